@@ -1,0 +1,15 @@
+"""tutelage: an exact laboratory for teacher–student neural networks.
+
+Importing tutelage turns on JAX's 64-bit floats and asks for one host device per core, so that independent runs
+use every core. Both are set before JAX starts where that is still possible; neither overrides a choice that the
+user made through JAX's own settings. Nothing heavy is imported until a name is used.
+"""
+
+import lazy_loader as _lazy
+
+from tutelage import _configuration
+
+_configuration.apply()
+
+__version__ = "0.1.0"
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

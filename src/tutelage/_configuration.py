@@ -1,0 +1,37 @@
+"""How JAX is set up: 64-bit floats, and one host device per core.
+
+XLA's elementwise loops on a CPU use one thread, so a batch of runs is spread over several host devices instead
+(see the performance page of the documentation). Settings that the user made are left alone.
+"""
+
+import os
+import sys
+
+
+def available_cores() -> int:
+    """Number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def apply() -> None:
+    """Turn on x64 and ask for a host device per core, through the environment if JAX is not imported yet."""
+    devices_chosen = "JAX_NUM_CPU_DEVICES" in os.environ or (
+        "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
+    )
+    if "jax" not in sys.modules:
+        os.environ["JAX_ENABLE_X64"] = "1"
+        if not devices_chosen:
+            os.environ["JAX_NUM_CPU_DEVICES"] = str(available_cores())
+        return
+
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    if not devices_chosen and jax.config.jax_num_cpu_devices == -1:
+        try:
+            jax.config.update("jax_num_cpu_devices", available_cores())
+        except RuntimeError:
+            # JAX has already started its backends: the runs then share the devices that there are.
+            return

@@ -1,0 +1,81 @@
+"""What an activation is: a scalar function and what is known of it."""
+
+import abc
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Kind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
+Parity = Literal["even", "odd", "none"]
+
+
+class Element(NamedTuple):
+    """One term `coefficient · kind(scale · z)` of an activation that is a sum of elementary functions.
+
+    Expectations of products of elementary functions under a Gaussian pair have closed forms; an activation that
+    can be written as such a sum inherits them.
+    """
+
+    coefficient: float
+    kind: Kind
+    scale: float = 1.0
+
+
+class Activation(eqx.Module):
+    r"""A scalar function $\sigma$ with its derivative, its symmetries and its closed forms.
+
+    Calling an activation applies it elementwise. Its derivative under `jax.grad` is `derivative`, so that the
+    convention at a kink is the one chosen here and not the one of the array library.
+
+    Attributes:
+        name: How the activation is called in the registry and in messages.
+        kink: Value of the derivative at $z = 0$ where the function has a kink there, else `None`.
+        homogeneity: The degree $p$ with $\sigma(cz) = c^p\sigma(z)$ for all $c > 0$, or `None`.
+        parity: Whether $\sigma(-z) = \sigma(z)$ (`even`), $-\sigma(z)$ (`odd`) or neither (`none`).
+        monotone: Whether $\sigma$ never decreases.
+        lipschitz: A bound of $|\sigma'|$, infinite where there is none.
+        elements: The activation as a sum of elementary functions, or `None` if it is not one.
+        strip: Half-width of the strip around the real axis in which the function is analytic (or grows
+            harmlessly); it sets the step of the quadrature. `None` where the function has a kink.
+    """
+
+    name: eqx.AbstractVar[str]
+    kink: eqx.AbstractVar[float | None]
+    homogeneity: eqx.AbstractVar[int | None]
+    parity: eqx.AbstractVar[Parity]
+    monotone: eqx.AbstractVar[bool]
+    lipschitz: eqx.AbstractVar[float]
+    elements: eqx.AbstractVar[tuple[Element, ...] | None]
+    strip: eqx.AbstractVar[float | None]
+
+    @abc.abstractmethod
+    def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
+        r"""Return $\sigma(z)$ elementwise."""
+
+    @abc.abstractmethod
+    def derivative(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
+        r"""Return $\sigma'(z)$ elementwise, with the convention `kink` at a kink."""
+
+    def __call__(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
+        r"""Return $\sigma(z)$ elementwise, differentiable with the convention of `derivative`."""
+        return _apply(self, jnp.asarray(z))
+
+
+@jax.custom_jvp
+def _apply(activation: Activation, z: Float[Array, "..."]) -> Float[Array, "..."]:
+    return activation.value(z)
+
+
+@_apply.defjvp
+def _apply_jvp(primals, tangents):
+    activation, z = primals
+    _, direction = tangents
+    return _apply(activation, z), activation.derivative(z) * direction
+
+
+def slope(function, z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the elementwise derivative of a smooth elementwise function."""
+    return jax.jvp(function, (z,), (jnp.ones_like(z),))[1]

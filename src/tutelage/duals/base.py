@@ -1,0 +1,125 @@
+r"""What a dual is: the expectation $K(w, v) = E[\sigma(w\cdot x)\,\tau(v\cdot x)]$ and its derivatives.
+
+A dual is written once as a scalar formula; batching over neurons happens here and in the objectives. Two
+operations carry everything: `gram` evaluates $K$ for all pairs, and `pull` sums its gradients in the first
+argument,
+
+$$\operatorname{pull}(W, V, C)_i = \sum_j C_{ij}\,\nabla_{w} K(w_i, v_j).$$
+
+`pull` is differentiable again (forward mode) at every pair of non-zero vectors, parallel ones included, which
+gives Hessian–vector products and Hessians.
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Kernel(eqx.Module):
+    """The dual of an ordered pair of activations under an input law."""
+
+    @abc.abstractmethod
+    def gram(
+        self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bool = False
+    ) -> Float[Array, "n m"]:
+        """Return $K$ for all pairs of rows.
+
+        Args:
+            first: Weight vectors of the first activation.
+            second: Weight vectors of the second activation.
+            same: Whether both are the same array; the diagonal is then evaluated without rounding error in the
+                angle.
+        """
+
+    @abc.abstractmethod
+    def pull(
+        self,
+        first: Float[Array, "n dim"],
+        second: Float[Array, "m dim"],
+        weights: Float[Array, "n m"],
+        same: bool = False,
+    ) -> Float[Array, "n dim"]:
+        """Return the weighted sums of gradients in the first argument (see the module's text)."""
+
+    def error_estimate(
+        self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]
+    ) -> Float[Array, "n m"]:
+        """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
+        return jnp.zeros((first.shape[0], second.shape[0]))
+
+
+class Zero(Kernel):
+    """The dual of a pair whose expectation vanishes by symmetry."""
+
+    def gram(self, first, second, same=False):
+        return jnp.zeros((first.shape[0], second.shape[0]))
+
+    def pull(self, first, second, weights, same=False):
+        return jnp.zeros_like(first)
+
+
+class Sum(Kernel):
+    """A sum of duals."""
+
+    parts: tuple[Kernel, ...]
+
+    def gram(self, first, second, same=False):
+        return sum(part.gram(first, second, same) for part in self.parts)
+
+    def pull(self, first, second, weights, same=False):
+        return sum(part.pull(first, second, weights, same) for part in self.parts)
+
+    def error_estimate(self, first, second):
+        return sum(part.error_estimate(first, second) for part in self.parts)
+
+
+class Transformed(Kernel):
+    r"""The dual under $x = Lz$, from the one under $z$: $K(w, v) = K_z(L^\top w, L^\top v)$."""
+
+    kernel: Kernel
+    factor: Float[Array, "dim latent"]
+
+    def gram(self, first, second, same=False):
+        return self.kernel.gram(first @ self.factor, second @ self.factor, same)
+
+    def pull(self, first, second, weights, same=False):
+        return self.kernel.pull(first @ self.factor, second @ self.factor, weights, same) @ self.factor.T
+
+    def error_estimate(self, first, second):
+        return self.kernel.error_estimate(first @ self.factor, second @ self.factor)
+
+
+class Dual(eqx.Module):
+    r"""A pair of activations with its dual in both orders, as a differentiable function of two vectors.
+
+    Calling it returns $K(w, v)$; `jax.grad`, `jax.jvp` and `jax.hessian` (forward over forward) use the closed
+    derivatives of the kernels.
+    """
+
+    forward: Kernel
+    backward: Kernel
+
+    def __call__(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
+        return _evaluate(self, first, second)
+
+    def error_estimate(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
+        """Return an estimate of the error beyond rounding; zero for a closed form."""
+        return self.forward.error_estimate(first[None], second[None])[0, 0]
+
+
+@jax.custom_jvp
+def _evaluate(dual: Dual, first, second):
+    return dual.forward.gram(first[None], second[None])[0, 0]
+
+
+@_evaluate.defjvp
+def _evaluate_jvp(primals, tangents):
+    dual, first, second = primals
+    _, first_direction, second_direction = tangents
+    one = jnp.ones((1, 1))
+    by_first = dual.forward.pull(first[None], second[None], one)[0]
+    by_second = dual.backward.pull(second[None], first[None], one)[0]
+    return _evaluate(dual, first, second), by_first @ first_direction + by_second @ second_direction

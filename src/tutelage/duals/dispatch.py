@@ -1,0 +1,196 @@
+"""Choosing the dual of two activations under a law: closed form, quadrature, or a refusal by name."""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tutelage.activations.base import Activation, Element
+from tutelage.duals.base import Dual, Kernel, Sum, Transformed, Zero
+from tutelage.duals.elementary import DEGREES, EVEN_KINDS, AtZero, Elementary, closed_form
+from tutelage.duals.gaussian import Frame
+from tutelage.duals.moments import Bilinear, Waves
+from tutelage.duals.piecewise_linear import PiecewiseLinear
+from tutelage.duals.quadrature import Integrated, Quadrature
+from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.inputs import Gaussian, Inputs
+from tutelage.inputs.gaussian import chi_moment
+
+_TWO_SLOPES = ("identity", "absolute")
+_WAVES = ("cosine", "sine")
+
+
+def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Kernel:
+    r"""Return the dual $E[\sigma(w\cdot x)\,\tau(v\cdot x)]$ of an ordered pair of activations under a law.
+
+    Args:
+        sigma: First activation.
+        tau: Second activation.
+        inputs: The law of the inputs.
+        quadrature: How finely to integrate where there is no closed form.
+
+    Raises:
+        UnsupportedCombination: If there is neither a closed form nor a quadrature. Nothing is ever sampled.
+    """
+    if isinstance(inputs, Gaussian):
+        return _gaussian(sigma, tau, inputs, quadrature)
+    if sigma.elements is not None and tau.elements is not None:
+        if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
+            return _spherical(sigma, tau, inputs)
+        parts = _from_moments(sigma.elements, tau.elements, inputs)
+        if parts is not None:
+            return _total(parts)
+    raise _refusal(sigma, tau, inputs)
+
+
+def dual(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Dual:
+    """Return the dual in both orders, as a differentiable function of two vectors; arguments as in `kernel`."""
+    return Dual(kernel(sigma, tau, inputs, quadrature), kernel(tau, sigma, inputs, quadrature))
+
+
+def _total(parts: list[Kernel]) -> Kernel:
+    if not parts:
+        return Zero()
+    return parts[0] if len(parts) == 1 else Sum(tuple(parts))
+
+
+def _all_in(kinds, *activations: Activation) -> bool:
+    return all(element.kind in kinds for activation in activations for element in activation.elements or ())
+
+
+def _refusal(sigma: Activation, tau: Activation, inputs: Inputs) -> UnsupportedCombination:
+    pair = sigma.name if sigma.name == tau.name else f"{sigma.name} with {tau.name}"
+    return UnsupportedCombination(
+        f"No exact expectation of {pair} under {inputs.name} is known, and none is sampled in its place. "
+        "Use `empirical` or `stream` to sample, or choose a Gaussian law."
+    )
+
+
+def _slopes(activation: Activation) -> tuple[float, float]:
+    """Return (p, q) of an activation p·z + q·|z|."""
+    odd = sum(e.coefficient * e.scale for e in activation.elements or () if e.kind == "identity")
+    even = sum(e.coefficient * abs(e.scale) for e in activation.elements or () if e.kind == "absolute")
+    return odd, even
+
+
+def _piecewise_linear(sigma: Activation, tau: Activation, scale: float) -> PiecewiseLinear:
+    (p, q), (p_other, q_other) = _slopes(sigma), _slopes(tau)
+    at_zero = p if sigma.kink is None else sigma.kink
+    return PiecewiseLinear(
+        odd=jnp.asarray(scale * p * p_other),
+        even=jnp.asarray(scale * q * q_other),
+        kink=jnp.asarray(scale * at_zero * p_other),
+    )
+
+
+def _elementary(first: Element, second: Element, frame: Frame, factor: float) -> Elementary:
+    return Elementary(
+        frame=frame,
+        factor=jnp.asarray(factor * first.coefficient * second.coefficient),
+        first_kind=first.kind,
+        first_scale=first.scale,
+        second_kind=second.kind,
+        second_scale=second.scale,
+    )
+
+
+def _same_parity(first: Element, second: Element) -> bool:
+    return (first.kind in EVEN_KINDS) == (second.kind in EVEN_KINDS)
+
+
+def _spherical(sigma: Activation, tau: Activation, inputs: Inputs) -> Kernel:
+    """Homogeneous functions see a spherical law only through one radial moment."""
+    if _all_in(_TWO_SLOPES, sigma, tau):
+        return _piecewise_linear(sigma, tau, _moment_ratio(inputs, 2))
+    assert sigma.elements is not None and tau.elements is not None
+    return _total(
+        [
+            _elementary(first, second, Frame(), _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind]))
+            for first in sigma.elements
+            for second in tau.elements
+            if _same_parity(first, second)
+        ]
+    )
+
+
+def _moment_ratio(inputs: Inputs, order: int) -> float:
+    """Return E|x|^order over that of a standard Gaussian."""
+    ratio = inputs.radial_moment(order) / chi_moment(inputs.dimension, order)
+    if not math.isfinite(ratio):
+        raise invalid(
+            "inputs",
+            f"have a finite moment of order {order}, which these activations need",
+            f"{inputs.name}, whose moment is infinite",
+            "Choose a law with lighter tails",
+        )
+    return ratio
+
+
+def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature) -> Kernel:
+    if inputs.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
+        if inputs.variance is not None:
+            return _piecewise_linear(sigma, tau, inputs.variance)
+        assert inputs.factor is not None
+        return Transformed(_piecewise_linear(sigma, tau, 1.0), inputs.factor)
+    frame = Frame(inputs.location, inputs.factor)
+    parts = _closed_parts(sigma, tau, frame)
+    if parts is not None:
+        return _total(parts)
+    if sigma.strip is not None and tau.strip is not None:
+        step = quadrature.step(min(sigma.strip, tau.strip))
+        return Integrated(frame, sigma, tau, step)
+    raise _refusal(sigma, tau, inputs)
+
+
+def _both_elementary(sigma: Activation, tau: Activation) -> bool:
+    return sigma.elements is not None and tau.elements is not None
+
+
+def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kernel] | None:
+    """Return the closed forms of all pairs of elements, or `None` if one is missing."""
+    if sigma.elements is None or tau.elements is None:
+        return None
+    parts: list[Kernel] = []
+    for first in sigma.elements:
+        for second in tau.elements:
+            if frame.centred and not _same_parity(first, second):
+                continue
+            if closed_form(first.kind, second.kind, centred=frame.centred) is None:
+                return None
+            parts.append(_elementary(first, second, frame, 1.0))
+    return parts + _kink_corrections(sigma, tau, frame)
+
+
+def _kink_corrections(sigma: Activation, tau: Activation, frame: Frame) -> list[Kernel]:
+    """Return what makes the slope of a zero neuron the chosen one.
+
+    The closed forms take the mean of the two slopes of |z| at zero, that is none.
+    """
+    if sigma.kink is None or not _all_in(_TWO_SLOPES, sigma):
+        return []
+    missing = sigma.kink - _slopes(sigma)[0]
+    return [
+        AtZero(_elementary(Element(1.0, "identity"), second, frame, 1.0), jnp.asarray(missing))
+        for second in tau.elements or ()
+    ]
+
+
+def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs) -> list[Kernel] | None:
+    """Return the duals that exist under every law: linear activations, and waves with a characteristic function."""
+    kinds = {element.kind for element in first + second}
+    if kinds == {"identity"}:
+        factor = sum(e.coefficient * e.scale for e in first) * sum(e.coefficient * e.scale for e in second)
+        return [Bilinear(jnp.asarray(factor), inputs.second_moment())]
+    if kinds <= set(_WAVES):
+        _require_characteristic(inputs)
+        return [
+            Waves(inputs, jnp.asarray(e.coefficient * f.coefficient), e.kind == "sine", e.scale, f.kind == "sine", f.scale)
+            for e in first
+            for f in second
+        ]
+    return None
+
+
+def _require_characteristic(inputs: Inputs) -> Float[Array, ""]:
+    # Raises the law's own refusal now rather than at the first evaluation.
+    return inputs.characteristic(jnp.zeros(inputs.dimension)).real

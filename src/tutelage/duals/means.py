@@ -1,0 +1,38 @@
+r"""Means $M(w) = E[\sigma(w\cdot x)]$ of one neuron: the dual of an activation with the constant one."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tutelage.activations.base import Activation, Element
+from tutelage.activations.custom import Custom
+from tutelage.duals.base import Dual
+from tutelage.duals.dispatch import dual
+from tutelage.duals.quadrature import Quadrature
+from tutelage.inputs import Inputs
+
+# The constant one as an activation, so that means need no formulas of their own.
+ONE = Custom(
+    name="one",
+    function=jnp.ones_like,
+    strip=float("inf"),
+    slope=jnp.zeros_like,
+    homogeneity=0,
+    parity="even",
+    lipschitz=0.0,
+    elements=(Element(1.0, "one"),),
+)
+
+
+class Mean(eqx.Module):
+    """The mean of a neuron as a differentiable function of its weight vector."""
+
+    with_one: Dual
+
+    def __call__(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
+        return self.with_one(weights, jnp.zeros_like(weights))
+
+
+def mean(activation: Activation, inputs: Inputs, quadrature: Quadrature) -> Mean:
+    """Return the mean of `activation` under a law; arguments and errors as in `dual`."""
+    return Mean(dual(activation, ONE, inputs, quadrature))

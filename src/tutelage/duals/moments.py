@@ -1,0 +1,67 @@
+"""Duals that need only the second moment or the characteristic function of a law, whatever the law is."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tutelage.duals.base import Kernel
+from tutelage.inputs.base import Inputs
+
+
+class Bilinear(Kernel):
+    r"""The dual of two linear activations: $K(w, v) = f\,w^\top E[xx^\top]\,v$.
+
+    Attributes:
+        factor: The factor $f$.
+        moment: The second moment of the law.
+    """
+
+    factor: Float[Array, ""]
+    moment: Float[Array, "dim dim"]
+
+    def gram(self, first, second, same=False):
+        return self.factor * first @ self.moment @ second.T
+
+    def pull(self, first, second, weights, same=False):
+        return self.factor * weights @ second @ self.moment
+
+
+class Waves(Kernel):
+    r"""The dual of two waves under a law with characteristic function $\chi$.
+
+    $E[\cos u\cos v] = \tfrac12\Re(\chi(w - v) + \chi(w + v))$, and likewise with sines.
+
+    Attributes:
+        inputs: The law.
+        factor: What the dual is multiplied by.
+        first_sine: Whether the first activation is a sine (else a cosine).
+        first_scale: Its frequency.
+        second_sine: Whether the second activation is a sine.
+        second_scale: Its frequency.
+    """
+
+    inputs: Inputs
+    factor: Float[Array, ""]
+    first_sine: bool = eqx.field(static=True)
+    first_scale: float = eqx.field(static=True)
+    second_sine: bool = eqx.field(static=True)
+    second_scale: float = eqx.field(static=True)
+
+    def _value(self, w, v):
+        w, v = self.first_scale * w, self.second_scale * v
+        difference, total = self.inputs.characteristic(w - v), self.inputs.characteristic(w + v)
+        if self.first_sine and self.second_sine:
+            return 0.5 * self.factor * (difference.real - total.real)
+        if self.first_sine:
+            return 0.5 * self.factor * (total.imag + difference.imag)
+        if self.second_sine:
+            return 0.5 * self.factor * (total.imag - difference.imag)
+        return 0.5 * self.factor * (difference.real + total.real)
+
+    def gram(self, first, second, same=False):
+        return jax.vmap(lambda w: jax.vmap(lambda v: self._value(w, v))(second))(first)
+
+    def pull(self, first, second, weights, same=False):
+        gradients = jax.vmap(lambda w: jax.vmap(lambda v: jax.grad(self._value)(w, v))(second))(first)
+        return jnp.einsum("ij,ijk->ik", weights, gradients)

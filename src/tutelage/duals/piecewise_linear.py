@@ -1,0 +1,139 @@
+r"""Closed forms for activations with two slopes, $\sigma(z) = p\,z + q\,|z|$ and $\tau(z) = p'z + q'|z|$.
+
+Under a rotation-invariant law scaled to unit covariance, with $\theta$ the angle between $w$ and $v$,
+
+$$K(w, v) = \|w\|\|v\|\Bigl(pp'\cos\theta + qq'\tfrac2\pi\bigl(\sin\theta +
+(\tfrac\pi2 - \theta)\cos\theta\bigr)\Bigr),$$
+
+because mixed terms are odd. For ReLU, $p = q = \tfrac12$, this is the arc-cosine kernel of degree one. Only
+$E\|x\|^2$ enters, by homogeneity, so that every spherical law has the Gaussian's formula times one factor.
+
+Gradient and second derivatives, with $R = pp' + qq'(1 - 2\theta/\pi)$, unit vectors $\hat w, \hat v$, the unit
+bisectors $b \propto \hat w + \hat v$, $e \propto \hat w - \hat v$ and $n \propto \hat v - \cos\theta\,\hat w$:
+
+$$\nabla_w K = R\,v + qq'\tfrac2\pi\|v\|\sin\theta\,\hat w,$$
+$$\partial_w\partial_v K = R\,I + qq'\tfrac2\pi\sin\theta\,(bb^\top - ee^\top),$$
+$$\partial_w^2 K = qq'\tfrac2\pi\tfrac{\|v\|}{\|w\|}\sin\theta\,(I - \hat w\hat w^\top + nn^\top).$$
+
+In this form nothing is singular: at $\theta \in \{0, \pi\}$ the directions $b, e, n$ are undefined but their
+factor vanishes. The mild over-parameterization paper prints the last two (its Theorem 10, for ReLU) with
+$\bar n_{w,v}\bar v^\top + \bar n_{v,w}\bar w^\top$, which equals $\sin\theta\,(bb^\top - ee^\top)$.
+"""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tutelage.duals.base import Kernel
+from tutelage.duals.special import angle_of_cosine, quotient
+
+
+class PiecewiseLinear(Kernel):
+    r"""The dual of two activations with two slopes under a rotation-invariant law.
+
+    Attributes:
+        odd: The factor $pp'$, times the covariance scale of the law.
+        even: The factor $qq'$, times the covariance scale of the law.
+        kink: The slope $R$ used where the first vector is zero: $\sigma'(0)\,p'$, times the same scale.
+    """
+
+    odd: Float[Array, ""]
+    even: Float[Array, ""]
+    kink: Float[Array, ""]
+
+    def gram(self, first, second, same=False):
+        first_norms, first_units = _polar(first)
+        second_norms, second_units = _polar(second)
+        cosine = _cosines(first_units, second_units, same)
+        sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
+        angle = angle_of_cosine(cosine)
+        even = (2 / np.pi) * (sine + (np.pi / 2 - angle) * cosine)
+        return first_norms[:, None] * second_norms * (self.odd * cosine + self.even * even)
+
+    def pull(self, first, second, weights, same=False):
+        return _differentiable_pull(same)(self, first, second, weights)
+
+
+def _polar(vectors: Float[Array, "n dim"]) -> tuple[Float[Array, " n"], Float[Array, "n dim"]]:
+    """Return norms and unit vectors; the unit vector of a zero vector is zero."""
+    norms = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1))
+    return norms, vectors * quotient(1.0, norms)[:, None]
+
+
+def _cosines(first_units, second_units, same: bool):
+    cosine = jnp.clip(first_units @ second_units.T, -1.0, 1.0)
+    if same:
+        # A neuron is at angle zero from itself, whatever the rounding of its normalisation.
+        cosine = jnp.where(jnp.eye(cosine.shape[0], dtype=bool), 1.0, cosine)
+    return cosine
+
+
+def _half_angles(first_units, second_units):
+    """Return the sine and cosine of half the angle, accurate however close to parallel the vectors are."""
+    half_sine = 0.5 * jnp.linalg.norm(first_units[:, None] - second_units, axis=-1)
+    half_cosine = 0.5 * jnp.linalg.norm(first_units[:, None] + second_units, axis=-1)
+    return half_sine, half_cosine
+
+
+def _slopes(kernel: PiecewiseLinear, angle, first_norms):
+    slopes = kernel.odd + kernel.even * (1.0 - (2 / np.pi) * angle)
+    return jnp.where(first_norms[:, None] == 0, kernel.kink, slopes)
+
+
+@lru_cache
+def _differentiable_pull(same: bool):
+    # `same` is a Python value: bound by closure, it never becomes a traced argument of the rule.
+    pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same))
+    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same))
+    return pull
+
+
+def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool):
+    first_norms, first_units = _polar(first)
+    second_norms, second_units = _polar(second)
+    cosine = _cosines(first_units, second_units, same)
+    sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
+    slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
+    radial = jnp.sum(weights * sine * second_norms, axis=1)
+    return (weights * slopes) @ second + ((2 / np.pi) * kernel.even * radial)[:, None] * first_units
+
+
+def _pull_jvp(primals, tangents, *, same: bool):
+    kernel, first, second, weights = primals
+    _, first_direction, second_direction, weights_direction = tangents
+    value = _pull_value(kernel, first, second, weights, same=same)
+    by_weights = _pull_value(kernel, first, second, weights_direction, same=same)
+
+    first_norms, w = _polar(first)
+    second_norms, v = _polar(second)
+    half_sine, half_cosine = _half_angles(w, v)
+    if same:
+        half_sine = jnp.where(jnp.eye(half_sine.shape[0], dtype=bool), 0.0, half_sine)
+    angle = 2.0 * jnp.arctan2(half_sine, half_cosine)
+    sine = 2.0 * half_sine * half_cosine
+    cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
+    even = (2 / np.pi) * kernel.even
+
+    # Mixed block, ∂_w∂_v K applied to the directions of the second vectors.
+    slopes = weights * _slopes(kernel, angle, first_norms)
+    along_w = w @ second_direction.T
+    along_v = jnp.sum(v * second_direction, axis=-1)
+    plus = weights * 0.5 * quotient(half_sine, half_cosine) * (along_w + along_v)
+    minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
+    mixed = slopes @ second_direction + even * (
+        jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v
+    )
+
+    # Curvature, ∂_w² K applied to the directions of the first vectors.
+    scale = weights * second_norms * quotient(1.0, first_norms)[:, None]
+    along_first = jnp.sum(w * first_direction, axis=-1)
+    tangential = first_direction - along_first[:, None] * w
+    total = jnp.sum(scale * sine, axis=1)
+    normal = scale * quotient(first_direction @ v.T - cosine * along_first[:, None], sine)
+    curvature = even * (
+        total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w
+    )
+    return value, by_weights + mixed + curvature

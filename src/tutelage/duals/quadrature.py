@@ -1,0 +1,159 @@
+r"""Duals by quadrature, for smooth activations of a Gaussian pair with or without a mean.
+
+With $u = \mu_u + \sqrt a\,z_1$ and $v = \mu_v + \tfrac{c}{\sqrt a} z_1 + t\,z_2$, $t^2 = b - c^2/a$, and independent
+standard normal $z_1, z_2$, the moments
+$m_{ij} = E[\sigma^{(i)}(u)\,\tau^{(j)}(v)]$ are taken by the trapezoidal rule in both variables. For a function that is
+analytic in a strip of half-width $\delta$ and is composed with a slope $\lambda$, the rule's error is about
+$e^{-2\pi\delta/(\lambda h)}$ for a step $h$, and $e^{-2\pi^2/h^2}$ for the Gaussian weight alone: the step follows from
+the tolerance and the largest norm in use.
+
+Derivatives are moments of higher order,
+$\partial_{\mu_u} m_{ij} = m_{i+1,j}$, $\partial_a m_{ij} = \tfrac12 m_{i+2,j}$, $\partial_c m_{ij} = m_{i+1,j+1}$,
+and never differentiate through $t$, which is singular for parallel vectors.
+"""
+
+import math
+from functools import lru_cache, partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tutelage.activations.base import Activation, slope
+from tutelage.checks import positive
+from tutelage.duals.base import Kernel
+from tutelage.duals.gaussian import Frame, GaussianPair
+from tutelage.duals.special import quotient, root
+from tutelage.errors import invalid
+
+# Beyond this many standard deviations the Gaussian weight is below 1e-17.
+_REACH = 8.8
+_MOST_NODES = 1200
+
+
+class Quadrature(eqx.Module):
+    """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
+
+    Args:
+        tolerance: Wanted absolute error of a dual.
+        radius: Largest norm (in units of the input's standard deviation) for which it is wanted. Beyond it the
+            error grows; `error_estimate` of an objective tells by how much.
+    """
+
+    tolerance: float = eqx.field(static=True, default=1e-10)
+    radius: float = eqx.field(static=True, default=4.0)
+
+    def __check_init__(self):
+        positive("tolerance", self.tolerance)
+        positive("radius", self.radius)
+
+    def step(self, strip: float) -> float:
+        """Return the step of the trapezoidal rule for functions analytic in a strip of this half-width."""
+        # Two decades of head-room: derivatives of the activation have larger constants than the function.
+        digits = math.log(1.0 / self.tolerance) + 4.6
+        gaussian = math.pi * math.sqrt(2.0 / digits)
+        step = min(gaussian, 2 * math.pi * strip / (self.radius * digits))
+        nodes = 2 * _REACH / step
+        if nodes > _MOST_NODES:
+            raise invalid(
+                "quadrature",
+                f"need at most {_MOST_NODES} nodes an axis",
+                f"radius {self.radius:g} and tolerance {self.tolerance:g}, which need {nodes:.0f}",
+                "Lower the radius, raise the tolerance, or use an empirical or stream objective",
+            )
+        return step
+
+
+@lru_cache
+def _rule(step: float) -> tuple[np.ndarray, np.ndarray]:
+    count = math.ceil(_REACH / step)
+    nodes = step * np.arange(-count, count + 1)
+    weights = step * np.exp(-0.5 * nodes**2) / math.sqrt(2 * math.pi)
+    return nodes, weights
+
+
+@lru_cache
+def _derivative(activation: Activation, order: int):
+    if order == 0:
+        return activation.value
+    if order == 1:
+        return activation.derivative
+    lower = _derivative(activation, order - 1)
+    return lambda z: slope(lower, z)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3, 4))
+def _moment(sigma: Activation, tau: Activation, i: int, j: int, step: float, mu_u, mu_v, a, b, c):
+    """Return m_ij for scalars."""
+    nodes, weights = _rule(step)
+    z, weights = jnp.asarray(nodes), jnp.asarray(weights)
+    spread = root(a)
+    u = mu_u + spread * z
+    rest = root(b - c * quotient(c, a))
+    v = (mu_v + quotient(c, spread) * z)[:, None] + rest * z
+    inner = _derivative(tau, j)(v) @ weights
+    return jnp.sum(weights * _derivative(sigma, i)(u) * inner)
+
+
+@_moment.defjvp
+def _moment_jvp(sigma, tau, i, j, step, primals, tangents):
+    mu_u_dot, mu_v_dot, a_dot, b_dot, c_dot = tangents
+
+    def moment(i, j):
+        return _moment(sigma, tau, i, j, step, *primals)
+
+    tangent = (
+        moment(i + 1, j) * mu_u_dot
+        + moment(i, j + 1) * mu_v_dot
+        + 0.5 * moment(i + 2, j) * a_dot
+        + 0.5 * moment(i, j + 2) * b_dot
+        + moment(i + 1, j + 1) * c_dot
+    )
+    return moment(i, j), tangent
+
+
+class Integrated(Kernel):
+    """The dual of two smooth activations under a Gaussian law, by quadrature.
+
+    Attributes:
+        frame: The Gaussian law.
+        sigma: First activation.
+        tau: Second activation.
+        step: Step of the trapezoidal rule.
+    """
+
+    frame: Frame
+    sigma: Activation
+    tau: Activation
+    step: float = eqx.field(static=True)
+
+    def _moments(self, order: tuple[int, int], pairs: GaussianPair, step: float):
+        moment = partial(_moment, self.sigma, self.tau, *order, step)
+        # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
+        flat = jax.lax.map(lambda pair: moment(*pair), GaussianPair(*(x.reshape(-1) for x in pairs)))
+        return flat.reshape(pairs.c.shape)
+
+    def gram(self, first, second, same=False):
+        return self._moments((0, 0), self.frame.pairs(first, second, same), self.step)
+
+    def pull(self, first, second, weights, same=False):
+        pairs = self.frame.pairs(first, second, same)
+        zeros = jnp.zeros_like(weights)
+        by = GaussianPair(
+            mu=zeros if self.frame.centred else self._moments((1, 0), pairs, self.step),
+            nu=zeros,
+            a=0.5 * self._moments((2, 0), pairs, self.step),
+            b=zeros,
+            c=self._moments((1, 1), pairs, self.step),
+        )
+        return self.frame.assemble(first, second, weights, by)
+
+    def error_estimate(self, first, second):
+        # The rule with step 2h misses e^(−x) where the rule with step h misses e^(−2x): the difference bounds the
+        # coarse error, and its square (for values of order one) estimates the fine one.
+        pairs = self.frame.pairs(first, second, False)
+        fine = self._moments((0, 0), pairs, self.step)
+        coarse = self._moments((0, 0), pairs, 2 * self.step)
+        scale = jnp.maximum(1.0, jnp.abs(fine))
+        return scale * ((fine - coarse) / scale) ** 2 + 1e-15 * scale

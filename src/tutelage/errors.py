@@ -1,0 +1,37 @@
+"""Errors of tutelage: each says what was wrong, what was received and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TutelageError(Exception):
+    """Base class of every error that tutelage raises on purpose."""
+
+
+class InvalidArgument(TutelageError, ValueError):
+    """An argument has the wrong value, shape or type."""
+
+
+class UnsupportedCombination(TutelageError, NotImplementedError):
+    """An exact expectation was asked for that tutelage cannot take; nothing samples instead of it."""
+
+
+class MissingDependency(TutelageError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class MalformedData(TutelageError, ValueError):
+    """A data file is absent or does not have the form it should have."""
+
+
+def invalid(argument: str, constraint: str, received: Any, remedy: str) -> InvalidArgument:
+    """Build the one clear error for a bad argument.
+
+    Args:
+        argument: Name of the argument as the user wrote it.
+        constraint: What it must be, continuing the sentence "`argument` must …".
+        received: What came instead; shown as it is.
+        remedy: What to do, one imperative sentence without a full stop.
+    """
+    return InvalidArgument(f"`{argument}` must {constraint}, but received {received}. {remedy}.")

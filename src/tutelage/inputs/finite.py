@@ -1,0 +1,98 @@
+"""Inputs of finite support: points with weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float, PRNGKeyArray
+
+from tutelage import checks
+from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_weights, unsupported
+
+
+class Finite(Inputs):
+    """A law on finitely many points; build one with `finite` or `data`.
+
+    Attributes:
+        dimension: The number of coordinates.
+        points: The points, one per row.
+        weights: Their probabilities.
+        symmetric: Whether every point and its negative have the same probability.
+        label: The name of the law.
+    """
+
+    dimension: int = eqx.field(static=True)
+    points: Float[Array, "atom dim"]
+    weights: Float[Array, " atom"]
+    symmetric: bool = eqx.field(static=True)
+    label: str = eqx.field(static=True)
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    @property
+    def symmetry(self) -> Symmetry:
+        return "reflection" if self.symmetric else "none"
+
+    def mean(self) -> Float[Array, " dim"]:
+        return self.weights @ self.points
+
+    def covariance(self) -> Float[Array, "dim dim"]:
+        centred = self.points - self.mean()
+        return (centred * self.weights[:, None]).T @ centred
+
+    def atoms(self) -> Atoms:
+        return self.points, self.weights
+
+    def _draw(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape dim"]:
+        cumulative = jnp.cumsum(self.weights)
+        # Measured against the rounded total, so that no draw falls beyond the last point. A point of weight
+        # zero is never drawn: the search looks for the first cumulative weight strictly above the draw.
+        level = jax.random.uniform(key, shape) * cumulative[-1]
+        return self.points[jnp.searchsorted(cumulative, level, side="right")]
+
+    def _density(self, basis: Float[Array, "2 dim"]) -> PlaneDensity:
+        raise unsupported("plane density", self, "a law of finite support has no density")
+
+    def _radial_moment(self, order: float) -> float:
+        raise unsupported("radial moment", self, "it is not rotation symmetric")
+
+    def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
+        return jnp.exp(1j * (frequency @ self.points.T)) @ self.weights.astype(complex)
+
+
+def finite(points: Any, weights: Any = None) -> Finite:
+    """Inputs that take finitely many values.
+
+    Args:
+        points: The values, one per row.
+        weights: Their probabilities, non-negative and summing to 1 within 1e-9; equal if left out.
+
+    Raises:
+        InvalidArgument: If a shape is wrong or the weights are not probabilities.
+    """
+    array = np.asarray(checks.finite_array("points", points, dimensions=2))
+    number, dimension = array.shape
+    return build(
+        array, checked_weights(weights, number, of="points"), f"finite({number} points, {dimension})"
+    )
+
+
+def build(points: np.ndarray, weights: np.ndarray, label: str) -> Finite:
+    """The law of checked points and weights."""
+    return Finite(
+        points.shape[1], jnp.asarray(points), jnp.asarray(weights), _symmetric(points, weights), label
+    )
+
+
+def _symmetric(points: np.ndarray, weights: np.ndarray) -> bool:
+    """Whether every point and its negative have the same total weight."""
+    signed = np.concatenate([points, -points]) + 0.0  # adding zero turns -0.0 into 0.0
+    _, index = np.unique(signed, axis=0, return_inverse=True)
+    difference = np.bincount(index.reshape(-1), weights=np.concatenate([weights, -weights]))
+    return bool(np.abs(difference).max() <= 1e-12)
