@@ -1,3 +1,9 @@
 from . import activations as activations
 from . import duals as duals
 from . import inputs as inputs
+from . import models as models
+from . import objectives as objectives
+from . import problems as problems
+from .objectives import empirical as empirical
+from .objectives import population as population
+from .objectives import stream as stream

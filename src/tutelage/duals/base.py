@@ -76,6 +76,22 @@ class Sum(Kernel):
         return sum(part.error_estimate(first, second) for part in self.parts)
 
 
+class Scaled(Kernel):
+    """A dual times a number: the share of one component in a mixture of laws."""
+
+    kernel: Kernel
+    factor: Float[Array, ""]
+
+    def gram(self, first, second, same=False):
+        return self.factor * self.kernel.gram(first, second, same)
+
+    def pull(self, first, second, weights, same=False):
+        return self.factor * self.kernel.pull(first, second, weights, same)
+
+    def error_estimate(self, first, second):
+        return self.factor * self.kernel.error_estimate(first, second)
+
+
 class Transformed(Kernel):
     r"""The dual under $x = Lz$, from the one under $z$: $K(w, v) = K_z(L^\top w, L^\top v)$."""
 
@@ -105,6 +121,10 @@ class Dual(eqx.Module):
     def __call__(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
         return _evaluate(self, first, second)
 
+    def own(self, vector: Float[Array, " dim"]) -> Float[Array, ""]:
+        r"""Return $K(w, w)$ for a pair of equal activations, differentiable and exact where $K$ itself is singular."""
+        return _evaluate_own(self, vector)
+
     def error_estimate(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
         return self.forward.error_estimate(first[None], second[None])[0, 0]
@@ -123,3 +143,16 @@ def _evaluate_jvp(primals, tangents):
     by_first = dual.forward.pull(first[None], second[None], one)[0]
     by_second = dual.backward.pull(second[None], first[None], one)[0]
     return _evaluate(dual, first, second), by_first @ first_direction + by_second @ second_direction
+
+
+@jax.custom_jvp
+def _evaluate_own(dual: Dual, vector):
+    return dual.forward.gram(vector[None], vector[None], same=True)[0, 0]
+
+
+@_evaluate_own.defjvp
+def _evaluate_own_jvp(primals, tangents):
+    dual, vector = primals
+    _, direction = tangents
+    half = dual.forward.pull(vector[None], vector[None], jnp.ones((1, 1)), same=True)[0]
+    return _evaluate_own(dual, vector), 2 * half @ direction

@@ -6,14 +6,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation, Element
-from tutelage.duals.base import Dual, Kernel, Sum, Transformed, Zero
+from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, AtZero, Elementary, closed_form
 from tutelage.duals.gaussian import Frame
-from tutelage.duals.moments import Bilinear, Waves
+from tutelage.duals.moments import Atomic, Bilinear, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.quadrature import Integrated, Quadrature
 from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.inputs import Gaussian, Inputs
+from tutelage.inputs import Gaussian, Inputs, Mixture
 from tutelage.inputs.gaussian import chi_moment
 
 _TWO_SLOPES = ("identity", "absolute")
@@ -34,6 +34,11 @@ def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadr
     """
     if isinstance(inputs, Gaussian):
         return _gaussian(sigma, tau, inputs, quadrature)
+    if (atoms := inputs.atoms()) is not None:
+        return Atomic(*atoms, sigma, tau)
+    if isinstance(inputs, Mixture):
+        shares = zip(inputs.components, inputs.weights, strict=True)
+        return _total([Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -184,9 +189,16 @@ def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], input
     if kinds <= set(_WAVES):
         _require_characteristic(inputs)
         return [
-            Waves(inputs, jnp.asarray(e.coefficient * f.coefficient), e.kind == "sine", e.scale, f.kind == "sine", f.scale)
-            for e in first
-            for f in second
+            Waves(
+                inputs=inputs,
+                factor=jnp.asarray(one.coefficient * other.coefficient),
+                first_sine=one.kind == "sine",
+                first_scale=one.scale,
+                second_sine=other.kind == "sine",
+                second_scale=other.scale,
+            )
+            for one in first
+            for other in second
         ]
     return None
 

@@ -240,6 +240,23 @@ _CENTRED_PAIRS: dict[tuple[Kind, Kind], Callable] = {
 }
 
 
+# Products of two functions of the same number, where the closed form of the pair is singular for parallel vectors.
+_SAME_NEURON: dict[frozenset[Kind], Kind] = {
+    frozenset({"absolute"}): "square",
+    frozenset({"sign"}): "one",
+    frozenset({"sign", "absolute"}): "identity",
+}
+
+
+def _same_neuron_form(first: Kind, second: Kind, scales: tuple[float, float]) -> Callable | None:
+    """Return E[σ(u)τ(u)] as a symmetric function of a pair of equal numbers, where the closed form is singular."""
+    product = _SAME_NEURON.get(frozenset({first, second}))
+    if product is None or scales[0] != scales[1]:
+        return None
+    # Half from each argument, so that the derivative in the first one is half the derivative of the whole.
+    return lambda pair: 0.5 * (MEANS[product](pair.mu, pair.a) + MEANS[product](pair.nu, pair.b))
+
+
 def closed_form(first: Kind, second: Kind, *, centred: bool) -> Callable | None:
     """Return the closed form of a pair as a function of a `GaussianPair`, or `None` if there is none here.
 
@@ -281,19 +298,23 @@ class Elementary(Kernel):
     second_kind: Kind = eqx.field(static=True)
     second_scale: float = eqx.field(static=True)
 
-    def _value(self, pair: GaussianPair):
+    def _value(self, pair: GaussianPair, same: bool):
         form = closed_form(self.first_kind, self.second_kind, centred=self.frame.centred)
         assert form is not None, "the dispatcher builds this kernel only where there is a closed form"
         p, q = self.first_scale, self.second_scale
         scaled = GaussianPair(p * pair.mu, q * pair.nu, p * p * pair.a, q * q * pair.b, p * q * pair.c)
-        return self.factor * form(scaled)
+        value = form(scaled)
+        own = _same_neuron_form(self.first_kind, self.second_kind, (p, q)) if same else None
+        if own is not None:
+            value = jnp.where(jnp.eye(value.shape[0], dtype=bool), own(scaled), value)
+        return self.factor * value
 
     def gram(self, first, second, same=False):
-        return self._value(self.frame.pairs(first, second, same))
+        return self._value(self.frame.pairs(first, second, same), same)
 
     def pull(self, first, second, weights, same=False):
         pairs = self.frame.pairs(first, second, same)
-        by = jax.grad(lambda pairs: jnp.sum(self._value(pairs)))(pairs)
+        by = jax.grad(lambda pairs: jnp.sum(self._value(pairs, same)))(pairs)
         return self.frame.assemble(first, second, weights, by)
 
 

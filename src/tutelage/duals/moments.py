@@ -1,10 +1,11 @@
-"""Duals that need only the second moment or the characteristic function of a law, whatever the law is."""
+"""Duals under laws other than the Gaussian: by second moments, characteristic functions or finite sums."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.activations.base import Activation
 from tutelage.duals.base import Kernel
 from tutelage.inputs.base import Inputs
 
@@ -65,3 +66,26 @@ class Waves(Kernel):
     def pull(self, first, second, weights, same=False):
         gradients = jax.vmap(lambda w: jax.vmap(lambda v: jax.grad(self._value)(w, v))(second))(first)
         return jnp.einsum("ij,ijk->ik", weights, gradients)
+
+
+class Atomic(Kernel):
+    r"""The dual under a law with finite support: $K(w, v) = \sum_n p_n\,\sigma(w\cdot x_n)\,\tau(v\cdot x_n)$.
+
+    Attributes:
+        points: The support.
+        weights: The probabilities $p_n$.
+        sigma: First activation.
+        tau: Second activation.
+    """
+
+    points: Float[Array, "atom dim"]
+    weights: Float[Array, " atom"]
+    sigma: Activation
+    tau: Activation
+
+    def gram(self, first, second, same=False):
+        return (self.sigma(first @ self.points.T) * self.weights) @ self.tau(second @ self.points.T).T
+
+    def pull(self, first, second, weights, same=False):
+        slopes = self.sigma.derivative(first @ self.points.T) * self.weights
+        return (slopes * (weights @ self.tau(second @ self.points.T))) @ self.points

@@ -21,6 +21,7 @@ $\bar n_{w,v}\bar v^\top + \bar n_{v,w}\bar w^\top$, which equals $\sin\theta\,(
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +30,20 @@ from jaxtyping import Array, Float
 
 from tutelage.duals.base import Kernel
 from tutelage.duals.special import angle_of_cosine, quotient
+
+
+class Axes(NamedTuple):
+    """The first coordinate axes as weight vectors: products with them are slices.
+
+    Attributes:
+        count: How many axes.
+    """
+
+    count: int
+
+    def dense(self, dimension: int) -> Float[Array, "count dim"]:
+        """Return the axes as rows."""
+        return jnp.eye(self.count, dimension)
 
 
 class PiecewiseLinear(Kernel):
@@ -46,15 +61,16 @@ class PiecewiseLinear(Kernel):
 
     def gram(self, first, second, same=False):
         first_norms, first_units = _polar(first)
-        second_norms, second_units = _polar(second)
-        cosine = _cosines(first_units, second_units, same)
+        second_norms, cosine = _cosines(first_units, second, same)
         sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
         angle = angle_of_cosine(cosine)
         even = (2 / np.pi) * (sine + (np.pi / 2 - angle) * cosine)
         return first_norms[:, None] * second_norms * (self.odd * cosine + self.even * even)
 
     def pull(self, first, second, weights, same=False):
-        return _differentiable_pull(same)(self, first, second, weights)
+        if isinstance(second, Axes):
+            return _differentiable_pull(False, second)(self, first, second.dense(first.shape[1]), weights)
+        return _differentiable_pull(same, None)(self, first, second, weights)
 
 
 def _polar(vectors: Float[Array, "n dim"]) -> tuple[Float[Array, " n"], Float[Array, "n dim"]]:
@@ -63,12 +79,16 @@ def _polar(vectors: Float[Array, "n dim"]) -> tuple[Float[Array, " n"], Float[Ar
     return norms, vectors * quotient(1.0, norms)[:, None]
 
 
-def _cosines(first_units, second_units, same: bool):
+def _cosines(first_units, second, same: bool):
+    """Return the norms of the second vectors, and the cosines of all pairs."""
+    if isinstance(second, Axes):
+        return jnp.ones(second.count), jnp.clip(first_units[:, : second.count], -1.0, 1.0)
+    second_norms, second_units = _polar(second)
     cosine = jnp.clip(first_units @ second_units.T, -1.0, 1.0)
     if same:
         # A neuron is at angle zero from itself, whatever the rounding of its normalisation.
         cosine = jnp.where(jnp.eye(cosine.shape[0], dtype=bool), 1.0, cosine)
-    return cosine
+    return second_norms, cosine
 
 
 def _half_angles(first_units, second_units):
@@ -84,28 +104,31 @@ def _slopes(kernel: PiecewiseLinear, angle, first_norms):
 
 
 @lru_cache
-def _differentiable_pull(same: bool):
-    # `same` is a Python value: bound by closure, it never becomes a traced argument of the rule.
-    pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same))
-    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same))
+def _differentiable_pull(same: bool, axes: Axes | None):
+    # Python values, bound by closure: they never become traced arguments of the rule.
+    pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same, axes=axes))
+    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same, axes=axes))
     return pull
 
 
-def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool):
+def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool, axes: Axes | None):
     first_norms, first_units = _polar(first)
-    second_norms, second_units = _polar(second)
-    cosine = _cosines(first_units, second_units, same)
+    second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
-    slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
+    slopes = weights * _slopes(kernel, angle_of_cosine(cosine), first_norms)
     radial = jnp.sum(weights * sine * second_norms, axis=1)
-    return (weights * slopes) @ second + ((2 / np.pi) * kernel.even * radial)[:, None] * first_units
+    if axes is None:
+        combined = slopes @ second
+    else:
+        combined = jnp.pad(slopes, ((0, 0), (0, first.shape[1] - axes.count)))
+    return combined + ((2 / np.pi) * kernel.even * radial)[:, None] * first_units
 
 
-def _pull_jvp(primals, tangents, *, same: bool):
+def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     kernel, first, second, weights = primals
     _, first_direction, second_direction, weights_direction = tangents
-    value = _pull_value(kernel, first, second, weights, same=same)
-    by_weights = _pull_value(kernel, first, second, weights_direction, same=same)
+    value = _pull_value(kernel, first, second, weights, same=same, axes=axes)
+    by_weights = _pull_value(kernel, first, second, weights_direction, same=same, axes=axes)
 
     first_norms, w = _polar(first)
     second_norms, v = _polar(second)

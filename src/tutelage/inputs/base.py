@@ -15,6 +15,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
@@ -23,7 +25,7 @@ from tutelage.errors import UnsupportedCombination, invalid
 Symmetry: TypeAlias = Literal["rotation", "reflection", "none"]
 """What leaves a law unchanged: every orthogonal map, the map from $x$ to $-x$, or nothing that is known."""
 
-PlaneDensity: TypeAlias = Callable[[Float[Array, "*batch 2"]], Float[Array, "*batch"]]
+PlaneDensity: TypeAlias = Callable[[Float[ArrayLike, "*batch 2"]], Float[Array, "*batch"]]
 """A density on a plane, from points with two coordinates on the last axis to densities."""
 
 Atoms: TypeAlias = tuple[Float[Array, "atom dim"], Float[Array, " atom"]]
@@ -101,7 +103,9 @@ class Inputs(eqx.Module):
         sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
         return self._draw(key, tuple(checks.count("shape", size, least=0) for size in sizes))
 
-    def plane_density(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> PlaneDensity:
+    def plane_density(
+        self, first: Float[ArrayLike, " dim"], second: Float[ArrayLike, " dim"]
+    ) -> PlaneDensity:
         """The density of the input projected on the plane of two vectors.
 
         Args:
@@ -115,7 +119,7 @@ class Inputs(eqx.Module):
 
         Raises:
             UnsupportedCombination: If the projection has no density, or none in closed form.
-            InvalidArgument: If a vector does not have `dimension` entries.
+            InvalidArgument: If a vector does not have `dimension` finite entries.
         """
         for argument, vector in (("first", first), ("second", second)):
             if np.shape(vector) != (self.dimension,):
@@ -127,7 +131,7 @@ class Inputs(eqx.Module):
                 )
         if self.dimension < 2:
             raise unsupported("plane density", self, "it lives on a line, which contains no plane")
-        return self._density(plane_basis(jnp.asarray(first, float), jnp.asarray(second, float)))
+        return self._density(plane_basis(_finite("first", first), _finite("second", second)))
 
     def radial_moment(self, order: float) -> float:
         """The radial moment $E|x|^p$ of a rotation-symmetric law.
@@ -143,7 +147,7 @@ class Inputs(eqx.Module):
             raise unsupported("radial moment", self, "it is not rotation symmetric")
         return self._radial_moment(order)
 
-    def characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
+    def characteristic(self, frequency: Float[ArrayLike, "*batch dim"]) -> Complex[Array, "*batch"]:
         r"""The characteristic function $E[e^{i t \cdot x}]$.
 
         Args:
@@ -151,7 +155,7 @@ class Inputs(eqx.Module):
 
         Raises:
             UnsupportedCombination: If it is not known in closed form.
-            InvalidArgument: If the last axis of `frequency` does not have `dimension` entries.
+            InvalidArgument: If the last axis of `frequency` does not have `dimension` finite entries.
         """
         shape = np.shape(frequency)
         if not shape or shape[-1] != self.dimension:
@@ -161,7 +165,7 @@ class Inputs(eqx.Module):
                 f"shape {shape}",
                 "Pass one frequency per coordinate",
             )
-        return self._characteristic(jnp.asarray(frequency, float))
+        return self._characteristic(_finite("frequency", frequency))
 
 
 def unsupported(quantity: str, law: Inputs, reason: str) -> UnsupportedCombination:
@@ -203,6 +207,13 @@ def _direction(vector: Float[Array, " dim"], fallback: Float[Array, " dim"]) -> 
     size = jnp.max(jnp.abs(vector))
     scaled = jnp.where(size > 0, vector / jnp.where(size > 0, size, 1.0), fallback)
     return scaled / jnp.linalg.norm(scaled)
+
+
+def _finite(argument: str, value: ArrayLike) -> Float[Array, "..."]:
+    """`value` as a float64 array, checked to be finite unless it is being traced and cannot be looked at."""
+    if isinstance(value, Tracer):
+        return jnp.asarray(value, float)
+    return checks.finite_array(argument, value)
 
 
 def checked_weights(weights: Any, number: int, *, of: str) -> Float[np.ndarray, " number"]:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 from scipy.special import gammaln
 
@@ -87,7 +88,7 @@ class Gaussian(Inputs):
             )
         determinant = spread[0, 0] * spread[1, 1] - spread[0, 1] * spread[1, 0]
 
-        def density(points: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
+        def density(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
             offset = jnp.asarray(points) - centre
             first, second = offset[..., 0], offset[..., 1]
             square = spread[1, 1] * first**2 - 2 * spread[0, 1] * first * second + spread[0, 0] * second**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from typing import Any
 
@@ -19,8 +20,8 @@ from tutelage.inputs.idx import read_idx_images
 
 # Images of at most this many values are summed up whole, larger ones patch by patch: see `_patch_sums`.
 _WHOLE_IMAGE = 4096
-# 256 products of two bytes sum to less than 2 ** 24, so float32 matrix products of that many rows are exact.
-_EXACT_ROWS = 256
+# Rows that are turned from bytes into float64 at a time, to bound the memory.
+_BLOCK_ROWS = 16_384
 
 
 class ImagePatches(Inputs):
@@ -184,10 +185,11 @@ def _patch_sums(images: np.ndarray, size: int) -> tuple[int, np.ndarray, np.ndar
     dimension = size * size * channels
     first, second = np.zeros(dimension), np.zeros((dimension, dimension))
     if height * width * channels > _WHOLE_IMAGE:
-        windows = np.lib.stride_tricks.sliding_window_view(images, (size, size), axis=(1, 2))
-        windows = np.moveaxis(windows, 3, -1)  # [image, down, across, row, column, channel], still a view
-        for image, row in np.ndindex(number, down):  # one band at a time: all patches at once would be large
-            sums = _sums(windows[image, row].reshape(-1, dimension))
+        corners = list(itertools.product(range(size), repeat=2))
+        for image in images:
+            # A pixel of the patch at a time: large slices copy much faster than small windows.
+            shifted = [image[row : row + down, column : column + across] for row, column in corners]
+            sums = _sums(np.stack(shifted, axis=2).reshape(-1, dimension))
             first, second = first + sums[0], second + sums[1]
     else:
         whole = _sums(images.reshape(number, -1))
@@ -202,10 +204,11 @@ def _patch_sums(images: np.ndarray, size: int) -> tuple[int, np.ndarray, np.ndar
 def _sums(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sum of rows of bytes and the sum of their outer products, exact integers in float64."""
     first, second = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
-    for start in range(0, len(rows), _EXACT_ROWS):
-        block = rows[start : start + _EXACT_ROWS].astype(np.float32)
-        first += block.sum(axis=0)
-        second += block.T @ block
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        # JAX's product rather than NumPy's: on a busy machine the threads of OpenBLAS wait for each other.
+        block = jnp.asarray(rows[start : start + _BLOCK_ROWS]).astype(float)
+        first += np.asarray(block.sum(axis=0))
+        second += np.asarray(block.T @ block)
     return first, second
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage.errors import UnsupportedCombination, invalid
@@ -75,7 +76,7 @@ class Mixture(Inputs):
         except UnsupportedCombination as error:
             raise unsupported("plane density", self, _reason(error)) from error
 
-        def density(points: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
+        def density(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
             values = jnp.stack([one(points) for one in densities], axis=-1)
             return values @ jnp.array(self.weights)
 

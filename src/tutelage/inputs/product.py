@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
@@ -60,7 +61,7 @@ class UniformBox(Inputs):
         if self.dimension != 2:
             raise unsupported("plane density", self, "a projected box has a closed form in dimension 2 only")
 
-        def density(points: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
+        def density(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
             original = jnp.asarray(points) @ basis  # the basis is orthogonal, its transpose undoes it
             inside = jnp.all((self.low <= original) & (original <= self.high), axis=-1)
             return jnp.where(inside, 1.0 / jnp.prod(self.high - self.low), 0.0)

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
@@ -78,9 +79,9 @@ class Spherical(Inputs):
         if radial is None:
             raise unsupported("plane density", self, "it has no plane marginal density in closed form")
 
-        def density(points: Float[Array, "*batch 2"]) -> Float[Array, "*batch"]:
-            points = jnp.asarray(points)
-            return radial(jnp.hypot(points[..., 0], points[..., 1]))
+        def density(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
+            plane = jnp.asarray(points)
+            return radial(jnp.hypot(plane[..., 0], plane[..., 1]))
 
         return density
 

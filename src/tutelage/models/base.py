@@ -1,0 +1,66 @@
+"""What a model is: an architecture, its parameters and the function it computes."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.activations import Activation
+
+
+class Neurons(NamedTuple):
+    r"""A group of neurons $x \mapsto \sum_i c_i\,\sigma(w_i\cdot x)$ with one activation."""
+
+    activation: Activation
+    weights: Float[Array, "neuron dim"]
+    coefficients: Float[Array, " neuron"]
+
+
+class Model(eqx.Module):
+    """An architecture. Parameters are a pytree that the model does not hold but is given.
+
+    Attributes:
+        patches: Number of input patches the model reads; `None` if it reads one plain input.
+    """
+
+    patches: eqx.AbstractVar[int | None]
+
+    @abc.abstractmethod
+    def predict(self, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
+        """Return the model's outputs.
+
+        Args:
+            parameters: Parameters of one model.
+            inputs: A batch of inputs, `[batch, dim]`, or `[batch, patch, dim]` if the model reads patches.
+        """
+
+    @abc.abstractmethod
+    def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
+        """Return the parameters that live in the space of the inputs, one vector a row."""
+
+    @abc.abstractmethod
+    def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
+        """Return the parameters with other vectors in the space of the inputs (of any dimension)."""
+
+
+class NeuronModel(Model):
+    """A model that is a sum of neurons, possibly after a change of variables of its parameters."""
+
+    @abc.abstractmethod
+    def neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
+        """Return the neurons whose sum the model computes; differentiable in the parameters."""
+
+    def predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
+        outputs: Any = 0.0
+        for group in self.neurons(parameters):
+            outputs = outputs + group.activation(inputs @ group.weights.T) @ group.coefficients
+        return outputs
+
+
+def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
+    """Return Euclidean norms along the last axis, with derivative zero at the zero vector."""
+    square = jnp.sum(vectors * vectors, axis=-1)
+    nonzero = square > 0
+    return jnp.where(nonzero, jnp.sqrt(jnp.where(nonzero, square, 1.0)), 0.0)

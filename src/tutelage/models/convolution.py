@@ -1,0 +1,52 @@
+r"""One convolutional filter over non-overlapping patches, and an output layer.
+
+The convolutional-filter paper's network is $x \mapsto \sum_j a_j\,\sigma(v\cdot Z_j)/\|v\|$ (its Equation 1) with
+weight normalisation, and $\sum_j a_j\,\sigma(w\cdot Z_j)$ without.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tutelage.activations import Activation
+from tutelage.duals.special import quotient
+from tutelage.models.base import Model, safe_norm
+
+
+class FilterAndOutput(NamedTuple):
+    """Parameters of a one-filter network: the filter, and one output weight a patch."""
+
+    filter: Float[Array, " dim"]
+    output: Float[Array, " patch"]
+
+
+class Convolution(Model):
+    """One filter, applied to every patch, and an output weight a patch.
+
+    Attributes:
+        activation: The activation.
+        patches: Number of patches.
+        normalized: Whether the filter is divided by its norm.
+    """
+
+    activation: Activation
+    patches: int = eqx.field(static=True)
+    normalized: bool = eqx.field(static=True, default=True)
+
+    def scale(self, filter: Float[Array, " dim"]) -> Float[Array, ""]:
+        """Return what the activation's output is multiplied by: one over the norm of the filter, or one."""
+        return quotient(jnp.ones(()), safe_norm(filter)) if self.normalized else jnp.ones(())
+
+    def predict(
+        self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]
+    ) -> Float[Array, " batch"]:
+        hidden = self.activation(inputs @ parameters.filter)
+        return self.scale(parameters.filter) * (hidden @ parameters.output)
+
+    def vectors(self, parameters: FilterAndOutput) -> Float[Array, "1 dim"]:
+        return parameters.filter[None]
+
+    def with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
+        return FilterAndOutput(vectors[0], parameters.output)

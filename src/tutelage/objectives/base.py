@@ -1,0 +1,90 @@
+r"""What an objective is: a problem and how its expectation is taken.
+
+Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; label noise adds $\tfrac12\text{noise}^2$.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from tutelage.objectives.exactness import Exactness
+from tutelage.problems import Problem
+
+
+class Reduction(NamedTuple):
+    """An objective in fewer dimensions, with the same dynamics from the given points.
+
+    Attributes:
+        objective: The objective in the reduced coordinates.
+        points: The given points in the reduced coordinates, runs first.
+        lift: Takes reduced points (runs first) and the numbers of their runs back to the original coordinates.
+    """
+
+    objective: "Objective"
+    points: PyTree
+    lift: Callable[[PyTree, Array], PyTree]
+
+
+class Objective(eqx.Module):
+    """A problem and how its expectation is taken.
+
+    Points are pytrees as the problem's documentation says. All methods are pure, and can be compiled and batched.
+
+    Attributes:
+        problem: The problem.
+    """
+
+    problem: eqx.AbstractVar[Problem]
+
+    @property
+    @abc.abstractmethod
+    def exactness(self) -> Exactness:
+        """How the expectation is taken."""
+
+    @abc.abstractmethod
+    def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
+        """Return the loss of a student.
+
+        Args:
+            point: The student's parameters.
+            key: Random key for objectives that draw samples at every call; the others ignore it.
+        """
+
+    @abc.abstractmethod
+    def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
+        """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
+
+    def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
+        """Return the Hessian applied to a direction, a pytree like the point."""
+        return jax.jvp(lambda point: self.gradient(point, key), (point,), (direction,))[1]
+
+    def hessian(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, "parameter parameter"]:
+        """Return the dense Hessian, over the parameters in the order of `jax.flatten_util.ravel_pytree`."""
+        flat, unravel = ravel_pytree(point)
+
+        def gradient(flat):
+            return ravel_pytree(self.gradient(unravel(flat), key))[0]
+
+        # Linearised once: what depends on the point alone is computed once, not once per column.
+        _, product = jax.linearize(gradient, flat)
+        columns = jax.lax.map(product, jnp.eye(flat.size), batch_size=min(flat.size, 128))
+        return 0.5 * (columns + columns.T)
+
+    def error_estimate(self, point: PyTree) -> Float[Array, ""]:
+        """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none."""
+        return jnp.zeros(())
+
+    @property
+    def span_suffices(self) -> bool:
+        """Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to it."""
+        return False
+
+    def reduced(self, points: PyTree) -> Reduction:
+        """Return this objective in the span of the teacher and the given points; see `span_suffices`."""
+        raise NotImplementedError(f"{type(self).__name__} has no reduction")

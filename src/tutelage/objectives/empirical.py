@@ -1,0 +1,85 @@
+"""The loss over a fixed sample, or over a law with finite support (then exact)."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.checks import finite_array
+from tutelage.errors import invalid
+from tutelage.objectives.base import Objective
+from tutelage.objectives.exactness import Exactness
+from tutelage.problems import Problem
+
+
+class Empirical(Objective):
+    r"""The loss $\tfrac12\sum_n p_n(\text{student}(x_n) - y_n)^2$ over fixed samples; build one with `empirical`.
+
+    Attributes:
+        problem: The problem.
+        inputs: The samples, `[sample, dim]` or `[sample, patch, dim]`.
+        labels: Their labels.
+        weights: The weights $p_n$, which sum to one; `None` for equal ones.
+        offset: Added to the loss (the label noise of a population).
+        support: Whether the samples are the whole support of the law, so that the sum is exact.
+    """
+
+    problem: Problem
+    inputs: Float[Array, "sample ..."]
+    labels: Float[Array, " sample"]
+    weights: Float[Array, " sample"] | None
+    offset: Float[Array, ""]
+    support: bool = eqx.field(static=True)
+
+    @property
+    def exactness(self) -> Exactness:
+        size = self.labels.shape[0]
+        if self.support:
+            return Exactness("exact sum", detail=f"over a support of {size} points")
+        return Exactness("sampling", detail=f"fixed sample of {size}")
+
+    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+        residuals = self.problem.student.predict(point, self.inputs) - self.labels
+        if self.weights is None:
+            return 0.5 * jnp.mean(residuals**2) + self.offset
+        return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
+
+    def gradient(self, point: PyTree, key=None) -> PyTree:
+        return jax.grad(self.loss)(point)
+
+
+def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
+    """The loss over a fixed sample.
+
+    Args:
+        problem: The problem.
+        inputs: The sample, `[sample, dim]`, or `[sample, patch, dim]` where the models read patches.
+        labels: Labels, `[sample]`; the teacher's (without noise) if left out.
+
+    Raises:
+        InvalidArgument: If shapes do not fit the problem.
+    """
+    array = finite_array("inputs", inputs)
+    wanted = (*problem.input_shape(0)[1:], problem.dimension)
+    if array.shape[1:] != wanted:
+        raise invalid(
+            "inputs",
+            f"have shape (samples, {', '.join(map(str, wanted))}) for this {problem.name} problem",
+            f"shape {array.shape}",
+            "Put samples on the first axis",
+        )
+    if labels is None:
+        values = problem.teacher.predict(problem.target, array)
+    else:
+        values = finite_array("labels", labels, dimensions=1)
+        if values.shape[0] != array.shape[0]:
+            raise invalid("labels", f"have {array.shape[0]} entries", f"{values.shape[0]}", "Pass one label a sample")
+    return Empirical(problem, array, values, None, jnp.zeros(()), support=False)
+
+
+def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
+    """The population loss under a law with finite support, an exact sum."""
+    labels = problem.teacher.predict(problem.target, points)
+    return Empirical(problem, points, labels, weights, jnp.asarray(0.5 * problem.noise**2), support=True)

@@ -1,0 +1,62 @@
+"""The population loss, exact: in closed form, as a finite sum, or by quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+
+from tutelage.duals import Quadrature
+from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.inputs import Gaussian
+from tutelage.models import Convolution, NeuronModel, Parity, Wave
+from tutelage.objectives.base import Objective
+from tutelage.objectives.empirical import over_support
+from tutelage.objectives.population.neuron_sum import neuron_sum
+from tutelage.objectives.population.patches import convolution_loss, parity_loss, wave_loss
+from tutelage.problems import Problem
+
+_BUILDERS: tuple[tuple[type, Callable[[Problem, Quadrature], Objective]], ...] = (
+    (NeuronModel, neuron_sum),
+    (Convolution, convolution_loss),
+    (Parity, parity_loss),
+    (Wave, wave_loss),
+)
+
+
+def population(problem: Problem, tolerance: float = 1e-10, radius: float | None = None) -> Objective:
+    """The population loss of a problem, exact; nothing is sampled.
+
+    Args:
+        problem: The problem.
+        tolerance: Wanted absolute error where an integral is taken by quadrature.
+        radius: Largest norm of a student's weight vector, in units of the input's standard deviation, for which the
+            tolerance is wanted; by default one and a half times the largest norm of the teacher's, at least 3.
+            Only quadratures use it; `error_estimate` tells the error at a point.
+
+    Returns:
+        The objective; its `exactness` says how the expectation is taken.
+
+    Raises:
+        UnsupportedCombination: If the expectation has no closed form and no quadrature here.
+    """
+    if not isinstance(problem, Problem):
+        raise invalid("problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems")
+    quadrature = Quadrature(tolerance, _default_radius(problem) if radius is None else radius)
+    if isinstance(problem.student, NeuronModel) and (atoms := problem.inputs.atoms()) is not None:
+        return over_support(problem, *atoms)
+    for model, build in _BUILDERS:
+        if isinstance(problem.student, model):
+            return build(problem, quadrature)
+    raise UnsupportedCombination(
+        f"The {problem.name} problem has no exact population loss. Use `stream` or `empirical` to sample."
+    )
+
+
+def _default_radius(problem: Problem) -> float:
+    vectors = np.asarray(jax.device_get(problem.teacher.vectors(problem.target)))
+    factor = problem.inputs.factor if isinstance(problem.inputs, Gaussian) else None
+    if factor is not None:
+        vectors = vectors @ np.asarray(factor)
+    return 1.5 * max(2.0, float(np.linalg.norm(vectors, axis=1).max()))

@@ -1,0 +1,182 @@
+r"""Population losses of sums of neurons, by duals.
+
+With a student $\sum_i c_i\sigma(w_i\cdot x)$ and a teacher $\sum_j c^*_j\tau(v_j\cdot x)$,
+
+$$L = \tfrac12\sum_{i,i'} c_ic_{i'}K_{\sigma\sigma}(w_i, w_{i'}) - \sum_{i,j} c_ic^*_jK_{\sigma\tau}(w_i, v_j)
++ \tfrac12\sum_{j,j'} c^*_jc^*_{j'}K_{\tau\tau}(v_j, v_{j'}),$$
+
+and all derivatives are sums of the duals' derivatives. Models with several groups of neurons, and models whose
+neurons are functions of their parameters, go through the same sums and the chain rule.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.duals import Kernel, Quadrature, kernel
+from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
+from tutelage.duals.quadrature import Integrated
+from tutelage.models import NeuronModel, Neurons
+from tutelage.objectives.base import Objective, Reduction
+from tutelage.objectives.exactness import Exactness
+from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
+from tutelage.problems import Problem
+
+
+class NeuronSum(Objective):
+    """The population loss of a sum of neurons; build one with `population`.
+
+    Attributes:
+        problem: The problem.
+        target: The teacher's parameters (in reduced coordinates after a reduction).
+        student_duals: Duals of the student's groups with each other.
+        teacher_duals: Duals of the student's groups with the teacher's.
+        constant: The part of the loss that does not depend on the student.
+        quadrature: How finely integrals are taken, where there are any.
+        axes: Whether the teacher's vectors are the first coordinate axes.
+    """
+
+    problem: Problem
+    target: PyTree
+    student_duals: tuple[tuple[Kernel, ...], ...]
+    teacher_duals: tuple[tuple[Kernel, ...], ...]
+    constant: Float[Array, ""]
+    quadrature: Quadrature
+    axes: bool = eqx.field(static=True)
+
+    @property
+    def exactness(self) -> Exactness:
+        return exactness_of((self.student_duals, self.teacher_duals), self.quadrature)
+
+    def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
+        return self.problem.student.neurons(point)  # type: ignore[attr-defined]
+
+    def _teacher_groups(self) -> tuple[Neurons, ...]:
+        groups = self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+        if not self.axes:
+            return groups
+        return tuple(group._replace(weights=Axes(group.weights.shape[0])) for group in groups)
+
+    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+        total = self.constant
+        groups, teachers = self._groups(point), self._teacher_groups()
+        for i, group in enumerate(groups):
+            for j, other in enumerate(groups):
+                gram = self.student_duals[i][j].gram(group.weights, other.weights, same=i == j)
+                total = total + 0.5 * group.coefficients @ gram @ other.coefficients
+            for j, teacher in enumerate(teachers):
+                gram = self.teacher_duals[i][j].gram(group.weights, teacher.weights)
+                total = total - group.coefficients @ gram @ teacher.coefficients
+        return total
+
+    def gradient(self, point: PyTree, key=None) -> PyTree:
+        arrays, back = jax.vjp(self._trainable, point)
+        groups, teachers = self._groups(point), self._teacher_groups()
+        cotangents = [self._group_gradient(i, groups, teachers) for i in range(len(groups))]
+        (gradient,) = back(jax.tree.unflatten(jax.tree.structure(arrays), jax.tree.leaves(cotangents)))
+        return gradient
+
+    def _trainable(self, point: PyTree) -> list[tuple[Array, Array]]:
+        return [(group.weights, group.coefficients) for group in self._groups(point)]
+
+    def _group_gradient(self, i: int, groups, teachers) -> tuple[Array, Array]:
+        """Return the gradients in weights and coefficients of one group."""
+        group = groups[i]
+        by_weights = jnp.zeros_like(group.weights)
+        by_coefficients = jnp.zeros_like(group.coefficients)
+        for j, other in enumerate(groups):
+            dual, same = self.student_duals[i][j], i == j
+            weights = group.coefficients[:, None] * other.coefficients
+            by_weights = by_weights + dual.pull(group.weights, other.weights, weights, same=same)
+            by_coefficients = by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
+        for j, teacher in enumerate(teachers):
+            dual = self.teacher_duals[i][j]
+            weights = group.coefficients[:, None] * teacher.coefficients
+            by_weights = by_weights - dual.pull(group.weights, teacher.weights, weights)
+            by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
+        return by_weights, by_coefficients
+
+    def error_estimate(self, point: PyTree) -> Float[Array, ""]:
+        total = jnp.zeros(())
+        groups, teachers = self._groups(point), self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+        for i, group in enumerate(groups):
+            for duals, others in ((self.student_duals[i], groups), (self.teacher_duals[i], teachers)):
+                for dual, other in zip(duals, others, strict=True):
+                    errors = dual.error_estimate(group.weights, other.weights)
+                    total = total + jnp.abs(group.coefficients) @ errors @ jnp.abs(other.coefficients)
+        return total
+
+    @property
+    def span_suffices(self) -> bool:
+        return is_rotation_invariant(self.problem, (self.student_duals, self.teacher_duals))
+
+    def reduced(self, points: PyTree) -> Reduction:
+        teacher, student = self.problem.teacher, self.problem.student
+        basis, coordinates = teacher_coordinates(teacher.vectors(self.target))
+        reduced, dimension, lift = reduce_points(student, points, basis)
+        padded = jnp.zeros((coordinates.shape[0], dimension)).at[:, : coordinates.shape[1]].set(coordinates)
+        objective = eqx.tree_at(lambda o: o.target, self, teacher.with_vectors(self.target, padded))
+        return Reduction(_with_axes(objective), reduced, lift)
+
+
+def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
+    """Build the population loss of a sum of neurons."""
+    assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
+    students = [group.activation for group in problem.student.neurons(_zeros(problem))]
+    teachers = problem.teacher.neurons(problem.target)
+
+    def dual(sigma, tau):
+        return kernel(sigma, tau, problem.inputs, quadrature)
+
+    constant = 0.5 * problem.noise**2
+    for i, first in enumerate(teachers):
+        for j, second in enumerate(teachers):
+            gram = dual(first.activation, second.activation).gram(first.weights, second.weights, i == j)
+            constant = constant + 0.5 * first.coefficients @ gram @ second.coefficients
+    objective = NeuronSum(
+        problem=problem,
+        target=problem.target,
+        student_duals=tuple(tuple(dual(sigma, tau) for tau in students) for sigma in students),
+        teacher_duals=tuple(tuple(dual(sigma, group.activation) for group in teachers) for sigma in students),
+        constant=jnp.asarray(constant),
+        quadrature=quadrature,
+        axes=False,
+    )
+    return _with_axes(objective)
+
+
+def _zeros(problem: Problem) -> PyTree:
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), problem.template_tree())
+
+
+def _with_axes(objective: NeuronSum) -> NeuronSum:
+    """Mark a teacher whose vectors are the first coordinate axes, where the dual makes use of it."""
+    vectors = objective.problem.teacher.vectors(objective.target)
+    structured = all(isinstance(dual, PiecewiseLinear) for row in objective.teacher_duals for dual in row)
+    axes = structured and bool(jnp.all(vectors == jnp.eye(*vectors.shape)))
+    # A static field: dataclasses.replace rather than a pytree surgery.
+    return NeuronSum(
+        objective.problem,
+        objective.target,
+        objective.student_duals,
+        objective.teacher_duals,
+        objective.constant,
+        objective.quadrature,
+        axes,
+    )
+
+
+def exactness_of(duals: PyTree, quadrature: Quadrature) -> Exactness:
+    """Return how the expectation behind a pytree of duals is taken."""
+    leaves = jax.tree.leaves(duals, is_leaf=lambda node: isinstance(node, Integrated))
+    if any(isinstance(leaf, Integrated) for leaf in leaves):
+        return Exactness("quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}")
+    return Exactness("closed form")
+
+
+def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:
+    """Whether duals see vectors only through their norms and angles: they then hold no arrays but numbers."""
+    return problem.inputs.symmetry == "rotation" and all(
+        jnp.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
+    )

@@ -1,0 +1,257 @@
+"""Population losses of the models that read independent patches, from duals of single patches."""
+
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.duals import Dual, Mean, Quadrature, dual, mean
+from tutelage.errors import UnsupportedCombination
+from tutelage.inputs import Gaussian
+from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
+from tutelage.objectives.base import Objective, Reduction
+from tutelage.objectives.exactness import Exactness
+from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant
+from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
+from tutelage.problems import Problem
+
+Patched = TypeVar("Patched", bound="PatchObjective")
+
+
+class PatchObjective(Objective):
+    """A population loss of a model that reads patches.
+
+    Attributes:
+        target: The teacher's parameters (in reduced coordinates after a reduction).
+    """
+
+    target: eqx.AbstractVar[PyTree]
+
+    def gradient(self, point: PyTree, key=None) -> PyTree:
+        return jax.grad(self.loss)(point)
+
+    def reduced(self, points: PyTree) -> Reduction:
+        teacher = self.problem.teacher
+        basis, coordinates = teacher_coordinates(teacher.vectors(self.target))
+        reduced, dimension, lift = reduce_points(self.problem.student, points, basis)
+        padded = jnp.zeros((coordinates.shape[0], dimension)).at[:, : coordinates.shape[1]].set(coordinates)
+        objective = eqx.tree_at(lambda o: o.target, self, teacher.with_vectors(self.target, padded))
+        return Reduction(objective, reduced, lift)
+
+
+class ConvolutionLoss(PatchObjective):
+    r"""The population loss of a one-filter network; build one with `population`.
+
+    Patches are independent, so that for two such networks with filters $w, w'$, output weights $a, a'$, dual $K$ and
+    means $M$ of one patch,
+
+    $$E[ff'] = a\cdot a'\,\bigl(K(w, w') - M(w)M(w')\bigr) + (\mathbf 1\cdot a)(\mathbf 1\cdot a')\,M(w)M(w').$$
+
+    The convolutional-filter paper prints its loss (Theorem 2.1) from this, for ReLU; the cross term there misses a
+    factor $1/(2\pi)$.
+
+    Attributes:
+        problem: The problem.
+        target: The teacher's parameters.
+        dual: Dual of one patch.
+        mean: Mean of one patch.
+        quadrature: How finely integrals are taken, where there are any.
+    """
+
+    problem: Problem
+    target: FilterAndOutput
+    dual: Dual
+    mean: Mean
+    quadrature: Quadrature
+
+    @property
+    def exactness(self) -> Exactness:
+        return exactness_of((self.dual, self.mean), self.quadrature)
+
+    @property
+    def span_suffices(self) -> bool:
+        return is_rotation_invariant(self.problem, (self.dual, self.mean))
+
+    def _product(self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""]) -> Float[Array, ""]:
+        """Return E[ff'], given the dual of the two filters."""
+        means = self.mean(first.filter) * self.mean(second.filter)
+        sums = jnp.sum(first.output) * jnp.sum(second.output)
+        return (first.output @ second.output) * (both - means) + sums * means
+
+    def loss(self, point: FilterAndOutput, key=None) -> Float[Array, ""]:
+        student: Convolution = self.problem.student  # type: ignore[assignment]
+        scale = student.scale(point.filter)
+        target = self.target
+        return (
+            0.5 * scale**2 * self._product(point, point, self.dual.own(point.filter))
+            - scale * self._product(point, target, self.dual(point.filter, target.filter))
+            + 0.5 * self._product(target, target, self.dual.own(target.filter))
+            + 0.5 * self.problem.noise**2
+        )
+
+    def error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
+        own = self.dual.error_estimate(point.filter, point.filter)
+        cross = self.dual.error_estimate(point.filter, self.target.filter)
+        return own * jnp.sum(point.output**2) + cross * jnp.abs(point.output @ self.target.output)
+
+
+class ParityLoss(PatchObjective):
+    r"""The population loss of sums of products of neurons over patches; build one with `population`.
+
+    Patches are independent, so that with the dual $K$ and the mean $M$ of one patch and degrees $r \le s$,
+
+    $$E\Bigl[\prod_{l\le r}\sigma(w_l\cdot x_l)\prod_{l\le s}\sigma(u_l\cdot x_l)\Bigr]
+      = \prod_{l\le r}K(w_l, u_l)\prod_{r<l\le s}M(u_l).$$
+
+    For odd activations the means vanish, and different degrees decouple (the weight-sharing paper's Lemma 3).
+
+    Attributes:
+        problem: The problem.
+        target: The teacher's vector.
+        dual: Dual of one patch.
+        mean: Mean of one patch.
+        quadrature: How finely integrals are taken, where there are any.
+    """
+
+    problem: Problem
+    target: Float[Array, " dim"]
+    dual: Dual
+    mean: Mean
+    quadrature: Quadrature
+
+    @property
+    def exactness(self) -> Exactness:
+        return exactness_of((self.dual, self.mean), self.quadrature)
+
+    @property
+    def span_suffices(self) -> bool:
+        return is_rotation_invariant(self.problem, (self.dual, self.mean))
+
+    def _products(self, first: Float[Array, "vector dim"], second: Float[Array, "vector dim"] | None = None):
+        """Return the expected product of two sums of products; of one with itself if the second is left out."""
+        student: Parity = self.problem.student  # type: ignore[assignment]
+        both = self._per_patch(self.dual.own, first) if second is None else self._per_patch(self.dual, first, second)
+        first_means = self._per_patch(self.mean, first)
+        second_means = first_means if second is None else self._per_patch(self.mean, second)
+        total = jnp.zeros(())
+        for r in student.degrees:
+            for s in student.degrees:
+                rest = first_means[s:r] if r > s else second_means[r:s]
+                total = total + jnp.prod(both[: min(r, s)]) * jnp.prod(rest)
+        return total
+
+    def _per_patch(self, function, *vectors: Float[Array, "vector dim"]) -> Float[Array, " patch"]:
+        patches = self.problem.student.patches
+        # A shared vector gives one number, the same for all patches: evaluated once.
+        if all(array.shape[0] == 1 for array in vectors):
+            return jnp.broadcast_to(function(*(array[0] for array in vectors)), (patches,))
+        return jax.vmap(function)(*(jnp.broadcast_to(array, (patches, array.shape[1])) for array in vectors))
+
+    def loss(self, point: Float[Array, "..."], key=None) -> Float[Array, ""]:
+        student, target = self.problem.student.vectors(point), self.target[None]
+        return (
+            0.5 * self._products(student)
+            - self._products(student, target)
+            + 0.5 * self._products(target)
+            + 0.5 * self.problem.noise**2
+        )
+
+    def error_estimate(self, point: Float[Array, "..."]) -> Float[Array, ""]:
+        student = self.problem.student.vectors(point)
+        patches = self.problem.student.patches
+        assert patches is not None
+        own = jax.vmap(lambda w: self.dual.error_estimate(w, w))(student)
+        cross = jax.vmap(lambda w: self.dual.error_estimate(w, self.target))(student)
+        return patches * (jnp.max(own) + jnp.max(cross))
+
+
+class WaveLoss(PatchObjective):
+    r"""The population loss of the wave; build one with `population`.
+
+    With the characteristic function $\chi$ of one patch under a law with $x \sim -x$, $\chi(w) = \prod_l\chi(w_l)$ and
+    the second moment $S$,
+
+    $$L = \tfrac{c^2}2(w_1 - u_0)^\top S\,(w_1 - u_0) + \tfrac14(1 + \chi(2w)) - \tfrac12(\chi(w - \bar u_0) +
+    \chi(w + \bar u_0)) + \tfrac14(1 + \chi(2\bar u_0)).$$
+
+    Linear and cosine part do not mix, because one is odd and the other even (the weight-sharing paper's Equation 2).
+
+    Attributes:
+        problem: The problem.
+        target: The teacher's vector.
+    """
+
+    problem: Problem
+    target: Float[Array, " dim"]
+
+    @property
+    def exactness(self) -> Exactness:
+        return Exactness("closed form")
+
+    @property
+    def span_suffices(self) -> bool:
+        return self._variance is not None
+
+    @property
+    def _variance(self) -> float | None:
+        inputs = self.problem.inputs
+        return inputs.variance if isinstance(inputs, Gaussian) and inputs.centred else None
+
+    def _characteristic(self, rows: Float[Array, "patch dim"]) -> Float[Array, ""]:
+        if self._variance is not None:
+            return jnp.exp(-0.5 * self._variance * jnp.sum(rows**2))
+        return jnp.prod(self.problem.inputs.characteristic(rows).real)
+
+    def _mass(self, vector: Float[Array, " dim"]) -> Float[Array, ""]:
+        if self._variance is not None:
+            return self._variance * jnp.sum(vector**2)
+        return vector @ self.problem.inputs.second_moment() @ vector
+
+    def loss(self, point: Float[Array, "..."], key=None) -> Float[Array, ""]:
+        student: Wave = self.problem.student  # type: ignore[assignment]
+        rows = student.rows(point)
+        target = jnp.broadcast_to(self.target, rows.shape)
+        waves = (
+            0.25 * (1 + self._characteristic(2 * rows))
+            - 0.5 * (self._characteristic(rows - target) + self._characteristic(rows + target))
+            + 0.25 * (1 + self._characteristic(2 * target))
+        )
+        linear = 0.5 * student.slope**2 * self._mass(rows[0] - self.target)
+        return linear + waves + 0.5 * self.problem.noise**2
+
+
+def convolution_loss(problem: Problem, quadrature: Quadrature) -> ConvolutionLoss:
+    """Build the population loss of a one-filter network."""
+    activation = problem.student.activation  # type: ignore[attr-defined]
+    return ConvolutionLoss(
+        problem=problem,
+        target=problem.target,
+        dual=dual(activation, activation, problem.inputs, quadrature),
+        mean=mean(activation, problem.inputs, quadrature),
+        quadrature=quadrature,
+    )
+
+
+def parity_loss(problem: Problem, quadrature: Quadrature) -> ParityLoss:
+    """Build the population loss of sums of products over patches."""
+    activation = problem.student.activation  # type: ignore[attr-defined]
+    return ParityLoss(
+        problem=problem,
+        target=problem.target,
+        dual=dual(activation, activation, problem.inputs, quadrature),
+        mean=mean(activation, problem.inputs, quadrature),
+        quadrature=quadrature,
+    )
+
+
+def wave_loss(problem: Problem, quadrature: Quadrature) -> WaveLoss:
+    """Build the population loss of the wave."""
+    if problem.inputs.symmetry == "none":
+        raise UnsupportedCombination(
+            f"The wave has a closed form only under laws with x and −x alike, not under {problem.inputs.name}. "
+            "Use `empirical` or `stream` to sample."
+        )
+    problem.inputs.characteristic(jnp.zeros(problem.dimension))  # raises the law's refusal now, not later
+    return WaveLoss(problem, problem.target)

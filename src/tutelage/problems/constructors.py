@@ -1,0 +1,369 @@
+"""The families of problems, each a line to write down."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tutelage import activations
+from tutelage.activations import Activation, ReLU
+from tutelage.checks import count, finite_array, finite_number, one_of
+from tutelage.errors import invalid
+from tutelage.inputs import Inputs, gaussian
+from tutelage.models import (
+    Committee,
+    Composite,
+    Convolution,
+    FilterAndOutput,
+    FirstAndOuter,
+    Homogeneous,
+    LearnedComposite,
+    Neuron,
+    OuterLayer,
+    Parity,
+    Wave,
+    WithLinear,
+)
+from tutelage.models.composite import OUTER_FUNCTIONS
+from tutelage.problems.problem import Problem, template_of
+
+
+def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, "..."]:
+    array = finite_array(argument, value, dimensions=dimensions)
+    norms = np.linalg.norm(np.atleast_2d(np.asarray(array)), axis=-1)
+    if (norms == 0).any():
+        row = f" (row {int(np.argmin(norms))})" if dimensions == 2 else ""
+        raise invalid(argument, "not be zero", f"a zero vector{row}", "A teacher that is zero teaches nothing")
+    return array
+
+
+def _law(inputs: Inputs | None, dimension: int) -> Inputs:
+    if inputs is None:
+        return gaussian(dimension)
+    if not isinstance(inputs, Inputs):
+        raise invalid("inputs", "be a law of tutelage.inputs", repr(inputs), "Wrap an array in tutelage.inputs.data")
+    if inputs.dimension != dimension:
+        raise invalid(
+            "inputs",
+            f"have the dimension {dimension} of the teacher",
+            f"{inputs.name}, of dimension {inputs.dimension}",
+            "Choose inputs and teacher of the same dimension",
+        )
+    return inputs
+
+
+def _deviation(noise: Any) -> float:
+    noise = finite_number("noise", noise)
+    if noise < 0:
+        raise invalid("noise", "not be negative", repr(noise), "Pass a standard deviation, zero for no noise")
+    return noise
+
+
+def neuron(
+    target: Any, activation: str | Activation = "relu", inputs: Inputs | None = None, noise: float = 0.0
+) -> Problem:
+    r"""A single neuron $\sigma(w\cdot x)$ that learns another, $\sigma(v\cdot x)$.
+
+    Args:
+        target: The teacher's vector $v$, `[dim]`, not zero.
+        activation: The activation $\sigma$, by name or as an `Activation`.
+        inputs: Law of the inputs; standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a vector `[dim]`.
+
+    Reference:
+        Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Equation (1).
+    """
+    target = _nonzero_rows("target", target, 1)
+    model = Neuron(activations.get(activation))
+    return Problem(
+        name="neuron",
+        student=model,
+        teacher=model,
+        target=target,
+        inputs=_law(inputs, target.shape[0]),
+        noise=_deviation(noise),
+        template=template_of(target),
+    )
+
+
+def committee(
+    teacher: Any,
+    students: int,
+    activation: str | Activation = "relu",
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""A sum of neurons $\sum_{i \le n} \sigma(w_i\cdot x)$ that learns another, $\sum_{j \le k} \sigma(v_j\cdot x)$.
+
+    Args:
+        teacher: The teacher's vectors $v_j$, `[teacher, dim]`, none zero.
+        students: Number $n$ of student neurons.
+        activation: The activation $\sigma$, by name or as an `Activation`.
+        inputs: Law of the inputs; standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a matrix `[student, dim]`.
+
+    Reference:
+        Safran, Yehudai and Shamir, The effects of mild over-parameterization on the optimization landscape of
+        shallow ReLU neural networks, 2021, Equation (1), which prints twice our loss.
+    """
+    teacher = _nonzero_rows("teacher", teacher, 2)
+    students = count("students", students)
+    model = Committee(activations.get(activation))
+    return Problem(
+        name="committee",
+        student=model,
+        teacher=model,
+        target=teacher,
+        inputs=_law(inputs, teacher.shape[1]),
+        noise=_deviation(noise),
+        template=template_of((students, teacher.shape[1])),
+    )
+
+
+def homogeneous(
+    teacher: Any,
+    students: int,
+    activation: str | Activation = "abs",
+    signs: Any = None,
+    linear: bool = False,
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""A student $\sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ that learns a teacher $\sum_j \sigma(w^*_j\cdot x)$.
+
+    Args:
+        teacher: The teacher's vectors $w^*_j$, `[teacher, dim]`, none zero.
+        students: Number of student neurons.
+        activation: `"abs"` (the paper's), `"relu"`, or any activation that is homogeneous of degree one.
+        signs: The signs $a_i = \pm1$ of the student neurons; all `+1` by default.
+        linear: Whether the student has a free linear term $\beta\cdot x$ as well, which turns the ReLU problem into
+            the absolute-value one (the paper's Section A.1).
+        inputs: Law of the inputs; standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a matrix `[student, dim]`, or a `WithLinear` of that and a vector `[dim]`.
+
+    Reference:
+        Zhou, Ge and Jin, A local convergence theory for mildly over-parameterized two-layer neural network, 2021,
+        Definition 1.
+    """
+    teacher = _nonzero_rows("teacher", teacher, 2)
+    students = count("students", students)
+    activation = activations.get(activation)
+    if activation.homogeneity != 1:
+        raise invalid(
+            "activation",
+            "be homogeneous of degree one",
+            activation.name,
+            'Choose "abs", "relu", "leaky_relu" or "linear"',
+        )
+    if signs is not None:
+        signs = finite_array("signs", signs, dimensions=1)
+        if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
+            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
+    matrix = (students, teacher.shape[1])
+    template = WithLinear((students, teacher.shape[1]), (teacher.shape[1],)) if linear else matrix
+    return Problem(
+        name="homogeneous",
+        student=Homogeneous(activation, signs, linear),
+        teacher=Committee(activation),
+        target=teacher,
+        inputs=_law(inputs, teacher.shape[1]),
+        noise=_deviation(noise),
+        template=template_of(template),
+    )
+
+
+def convolution(
+    filter: Any,
+    output_weights: Any,
+    normalized: bool = True,
+    activation: str | Activation = "relu",
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""A one-filter network $\sum_j a_j\,\sigma(v\cdot Z_j)/\|v\|$ that learns $\sum_j a^*_j\,\sigma(w^*\cdot Z_j)$.
+
+    Args:
+        filter: The teacher's filter $w^*$, `[dim]`, not zero.
+        output_weights: The teacher's output weights $a^*$, `[patch]`, not all zero.
+        normalized: Whether the student's filter is divided by its norm (the teacher's never is).
+        activation: The activation; the paper's is ReLU.
+        inputs: Law of one patch; patches are independent. Standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a `FilterAndOutput(filter [dim], output [patch])`.
+
+    Reference:
+        Du, Lee, Tian, Póczos and Singh, Gradient descent learns one-hidden-layer CNN, 2018, Equations (1), (2).
+    """
+    filter = _nonzero_rows("filter", filter, 1)
+    output = _nonzero_rows("output_weights", output_weights, 1)
+    activation = activations.get(activation)
+    patches = output.shape[0]
+    return Problem(
+        name="convolution",
+        student=Convolution(activation, patches, bool(normalized)),
+        teacher=Convolution(activation, patches, normalized=False),
+        target=FilterAndOutput(filter, output),
+        inputs=_law(inputs, filter.shape[0]),
+        noise=_deviation(noise),
+        template=template_of(FilterAndOutput(tuple(filter.shape), tuple(output.shape))),
+    )
+
+
+def _patch_shape(sharing: bool, patches: int, dimension: int) -> tuple[int, ...]:
+    return (dimension,) if sharing else (patches, dimension)
+
+
+def wave(
+    target: Any,
+    patches: int,
+    slope: float | None = None,
+    sharing: bool = True,
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""The wave $c\,w_1\cdot x_1 + \cos(\sum_i w_i\cdot x_i)$, learned with or without weight sharing.
+
+    Args:
+        target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
+        patches: Number $k$ of patches.
+        slope: The factor $c$ of the linear part; $3\sqrt k$, the smallest the paper's proofs use, by default.
+        sharing: Whether the student has one vector for all patches, or one a patch.
+        inputs: Law of one patch; patches are independent. Standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a vector `[dim]` with sharing, a matrix `[patch, dim]` without.
+
+    Reference:
+        Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 3.
+    """
+    target = _nonzero_rows("target", target, 1)
+    patches = count("patches", patches)
+    slope = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
+    dimension = target.shape[0]
+    return Problem(
+        name="wave",
+        student=Wave(slope, patches, bool(sharing)),
+        teacher=Wave(slope, patches, sharing=True),
+        target=target,
+        inputs=_law(inputs, dimension),
+        noise=_deviation(noise),
+        template=template_of(_patch_shape(sharing, patches, dimension)),
+    )
+
+
+def parity(
+    target: Any,
+    patches: int,
+    degrees: Any = None,
+    sharing: bool = True,
+    activation: str | Activation = "erf",
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""Sums of products $\sum_r \prod_{l \le r} \sigma(w_l\cdot x_l)$, learned with or without weight sharing.
+
+    Args:
+        target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
+        patches: Number $k$ of patches.
+        degrees: The degrees $r$: `(k,)`, `(1,)`, or `(1, k)`, the default; any set of numbers from 1 to $k$.
+        sharing: Whether the student has one vector for all patches, or one a patch.
+        activation: The activation; `"erf"` has closed forms, `"tanh"` is integrated.
+        inputs: Law of one patch; patches are independent. Standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a vector `[dim]` with sharing, a matrix `[patch, dim]` without.
+
+    Reference:
+        Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 4.
+    """
+    target = _nonzero_rows("target", target, 1)
+    patches = count("patches", patches)
+    degrees = tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
+    degrees = tuple(count("degrees", degree) for degree in degrees)
+    if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
+        raise invalid(
+            "degrees", f"be different numbers from 1 to {patches}", f"{degrees}", "Leave out repeated or large degrees"
+        )
+    activation = activations.get(activation)
+    degrees = tuple(sorted(degrees))
+    dimension = target.shape[0]
+    return Problem(
+        name="parity",
+        student=Parity(activation, patches, degrees, bool(sharing)),
+        teacher=Parity(activation, patches, degrees, sharing=True),
+        target=target,
+        inputs=_law(inputs, dimension),
+        noise=_deviation(noise),
+        template=template_of(_patch_shape(sharing, patches, dimension)),
+    )
+
+
+def composite(
+    outer: str | Callable,
+    target: Any,
+    patches: int = 5,
+    sharing: bool = True,
+    learn_outer: bool = False,
+    activation: str | Activation = "tanh",
+    units: int = 50,
+    inputs: Inputs | None = None,
+    noise: float = 0.0,
+) -> Problem:
+    r"""A network $g(\sigma(w_1\cdot x_1), \dots, \sigma(w_k\cdot x_k))$ with a known or a learned outer function $g$.
+
+    There is no closed form: use `stream` or `empirical`.
+
+    Args:
+        outer: The teacher's outer function: `"low"` ($z_1$), `"high"` ($\prod_i z_i$), `"both"` (their sum), or a
+            function of one vector with an entry a patch.
+        target: The teacher's vector, `[dim]`, the same for all patches.
+        patches: Number of patches.
+        sharing: Whether the student has one vector for all patches, or one a patch.
+        learn_outer: Whether the student learns the outer function too, as a layer of ReLU units with a linear
+            output.
+        activation: Activation of the first layer.
+        units: Number of ReLU units of a learned outer function.
+        inputs: Law of one patch; patches are independent. Standard Gaussian by default.
+        noise: Standard deviation of the label noise.
+
+    Returns:
+        The problem; a student is a vector `[dim]` or a matrix `[patch, dim]`, within a `FirstAndOuter` if the outer
+        function is learned.
+
+    Reference:
+        Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
+    """
+    target = _nonzero_rows("target", target, 1)
+    patches = count("patches", patches)
+    units = count("units", units)
+    if not callable(outer):
+        outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
+    activation = activations.get(activation)
+    dimension = target.shape[0]
+    student = Composite(activation, outer, patches, bool(sharing))
+    first = _patch_shape(sharing, patches, dimension)
+    layer = OuterLayer((units, patches), (units,), (units,), ())
+    return Problem(
+        name="composite",
+        student=LearnedComposite(student, ReLU(), units) if learn_outer else student,
+        teacher=Composite(activation, outer, patches, sharing=True),
+        target=target,
+        inputs=_law(inputs, dimension),
+        noise=_deviation(noise),
+        template=template_of(FirstAndOuter(first, layer) if learn_outer else first),
+    )
