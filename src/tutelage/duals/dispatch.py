@@ -38,7 +38,9 @@ def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadr
         return Atomic(*atoms, sigma, tau)
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total([Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
+        return _total(
+            [Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares]
+        )
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -110,7 +112,9 @@ def _spherical(sigma: Activation, tau: Activation, inputs: Inputs) -> Kernel:
     assert sigma.elements is not None and tau.elements is not None
     return _total(
         [
-            _elementary(first, second, Frame(), _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind]))
+            _elementary(
+                first, second, Frame(), _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind])
+            )
             for first in sigma.elements
             for second in tau.elements
             if _same_parity(first, second)
@@ -180,7 +184,9 @@ def _kink_corrections(sigma: Activation, tau: Activation, frame: Frame) -> list[
     ]
 
 
-def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs) -> list[Kernel] | None:
+def _from_moments(
+    first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs
+) -> list[Kernel] | None:
     """Return the duals that exist under every law: linear activations, and waves with a characteristic function."""
     kinds = {element.kind for element in first + second}
     if kinds == {"identity"}:

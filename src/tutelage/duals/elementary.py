@@ -131,11 +131,7 @@ def _sign_sign(pair: GaussianPair):
 
 
 def _sign_absolute_value(pair: GaussianPair):
-    return (
-        pair.nu * _sign_sign(pair)
-        + pair.c * _jump_sign(pair)
-        + pair.b * _jump_sign(pair.swapped())
-    )
+    return pair.nu * _sign_sign(pair) + pair.c * _jump_sign(pair) + pair.b * _jump_sign(pair.swapped())
 
 
 def _with_derivatives(value: Callable, derivatives: Callable) -> Callable:
@@ -169,11 +165,7 @@ _sign_absolute = _with_derivatives(_sign_absolute_value, _sign_absolute_derivati
 
 
 def _absolute_absolute_value(pair: GaussianPair):
-    return (
-        pair.mu * _sign_absolute(pair)
-        + pair.a * _jump_absolute(pair)
-        + pair.c * _sign_sign(pair)
-    )
+    return pair.mu * _sign_absolute(pair) + pair.a * _jump_absolute(pair) + pair.c * _sign_sign(pair)
 
 
 _absolute_absolute = _with_derivatives(

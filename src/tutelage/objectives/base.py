@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
@@ -38,9 +38,11 @@ class Objective(eqx.Module):
 
     Attributes:
         problem: The problem.
+        target: The teacher's parameters; in other coordinates than the problem's after a reduction.
     """
 
     problem: eqx.AbstractVar[Problem]
+    target: eqx.AbstractVar[PyTree]
 
     @property
     @abc.abstractmethod
@@ -79,6 +81,14 @@ class Objective(eqx.Module):
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
         """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none."""
         return jnp.zeros(())
+
+    def singular(self, point: PyTree) -> Bool[Array, ""]:
+        """Return whether the loss has no gradient at a point, so that `gradient` follows a convention there."""
+        return jnp.zeros((), bool)
+
+    def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
+        """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
+        return jnp.asarray(jnp.inf)
 
     @property
     def span_suffices(self) -> bool:

@@ -24,12 +24,19 @@ class Stream(Objective):
     batch: int = eqx.field(static=True)
 
     @property
+    def target(self) -> PyTree:
+        """The teacher's parameters."""
+        return self.problem.target
+
+    @property
     def exactness(self) -> Exactness:
         return Exactness("sampling", detail=f"a fresh batch of {self.batch} at every call")
 
     def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
         if key is None:
-            raise invalid("key", "be a random key for a stream objective", "None", "Pass jax.random.key(seed)")
+            raise invalid(
+                "key", "be a random key for a stream objective", "None", "Pass jax.random.key(seed)"
+            )
         inputs, labels = self.problem.sample(key, self.batch)
         return 0.5 * jnp.mean((self.problem.student.predict(point, inputs) - labels) ** 2)
 

@@ -35,7 +35,9 @@ def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, ".
     norms = np.linalg.norm(np.atleast_2d(np.asarray(array)), axis=-1)
     if (norms == 0).any():
         row = f" (row {int(np.argmin(norms))})" if dimensions == 2 else ""
-        raise invalid(argument, "not be zero", f"a zero vector{row}", "A teacher that is zero teaches nothing")
+        raise invalid(
+            argument, "not be zero", f"a zero vector{row}", "A teacher that is zero teaches nothing"
+        )
     return array
 
 
@@ -43,7 +45,9 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
     if inputs is None:
         return gaussian(dimension)
     if not isinstance(inputs, Inputs):
-        raise invalid("inputs", "be a law of tutelage.inputs", repr(inputs), "Wrap an array in tutelage.inputs.data")
+        raise invalid(
+            "inputs", "be a law of tutelage.inputs", repr(inputs), "Wrap an array in tutelage.inputs.data"
+        )
     if inputs.dimension != dimension:
         raise invalid(
             "inputs",
@@ -169,7 +173,9 @@ def homogeneous(
     if signs is not None:
         signs = finite_array("signs", signs, dimensions=1)
         if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
-            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
+            raise invalid(
+                "signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student"
+            )
     matrix = (students, teacher.shape[1])
     template = WithLinear((students, teacher.shape[1]), (teacher.shape[1],)) if linear else matrix
     return Problem(
@@ -293,11 +299,16 @@ def parity(
     """
     target = _nonzero_rows("target", target, 1)
     patches = count("patches", patches)
-    degrees = tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
+    degrees = (
+        tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
+    )
     degrees = tuple(count("degrees", degree) for degree in degrees)
     if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
         raise invalid(
-            "degrees", f"be different numbers from 1 to {patches}", f"{degrees}", "Leave out repeated or large degrees"
+            "degrees",
+            f"be different numbers from 1 to {patches}",
+            f"{degrees}",
+            "Leave out repeated or large degrees",
         )
     activation = activations.get(activation)
     degrees = tuple(sorted(degrees))

@@ -57,7 +57,9 @@ class Problem(eqx.Module):
         """Return the shape of a batch of inputs without the last axis."""
         return (batch,) if self.student.patches is None else (batch, self.student.patches)
 
-    def sample(self, key: PRNGKeyArray, batch: int) -> tuple[Float[Array, "batch ..."], Float[Array, " batch"]]:
+    def sample(
+        self, key: PRNGKeyArray, batch: int
+    ) -> tuple[Float[Array, "batch ..."], Float[Array, " batch"]]:
         """Draw a batch of inputs and noisy labels.
 
         Args:
@@ -102,7 +104,9 @@ class Problem(eqx.Module):
         for leaf, shape in zip(leaves, shapes, strict=True):
             array = finite_array(argument, leaf)
             wanted = ("runs", *shape) if batched else shape
-            fits = array.shape[1:] == shape and array.ndim == len(shape) + 1 if batched else array.shape == shape
+            fits = (
+                array.shape[1:] == shape and array.ndim == len(shape) + 1 if batched else array.shape == shape
+            )
             if not fits:
                 text = "(" + ", ".join(str(size) for size in wanted) + ("," if len(wanted) == 1 else "") + ")"
                 raise invalid(

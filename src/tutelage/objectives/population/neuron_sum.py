@@ -12,12 +12,12 @@ neurons are functions of their parameters, go through the same sums and the chai
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.models import NeuronModel, Neurons
+from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, Neurons
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
@@ -89,12 +89,16 @@ class NeuronSum(Objective):
             dual, same = self.student_duals[i][j], i == j
             weights = group.coefficients[:, None] * other.coefficients
             by_weights = by_weights + dual.pull(group.weights, other.weights, weights, same=same)
-            by_coefficients = by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
+            by_coefficients = (
+                by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
+            )
         for j, teacher in enumerate(teachers):
             dual = self.teacher_duals[i][j]
             weights = group.coefficients[:, None] * teacher.coefficients
             by_weights = by_weights - dual.pull(group.weights, teacher.weights, weights)
-            by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
+            by_coefficients = (
+                by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
+            )
         return by_weights, by_coefficients
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
@@ -106,6 +110,41 @@ class NeuronSum(Objective):
                     errors = dual.error_estimate(group.weights, other.weights)
                     total = total + jnp.abs(group.coefficients) @ errors @ jnp.abs(other.coefficients)
         return total
+
+    def singular(self, point: PyTree) -> Bool[Array, ""]:
+        # A zero vector of an activation with a kink; a homogeneous student's change of variables smooths it out.
+        if isinstance(self.problem.student, Homogeneous):
+            return jnp.zeros((), bool)
+        return jnp.any(
+            jnp.stack(
+                [
+                    jnp.any(jnp.all(group.weights == 0, axis=-1))
+                    for group in self._groups(point)
+                    if group.activation.kink is not None
+                ]
+                or [jnp.zeros((), bool)]
+            )
+        )
+
+    def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
+        r"""Return a Lipschitz constant of the Hessian for plain neurons with two slopes; infinite for other models.
+
+        The third derivatives of a dual with factor $qq'$ of its even part are bounded by $c_{30}qq'\|v\|/\|w\|^2$ in
+        $w$ three times and by $c_{21}qq'/\|w\|$ in $w$ twice and $v$ once; $c_{21} = 4/\pi$, $c_{30} < 1.75$.
+        """
+        plain = isinstance(self.problem.student, (Committee, Neuron))
+        own, teaching = self.student_duals[0][0], self.teacher_duals[0][0]
+        if not (plain and isinstance(own, PiecewiseLinear) and isinstance(teaching, PiecewiseLinear)):
+            return jnp.asarray(jnp.inf)
+        norms = jnp.linalg.norm(self.problem.student.vectors(point), axis=-1)
+        teachers = jnp.linalg.norm(self.problem.teacher.vectors(self.target), axis=-1)
+        least = norms - radius
+        most = norms + radius
+        others = jnp.abs(own.even) * (jnp.sum(most) - most) + jnp.abs(teaching.even) * jnp.sum(teachers)
+        cubic = jnp.max(1.75 * others / least**2)
+        mixed = 3 * jnp.sqrt(float(norms.size)) * jnp.abs(own.even) * (4 / jnp.pi) / jnp.min(least)
+        bound = cubic + (mixed if norms.size > 1 else 0.0)
+        return jnp.where(jnp.min(least) > 0, bound, jnp.inf)
 
     @property
     def span_suffices(self) -> bool:
@@ -171,7 +210,9 @@ def exactness_of(duals: PyTree, quadrature: Quadrature) -> Exactness:
     """Return how the expectation behind a pytree of duals is taken."""
     leaves = jax.tree.leaves(duals, is_leaf=lambda node: isinstance(node, Integrated))
     if any(isinstance(leaf, Integrated) for leaf in leaves):
-        return Exactness("quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}")
+        return Exactness(
+            "quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}"
+        )
     return Exactness("closed form")
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
 from tutelage.errors import UnsupportedCombination
@@ -74,7 +74,9 @@ class ConvolutionLoss(PatchObjective):
     def span_suffices(self) -> bool:
         return is_rotation_invariant(self.problem, (self.dual, self.mean))
 
-    def _product(self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""]) -> Float[Array, ""]:
+    def _product(
+        self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""]
+    ) -> Float[Array, ""]:
         """Return E[ff'], given the dual of the two filters."""
         means = self.mean(first.filter) * self.mean(second.filter)
         sums = jnp.sum(first.output) * jnp.sum(second.output)
@@ -90,6 +92,9 @@ class ConvolutionLoss(PatchObjective):
             + 0.5 * self._product(target, target, self.dual.own(target.filter))
             + 0.5 * self.problem.noise**2
         )
+
+    def singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
+        return jnp.all(point.filter == 0)
 
     def error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
         own = self.dual.error_estimate(point.filter, point.filter)
@@ -132,7 +137,11 @@ class ParityLoss(PatchObjective):
     def _products(self, first: Float[Array, "vector dim"], second: Float[Array, "vector dim"] | None = None):
         """Return the expected product of two sums of products; of one with itself if the second is left out."""
         student: Parity = self.problem.student  # type: ignore[assignment]
-        both = self._per_patch(self.dual.own, first) if second is None else self._per_patch(self.dual, first, second)
+        both = (
+            self._per_patch(self.dual.own, first)
+            if second is None
+            else self._per_patch(self.dual, first, second)
+        )
         first_means = self._per_patch(self.mean, first)
         second_means = first_means if second is None else self._per_patch(self.mean, second)
         total = jnp.zeros(())

@@ -1,0 +1,342 @@
+"""Following many runs at once."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice, takewhile
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import PyTree
+
+from tutelage.checks import count
+from tutelage.dynamics import lanes as compiled
+from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.histories import Recorder
+from tutelage.dynamics.lanes import FAR, Lanes, Task
+from tutelage.dynamics.methods import OptaxMethod
+from tutelage.dynamics.newton import Newton, applicable
+from tutelage.dynamics.newton import finish as newton_finish
+from tutelage.dynamics.records import Record
+from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
+from tutelage.dynamics.status import Code
+from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
+from tutelage.errors import invalid
+from tutelage.objectives import Objective, Reduction
+
+# Codes with which a run may be continued.
+_OPEN = (Code.GRADIENT, Code.LOSS, Code.CHANGE, Code.STEPS, Code.SECONDS, Code.INTERRUPTED, Code.STALLED, Code.HORIZON)
+
+_SLOTS = 32
+_FIRST_ROUND = 64
+_LONGEST_ROUND = 1 << 20
+
+
+def descend(
+    objective: Objective,
+    starts: Any,
+    method: Method | optax.GradientTransformation,
+    stop: Stop | Sequence[Stop] | None = None,
+    record: Record | None = None,
+    *,
+    seed: int = 0,
+    first_run: int = 0,
+    finish: Newton | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Runs:
+    """Follow a method from many starts at once.
+
+    A run depends on its own start, its number and the seed alone: not on the other runs of the batch, their order, the
+    number of devices, or an interruption. Runs that have ended cost nothing. Where the inputs are rotation invariant and
+    the method commutes with rotations, runs are followed in the span of start and teacher, whatever the dimension.
+
+    Args:
+        objective: What to descend.
+        starts: A batch of students, runs first (see `tutelage.starts`); or earlier `Runs` of the same objective, to go on
+            where they ended.
+        method: A method, or any Optax transformation.
+        stop: When to end a run: one condition or several (`a | b` or a list). By default, a gradient norm of 1e-10 where
+            the objective is exact. There is always a limit of steps, 100,000 unless given.
+        record: What to remember along the runs, and how often.
+        seed: Seed of random methods and of `stream` objectives.
+        first_run: Number of the first run, for cutting one batch into pieces.
+        finish: A `Newton` finish for runs to a small gradient norm; none by default.
+        progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
+
+    Returns:
+        What the runs have reached.
+
+    Raises:
+        InvalidArgument: If an argument does not fit.
+        Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
+    """
+    if not isinstance(objective, Objective):
+        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
+    follower = _prepare(objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish)
+    try:
+        follower.follow_all(progress)
+    except KeyboardInterrupt:
+        follower.end_open_runs(Code.INTERRUPTED)
+        raise Interrupted(follower.result()) from None
+    return follower.result()
+
+
+def _method(method: Any) -> Method:
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, (optax.GradientTransformation, optax.GradientTransformationExtraArgs)):
+        return OptaxMethod(method)
+    raise invalid("method", "be a Method or an Optax transformation", repr(method), "Pass tutelage.GradientDescent(step)")
+
+
+def _stop(stop: Any, objective: Objective) -> Stop:
+    if stop is None:
+        return Stop() if objective.exactness.kind == "sampling" else gradient_norm(1e-10)
+    stops = [stop] if isinstance(stop, Stop) else list(stop) if isinstance(stop, Sequence) else [stop]
+    for one in stops:
+        if not isinstance(one, Stop):
+            raise invalid("stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)")
+    return reduce(Stop.__or__, stops, Stop())
+
+
+@dataclass
+class _Follower:
+    """The host's side of a batch: which runs are open, what they have reached, what was remembered."""
+
+    objective: Objective
+    reduction: Reduction | None
+    task: Task
+    state: Lanes  # of all runs, as NumPy arrays
+    tile: int
+    first_run: int
+    seed: int
+    newton: Newton | None
+    newton_steps: np.ndarray
+    recorder: Recorder | None
+    started: float
+    earlier_seconds: float
+
+    def follow_all(self, progress) -> None:
+        """Follow all runs to their end, in rounds."""
+        stop = self.task.stop
+        length = _FIRST_ROUND
+        while (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
+            if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
+                self.end_open_runs(Code.SECONDS)
+                return
+            begun = time.monotonic()
+            self._round(open_runs, length)
+            self._try_newton()
+            taken = time.monotonic() - begun
+            # Long enough to hide the host's work, short enough to refill lanes and to answer Ctrl-C.
+            if taken < 0.2:
+                length = min(2 * length, _LONGEST_ROUND)
+            elif taken > 0.8:
+                length = max(length // 2, 1)
+            if progress is not None:
+                ended = int((self.state.code != Code.RUNNING).sum())
+                progress(ended, len(self.state.code), int(self.state.step.max()))
+
+    def _round(self, open_runs: np.ndarray, length: int) -> None:
+        steps = self.state.step[open_runs]
+        current = int(steps.min())
+        # Runs that were held up by a Newton trial catch up first, so that all see the same remembered steps.
+        behind = steps == current
+        limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
+        limit = min(limit, int(self.task.most_steps) + 1)
+        cohort = open_runs[behind]
+        ends, remembered = self._ends(current, limit)
+        width = self.tile * compiled.device_count()
+        pieces = [cohort[i : i + width] for i in range(0, len(cohort), width)]
+        # All pieces are dispatched before the first is read: the devices work while the host waits.
+        outcomes = [compiled.follow(self.task, self._gather(piece, width), ends) for piece in pieces]
+        for piece, (outcome, values) in zip(pieces, outcomes, strict=True):
+            for whole, part in zip(jax.tree.leaves(self.state), jax.tree.leaves(outcome), strict=True):
+                whole[piece] = np.asarray(part)[: len(piece)]
+            if self.recorder is not None:
+                self.recorder.add(piece, values, remembered)
+
+    def _ends(self, current: int, limit: int) -> tuple[np.ndarray, int]:
+        """Return the steps at which a round pauses, and how many of them are remembered."""
+        if self.recorder is None:
+            return np.array([limit]), 0
+        schedule = self.recorder.record.schedule(current)
+        chosen = list(takewhile(lambda step: step <= limit, islice(schedule, _SLOTS - 1)))
+        last = limit if len(chosen) < _SLOTS - 1 else chosen[-1]
+        # A fixed number of slots, so that one program serves all rounds; repeated ends cost nothing.
+        return np.array(chosen + [last] * (_SLOTS - len(chosen))), len(chosen)
+
+    def _gather(self, piece: np.ndarray, width: int) -> Lanes:
+        padded = np.resize(piece, width)
+        lanes: Lanes = jax.tree.map(lambda leaf: leaf[padded], self.state)
+        lanes.code[len(piece) :] = Code.STEPS  # lanes without a run of their own stand still
+        return lanes
+
+    def _try_newton(self) -> None:
+        for run in np.flatnonzero(self.state.code == Code.PAUSED):
+            assert self.newton is not None and self.task.stop.gradient is not None
+            point = jax.tree.map(lambda leaf, run=run: jnp.asarray(leaf[run]), self.state.point)
+            tolerance = float(self.task.stop.gradient)
+            outcome = newton_finish(self.newton, self.task.objective, self.task.method, point, tolerance)
+            if outcome is None:
+                self.state.gate[run] = 0.1 * min(self.state.gate[run], self.state.gradient_norm[run])
+                self.state.code[run] = Code.RUNNING
+                continue
+            for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True):
+                whole[run] = np.asarray(part)
+            self.state.code[run] = Code.GRADIENT
+            self.newton_steps[run] = outcome.steps
+
+    def end_open_runs(self, code: Code) -> None:
+        """End the runs that are still open, with the given code."""
+        for open_code in (Code.RUNNING, Code.PAUSED):
+            self.state.code[self.state.code == open_code] = code
+
+    def result(self) -> Runs:
+        """Return what the runs have reached."""
+        losses, gradient_norms, errors = self._evaluate()
+        points = jax.tree.map(jnp.asarray, self.state.point)
+        if self.reduction is not None:
+            points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
+        return Runs(
+            objective=self.objective,
+            points=points,
+            statuses=statuses_of(self.state.code),
+            reasons=np.array([self._reason(run) for run in range(len(self.state.code))], dtype=object),
+            steps=self.state.step.copy(),
+            newton_steps=self.newton_steps,
+            losses=losses,
+            gradient_norms=gradient_norms,
+            error_estimates=errors,
+            seconds=self.earlier_seconds + time.monotonic() - self.started,
+            seed=self.seed,
+            first_run=self.first_run,
+            _history=None if self.recorder is None else self.recorder.history(self.state, self.task),
+            _resume=self,
+        )
+
+    def _evaluate(self) -> tuple[np.ndarray, ...]:
+        width = self.tile
+        parts = []
+        for begin in range(0, len(self.state.code), width):
+            piece = np.arange(begin, min(begin + width, len(self.state.code)))
+            values = _evaluate_tile(self.task, jax.tree.map(lambda leaf: leaf[np.resize(piece, width)], self.state))
+            parts.append([np.asarray(value)[: len(piece)] for value in values])
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+    def _reason(self, run: int) -> str:
+        stop, step = self.task.stop, int(self.state.step[run])
+        code = Code(self.state.code[run])
+        if code in (Code.GRADIENT, Code.LOSS, Code.CHANGE):
+            return stop.describe(code.name.lower())
+        return {
+            Code.STEPS: f"{step} steps made",
+            Code.HORIZON: f"the flow reached time {getattr(self.task.method, 'horizon', 0):g}",
+            Code.SECONDS: f"{stop.seconds or 0:g} s of wall time used",
+            Code.STALLED: f"step {step} left the student unchanged in floating point",
+            Code.DIVERGED: f"left the ball of radius {FAR:g} or lost finiteness at step {step}; lower the step",
+            Code.SINGULAR: f"a zero vector at step {step}, where the loss has no gradient",
+            Code.INTERRUPTED: f"interrupted at step {step}",
+        }[code]
+
+
+@eqx.filter_jit
+def _evaluate_tile(task: Task, state: Lanes):
+    def one(lane):
+        key = jax.random.fold_in(compiled.run_key(task.seed, lane.run), lane.step)
+        loss = task.objective.loss(lane.point, key)
+        return loss, norm(task.objective.gradient(lane.point, key)), task.objective.error_estimate(lane.point)
+
+    return jax.vmap(one)(state)
+
+
+def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
+    if record is not None and not isinstance(record, Record):
+        raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
+    if newton is not None and not isinstance(newton, Newton):
+        raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.Newton()")
+    most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
+    if isinstance(starts, Runs):
+        return _continued(objective, starts, method, stop, record, most_steps)
+    points = objective.problem.points(starts)
+    runs = first_run + np.arange(jax.tree.leaves(points)[0].shape[0])
+    seed = count("seed", seed, least=0)
+    reduction = None
+    if method.equivariant and objective.span_suffices and (record is None or record.invariant):
+        reduction = _reduce(objective, points)
+    inner = objective if reduction is None else reduction.objective
+    task = Task(inner, method, stop, record, jnp.asarray(seed), jnp.asarray(most_steps))
+    points = points if reduction is None else reduction.points
+    first = jax.tree.map(lambda leaf: leaf[0], points)
+    usable = stop.gradient is not None and applicable(newton, inner, first)
+    gate = newton.gate if usable and newton is not None else 0.0
+    begun = eqx.filter_jit(compiled.begin)(task, points, jnp.asarray(runs), gate)
+    recorder = None
+    if record is not None:
+        recorder = Recorder(record, runs)
+        recorder.add_current(begun, task)
+    return _Follower(
+        objective=objective,
+        reduction=reduction,
+        task=task,
+        state=jax.tree.map(lambda leaf: np.array(leaf), begun),
+        tile=compiled.tile_size(inner, method, first),
+        first_run=first_run,
+        seed=seed,
+        newton=newton if usable else None,
+        newton_steps=np.zeros(len(runs), int),
+        recorder=recorder,
+        started=time.monotonic(),
+        earlier_seconds=0.0,
+    )
+
+
+def _reduce(objective: Objective, points: PyTree) -> Reduction | None:
+    """Return the reduction to the span of start and teacher where that is smaller than the space of the inputs."""
+    one = jax.tree.map(lambda leaf: leaf[0], points)
+    students = objective.problem.student.vectors(one)
+    teachers = objective.problem.teacher.vectors(objective.target)
+    if students.shape[0] + teachers.shape[0] >= students.shape[1]:
+        return None
+    return objective.reduced(points)
+
+
+def _continued(objective, runs: Runs, method, stop, record, most_steps) -> _Follower:
+    earlier = runs._resume
+    if earlier is None or runs.objective is not objective:
+        raise invalid(
+            "starts",
+            "be runs of the same objective",
+            f"runs of another {runs.objective.problem.name} objective",
+            "Pass runs.points to start afresh from where they ended",
+        )
+    if jax.tree.structure(method) != jax.tree.structure(earlier.task.method):
+        raise invalid(
+            "method", "be of the kind the runs were followed with", repr(method), "Pass runs.points to start afresh"
+        )
+    if record is not None and record != earlier.task.record:
+        raise invalid("record", "be the one of the earlier runs, or None", repr(record), "Leave it out")
+    state = jax.tree.map(np.copy, earlier.state)
+    state.code[np.isin(state.code, _OPEN)] = Code.RUNNING
+    task = Task(
+        earlier.task.objective, method, stop, earlier.task.record, earlier.task.seed, jnp.asarray(most_steps)
+    )
+    return _Follower(
+        objective=objective,
+        reduction=earlier.reduction,
+        task=task,
+        state=state,
+        tile=earlier.tile,
+        first_run=earlier.first_run,
+        seed=earlier.seed,
+        newton=earlier.newton if stop.gradient is not None else None,
+        newton_steps=earlier.newton_steps.copy(),
+        recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        started=time.monotonic(),
+        earlier_seconds=runs.seconds,
+    )

@@ -1,0 +1,212 @@
+"""The compiled part of following runs: a tile of runs, side by side, from one remembered step to the next.
+
+A tile has a fixed number of lanes for a given problem, whatever the number of runs: XLA rounds differently for other
+batch sizes, and a run's result must not depend on its company. Lanes that have ended are frozen; between two calls the
+caller refills them with other runs.
+"""
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+from jaxtyping import Array, Float, Int, PyTree
+
+from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.flow import GradientFlow
+from tutelage.dynamics.records import Record
+from tutelage.dynamics.status import Code
+from tutelage.dynamics.stops import Stop
+from tutelage.objectives import Empirical, Objective
+
+# A student this far from zero is beyond saving.
+FAR = 1e10
+
+# Pairs of neurons (or samples times coordinates) of one tile: enough to fill vector units, few enough to stay in cache.
+_TILE_WORK = 40_000
+_MOST_LANES = 256
+
+
+class Lanes(NamedTuple):
+    """The state of runs, one a lane."""
+
+    point: PyTree
+    method: PyTree
+    run: Int[Array, " lane"]
+    step: Int[Array, " lane"]
+    code: Int[Array, " lane"]
+    gradient_norm: Float[Array, " lane"]
+    gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish
+
+
+class Task(eqx.Module):
+    """Everything that is the same for all runs of a batch."""
+
+    objective: Objective
+    method: Method
+    stop: Stop
+    record: Record | None
+    seed: Int[Array, ""]
+    most_steps: Int[Array, ""]
+
+
+def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
+    """Return how many lanes a tile has; a function of the problem and the method alone."""
+    students = objective.problem.student.vectors(point)
+    teachers = objective.problem.teacher.vectors(objective.target).shape[0]
+    pairs = students.shape[0] * (students.shape[0] + teachers)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(point))
+    samples = 0
+    batch = getattr(method, "batch", 0) or getattr(objective, "batch", 0)
+    if isinstance(objective, Empirical):
+        samples = objective.labels.shape[0]
+    samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
+    nodes = 10_000 if objective.exactness.kind == "quadrature" else 1
+    work = max(pairs * nodes, parameters, samples)
+    return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), 1, _MOST_LANES))
+
+
+def device_count() -> int:
+    """Return the number of host devices that tiles are spread over."""
+    return len(jax.devices())
+
+
+def run_key(seed, run):
+    """Return the random key of a run's dynamics, apart from the one of its start."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), run), 2**31 - 1)
+
+
+def begin(task: Task, points: PyTree, runs: Int[Array, " run"], gate: float) -> Lanes:
+    """Return the lanes of fresh runs."""
+    count = runs.shape[0]
+    return Lanes(
+        point=points,
+        method=jax.vmap(lambda point: task.method.init(task.objective, point))(points),
+        run=runs,
+        step=jnp.zeros(count, int),
+        code=jnp.zeros(count, int),
+        gradient_norm=jnp.full(count, jnp.nan),
+        gate=jnp.full(count, gate),
+    )
+
+
+def _select(keep, new, old):
+    return jax.tree.map(lambda n, o: jnp.where(keep, n, o), new, old)
+
+
+def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
+    """Check one run and, if nothing ends it, move it by one step."""
+    objective, method, stop = task.objective, task.method, task.stop
+    active = (lane.code == Code.RUNNING) & (lane.step < until)
+    key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+
+    gradient = objective.gradient(lane.point, key)
+    size = norm(gradient)
+    ended = _ended(task, lane, size, key)
+
+    point, state = method.advance(objective, lane.point, gradient, lane.method, lane.step, key)
+    moved = norm(jax.tree.map(jnp.subtract, point, lane.point))
+    far = ~(norm(point) < FAR)
+    after = jnp.where(far, Code.DIVERGED, Code.RUNNING)
+    if stop.change is not None:
+        # A rejected step of an adaptive method moves nothing and says nothing.
+        accepted = method.time(state, lane.step + 1) > method.time(lane.method, lane.step)
+        after = jnp.where((after == Code.RUNNING) & accepted & (moved <= stop.change), Code.CHANGE, after)
+    if not isinstance(method, GradientFlow) and _deterministic(task):
+        after = jnp.where((after == Code.RUNNING) & (moved == 0), Code.STALLED, after)
+
+    advances = active & (ended == Code.RUNNING)
+    new = lane._replace(
+        point=_select(advances & ~far, point, lane.point),
+        method=_select(advances & ~far, state, lane.method),
+        step=jnp.where(advances, lane.step + 1, lane.step),
+        code=jnp.where(active, jnp.where(ended == Code.RUNNING, after, ended), lane.code),
+        gradient_norm=jnp.where(active, size, lane.gradient_norm),
+    )
+    return new
+
+
+def _deterministic(task: Task) -> bool:
+    """Whether an unmoved student stays unmoved for ever."""
+    from tutelage.dynamics.methods import GradientDescent
+
+    return isinstance(task.method, GradientDescent) and task.objective.exactness.kind != "sampling"
+
+
+def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
+    """Return why a run ends where it stands, or `RUNNING`."""
+    objective, method, stop = task.objective, task.method, task.stop
+    code = jnp.asarray(Code.RUNNING, int)
+
+    def first(code, condition, reason):
+        return jnp.where((code == Code.RUNNING) & condition, reason, code)
+
+    code = first(code, ~jnp.isfinite(size), Code.DIVERGED)
+    if stop.gradient is not None:
+        code = first(code, (size <= stop.gradient) & objective.singular(lane.point), Code.SINGULAR)
+        code = first(code, size <= stop.gradient, Code.GRADIENT)
+    if stop.loss is not None:
+        code = first(code, objective.loss(lane.point, key) <= stop.loss, Code.LOSS)
+    code = first(code, lane.step >= task.most_steps, Code.STEPS)
+    if isinstance(method, GradientFlow):
+        code = first(code, method.time(lane.method, lane.step) >= method.horizon, Code.HORIZON)
+    return first(code, size <= lane.gate, Code.PAUSED)
+
+
+def _remembered(task: Task, lanes: Lanes) -> PyTree:
+    """Return what is to be remembered of each lane as it stands."""
+
+    def at(lane):
+        if task.record is None:
+            return {}
+        key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+        values = task.record(task.objective, lane.point, key)
+        return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
+
+    return jax.vmap(at)(lanes)
+
+
+remember = eqx.filter_jit(_remembered)
+
+
+def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, PyTree]:
+    """Follow a tile through the given steps, and return what is remembered at each."""
+
+    def slot(lanes, until):
+        def going(lanes):
+            return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < until))
+
+        lanes = jax.lax.while_loop(going, jax.vmap(lambda lane: _move(task, lane, until)), lanes)
+        return lanes, _remembered(task, lanes)
+
+    return jax.lax.scan(slot, lanes, ends)
+
+
+@eqx.filter_jit
+def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, PyTree]:
+    """Follow one tile on each host device, side by side in one program.
+
+    Args:
+        task: What is the same for all runs.
+        lanes: As many tiles of lanes as there are devices, in one batch.
+        ends: Steps at which to remember, increasing; the runs stand at the last one afterwards.
+
+    Returns:
+        The lanes, and what was remembered, `[device, slot, lane]`.
+    """
+    mesh = Mesh(np.array(jax.devices()), ("tile",))
+    arrays, rest = eqx.partition(task, eqx.is_array)
+    shared, split = PartitionSpec(), PartitionSpec("tile")
+
+    @partial(
+        jax.shard_map, mesh=mesh, in_specs=(shared, split, shared), out_specs=(split, split), check_vma=False
+    )
+    def on_device(arrays, lanes, ends):
+        lanes, remembered = _follow(eqx.combine(arrays, rest), lanes, ends)
+        return lanes, jax.tree.map(lambda leaf: leaf[None], remembered)
+
+    return on_device(arrays, lanes, ends)

@@ -1,0 +1,139 @@
+"""What a batch of runs has reached."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+import polars as pl
+from jaxtyping import PyTree
+
+from tutelage.dynamics.status import STATUSES, Code
+from tutelage.errors import TutelageError
+from tutelage.objectives import Objective
+
+
+@dataclass(frozen=True)
+class History:
+    """What was remembered along the runs: entries sorted by run, then step.
+
+    Attributes:
+        run: Number of the run of every entry.
+        step: Step of every entry.
+        values: Quantities, entry first.
+    """
+
+    run: np.ndarray
+    step: np.ndarray
+    values: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A batch of runs: where they ended, why, and what was remembered on the way.
+
+    Pass it to `descend` in place of starts to go on with the runs that have not converged.
+
+    Attributes:
+        objective: The objective that was descended.
+        points: The students reached, runs first.
+        statuses: How each run ended: `converged`, `diverged`, `step_limit`, `time_limit`, `stalled`,
+            `non_differentiable` or `interrupted`.
+        reasons: Why, in words.
+        steps: Number of steps of each run.
+        newton_steps: Number of Newton steps at the end of each run.
+        losses: Loss at each student reached (of the last batch for a `stream`).
+        gradient_norms: Norm of the gradient there.
+        error_estimates: Estimated error of the loss, where it is a quadrature; zero in closed form.
+        seconds: Wall time of the whole batch.
+        seed: Seed of random methods.
+        first_run: Number of the first run.
+    """
+
+    objective: Objective
+    points: PyTree
+    statuses: np.ndarray
+    reasons: np.ndarray
+    steps: np.ndarray
+    newton_steps: np.ndarray
+    losses: np.ndarray
+    gradient_norms: np.ndarray
+    error_estimates: np.ndarray
+    seconds: float
+    seed: int
+    first_run: int
+    _history: History | None = field(repr=False, default=None)
+    _resume: Any = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.statuses)
+
+    def point(self, run: int) -> PyTree:
+        """Return the student that one run has reached."""
+        return jax.tree.map(lambda leaf: leaf[run], self.points)
+
+    def where(self, status: str) -> np.ndarray:
+        """Return the positions of the runs with a status."""
+        return np.flatnonzero(self.statuses == status)
+
+    def frame(self) -> pl.DataFrame:
+        """Return one row a run: number, status, reason, steps, loss and gradient norm."""
+        return pl.DataFrame(
+            {
+                "run": np.arange(self.first_run, self.first_run + len(self)),
+                "status": self.statuses.tolist(),
+                "reason": self.reasons.tolist(),
+                "steps": self.steps,
+                "newton_steps": self.newton_steps,
+                "loss": self.losses,
+                "gradient_norm": self.gradient_norms,
+                "error_estimate": self.error_estimates,
+            }
+        )
+
+    def history(self) -> pl.DataFrame:
+        """Return what was remembered: one row a run and step, one column a quantity.
+
+        Raises:
+            TutelageError: If nothing was recorded.
+        """
+        if self._history is None:
+            raise TutelageError("Nothing was recorded along these runs. Pass record=tl.record(...) to descend.")
+        columns: dict[str, Any] = {"run": self._history.run, "step": self._history.step}
+        for name, values in self._history.values.items():
+            columns[name] = values if values.ndim == 1 else values.reshape(len(values), -1).tolist()
+        return pl.DataFrame(columns)
+
+    def curve(self, quantity: str, run: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return steps and values of one quantity along one run, as arrays (values keep their shape).
+
+        Args:
+            quantity: Name of a recorded quantity, or `time`.
+            run: Position of the run in this batch.
+        """
+        if self._history is None or quantity not in self._history.values:
+            raise TutelageError(f"`{quantity}` was not recorded along these runs. Pass it to tl.record.")
+        own = self._history.run == self.first_run + run
+        return self._history.step[own], self._history.values[quantity][own]
+
+    def __iter__(self) -> Iterator[PyTree]:
+        return (self.point(run) for run in range(len(self)))
+
+    def __repr__(self) -> str:
+        counts = {status: int((self.statuses == status).sum()) for status in sorted(set(self.statuses))}
+        text = ", ".join(f"{number} {status}" for status, number in counts.items())
+        return f"Runs({len(self)} of the {self.objective.problem.name} problem: {text}; {self.seconds:.1f} s)"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Raised by `descend` on Ctrl-C; its `runs` hold what had been reached and can be passed to `descend` again."""
+
+    def __init__(self, runs: Runs):
+        super().__init__("Interrupted; pass the `runs` of this error to descend to go on.")
+        self.runs = runs
+
+
+def statuses_of(codes: np.ndarray) -> np.ndarray:
+    """Return the public statuses of internal codes."""
+    return np.array([STATUSES[Code(code)] for code in codes], dtype=object)
