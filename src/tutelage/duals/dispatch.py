@@ -1,6 +1,7 @@
 """Choosing the dual of two activations under a law: closed form, quadrature, or a refusal by name."""
 
 import math
+from collections.abc import Callable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -109,17 +110,19 @@ def _spherical(sigma: Activation, tau: Activation, inputs: Inputs) -> Kernel:
     """Homogeneous functions see a spherical law only through one radial moment."""
     if _all_in(_TWO_SLOPES, sigma, tau):
         return _piecewise_linear(sigma, tau, _moment_ratio(inputs, 2))
-    assert sigma.elements is not None and tau.elements is not None
-    return _total(
-        [
-            _elementary(
-                first, second, Frame(), _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind])
-            )
-            for first in sigma.elements
-            for second in tau.elements
-            if _same_parity(first, second)
-        ]
-    )
+    assert sigma.elements is not None
+    assert tau.elements is not None
+
+    def ratio(first: Element, second: Element) -> float:
+        return _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind])
+
+    parts: list[Kernel] = [
+        _elementary(first, second, Frame(), ratio(first, second))
+        for first in sigma.elements
+        for second in tau.elements
+        if _same_parity(first, second)
+    ]
+    return _total(parts + _kink_corrections(sigma, tau, Frame(), ratio))
 
 
 def _moment_ratio(inputs: Inputs, order: int) -> float:
@@ -170,7 +173,9 @@ def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kern
     return parts + _kink_corrections(sigma, tau, frame)
 
 
-def _kink_corrections(sigma: Activation, tau: Activation, frame: Frame) -> list[Kernel]:
+def _kink_corrections(
+    sigma: Activation, tau: Activation, frame: Frame, ratio: Callable[[Element, Element], float] | None = None
+) -> list[Kernel]:
     """Return what makes the slope of a zero neuron the chosen one.
 
     The closed forms take the mean of the two slopes of |z| at zero, that is none.
@@ -178,9 +183,14 @@ def _kink_corrections(sigma: Activation, tau: Activation, frame: Frame) -> list[
     if sigma.kink is None or not _all_in(_TWO_SLOPES, sigma):
         return []
     missing = sigma.kink - _slopes(sigma)[0]
+    identity = Element(1.0, "identity")
     return [
-        AtZero(_elementary(Element(1.0, "identity"), second, frame, 1.0), jnp.asarray(missing))
+        AtZero(
+            _elementary(identity, second, frame, 1.0 if ratio is None else ratio(identity, second)),
+            jnp.asarray(missing),
+        )
         for second in tau.elements or ()
+        if missing != 0 and not (frame.centred and not _same_parity(identity, second))
     ]
 
 

@@ -51,8 +51,8 @@ def _folded_sign(mean, deviation):
 
 def _folded_mean(mean, deviation):
     """E|·| of a normal number."""
-    spread = 2 * deviation * normal_density(quotient(mean, deviation)) + mean * _folded_sign(mean, deviation)
-    return jnp.where(deviation == 0, jnp.abs(mean), spread)
+    # Not the library's |·|, whose derivative at zero is one: here it is the mean of both slopes, none.
+    return 2 * deviation * normal_density(quotient(mean, deviation)) + mean * _folded_sign(mean, deviation)
 
 
 MEANS: dict[Kind, Callable] = {
@@ -97,8 +97,14 @@ def _square_with(kind: Kind, pair: GaussianPair):
 _RULES: dict[Kind, Callable] = {"one": _one_with, "identity": _identity_with, "square": _square_with}
 
 
+# What rounding leaves of one minus the correlation of parallel vectors.
+_ROUNDING = 8 * 2.0**-52
+
+
 def _correlation(pair: GaussianPair):
-    return jnp.clip(quotient(pair.c, root(pair.a) * root(pair.b)), -1.0, 1.0)
+    correlation = quotient(pair.c, root(pair.a) * root(pair.b))
+    # Parallel vectors are taken as such: an angle of the root of the rounding error would show in the signs.
+    return jnp.where(jnp.abs(correlation) > 1 - _ROUNDING, jnp.sign(correlation), correlation)
 
 
 def _given_zero(pair: GaussianPair):
@@ -106,7 +112,10 @@ def _given_zero(pair: GaussianPair):
     spread = root(pair.a)
     density = quotient(normal_density(quotient(pair.mu, spread)), spread)
     correlation = _correlation(pair)
-    mean = pair.nu - quotient(pair.c, pair.a) * pair.mu
+    shift = quotient(pair.c, pair.a) * pair.mu
+    # Zero where only rounding is left: the sign of the rest would count if the deviation vanishes.
+    negligible = jnp.abs(pair.nu - shift) <= _ROUNDING * (jnp.abs(pair.nu) + jnp.abs(shift))
+    mean = jnp.where(negligible, 0.0, pair.nu - shift)
     deviation = root(pair.b) * root((1.0 - correlation) * (1.0 + correlation))
     return density, mean, deviation
 
@@ -123,9 +132,14 @@ def _jump_absolute(pair: GaussianPair):
     return 2 * density * _folded_mean(mean, deviation)
 
 
+def _standardised(mean, deviation):
+    """Return mean/deviation, and ±40 (where the normal tail vanishes) for a number that does not vary."""
+    return jnp.where(deviation == 0, 40.0 * jnp.sign(mean), quotient(mean, deviation))
+
+
 def _sign_sign(pair: GaussianPair):
-    h = quotient(pair.mu, root(pair.a))
-    k = quotient(pair.nu, root(pair.b))
+    h = _standardised(pair.mu, root(pair.a))
+    k = _standardised(pair.nu, root(pair.b))
     both = orthant_probability(h, k, _correlation(pair))
     return 4 * both - 2 * normal_distribution(h) - 2 * normal_distribution(k) + 1
 
@@ -202,7 +216,7 @@ def _sine_cosine(pair: GaussianPair):
 
 
 def _centred_sign_sign(pair: GaussianPair):
-    return _TWO_OVER_PI * arcsine(quotient(pair.c, root(pair.a) * root(pair.b)))
+    return _TWO_OVER_PI * arcsine(_correlation(pair))
 
 
 def _centred_erf_erf(pair: GaussianPair):

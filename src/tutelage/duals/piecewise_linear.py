@@ -116,7 +116,8 @@ def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool, 
     second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     slopes = weights * _slopes(kernel, angle_of_cosine(cosine), first_norms)
-    radial = jnp.sum(weights * sine * second_norms, axis=1)
+    # A matrix–vector product: a sum over the last axis would not be fused as well.
+    radial = (weights * sine) @ second_norms
     if axes is None:
         combined = slopes @ second
     else:

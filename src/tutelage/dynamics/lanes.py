@@ -27,8 +27,8 @@ from tutelage.objectives import Empirical, Objective
 FAR = 1e10
 
 # Pairs of neurons (or samples times coordinates) of one tile: enough to fill vector units, few enough to stay in cache.
-_TILE_WORK = 40_000
-_MOST_LANES = 256
+_TILE_WORK = 50_000
+_LANES = (4, 256)
 
 
 class Lanes(NamedTuple):
@@ -67,7 +67,7 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
     nodes = 10_000 if objective.exactness.kind == "quadrature" else 1
     work = max(pairs * nodes, parameters, samples)
-    return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), 1, _MOST_LANES))
+    return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), *_LANES))
 
 
 def device_count() -> int:
