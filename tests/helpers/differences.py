@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,10 +13,17 @@ COEFFICIENTS = (-1 / 60, 3 / 20, -3 / 4, 3 / 4, -3 / 20, 1 / 60)
 
 def along(function: Callable, point: np.ndarray, direction: np.ndarray, step: float = 3e-3) -> np.ndarray:
     """The derivative of an array-valued function at a point along a direction."""
-    total = 0.0
-    for offset, coefficient in zip(OFFSETS, COEFFICIENTS, strict=True):
-        total = total + coefficient * np.asarray(function(point + offset * step * direction))
-    return np.asarray(total) / step
+    return combine([function(shifted) for shifted in stencil(point, direction, step)], step)
+
+
+def stencil(point: np.ndarray, direction: np.ndarray, step: float = 3e-3) -> np.ndarray:
+    """The points at which a function is evaluated, for functions that take all of them at once."""
+    return np.stack([point + offset * step * direction for offset in OFFSETS])
+
+
+def combine(values: Sequence[np.ndarray] | np.ndarray, step: float = 3e-3) -> np.ndarray:
+    """The derivative from the values at the points of the stencil."""
+    return np.tensordot(COEFFICIENTS, np.asarray([np.asarray(value) for value in values]), axes=1) / step
 
 
 def jacobian(function: Callable, point: np.ndarray, step: float = 3e-3) -> np.ndarray:

@@ -51,11 +51,11 @@ class PlaneRule(NamedTuple):
         count = max(18, int(np.ceil(16 * abs(self.across))))
         left = -REACH + (kink[:, None] + REACH) * np.linspace(0, 1, count + 1)
         right = kink[:, None] + (REACH - kink[:, None]) * np.linspace(0, 1, count + 1)
-        parts = [_panels(left), _panels(right)]
+        parts = [panels(left), panels(right)]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
-def _panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of a composite rule for the normal density; panel edges on the last axis."""
     middle, half = (edges[..., 1:] + edges[..., :-1]) / 2, (edges[..., 1:] - edges[..., :-1]) / 2
     nodes = (middle[..., None] + half[..., None] * NODES).reshape(*edges.shape[:-1], -1)
@@ -89,7 +89,7 @@ def plane_rule(first: np.ndarray, second: np.ndarray, mean: np.ndarray, factor: 
         distances = distances[distances < 1]
         edges += list(-nu / along + np.concatenate([-distances, [0.0], distances]))
     edges = np.unique(np.clip(edges, -REACH, REACH))
-    outer, outer_weights = _panels(edges)
+    outer, outer_weights = panels(edges)
     axes = np.stack([factor @ unit, factor @ other])
     return PlaneRule(mean, axes, mu, spread, nu, along, across, outer, outer_weights)
 

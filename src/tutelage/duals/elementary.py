@@ -27,7 +27,9 @@ from tutelage.activations.base import Kind
 from tutelage.duals.base import Kernel
 from tutelage.duals.gaussian import Frame, GaussianPair
 from tutelage.duals.special import (
+    ROUNDING,
     arcsine,
+    given_zero,
     normal_density,
     normal_distribution,
     orthant_probability,
@@ -97,27 +99,25 @@ def _square_with(kind: Kind, pair: GaussianPair):
 _RULES: dict[Kind, Callable] = {"one": _one_with, "identity": _identity_with, "square": _square_with}
 
 
-# What rounding leaves of one minus the correlation of parallel vectors.
-_ROUNDING = 8 * 2.0**-52
-
-
 def _correlation(pair: GaussianPair):
     correlation = quotient(pair.c, root(pair.a) * root(pair.b))
     # Parallel vectors are taken as such: an angle of the root of the rounding error would show in the signs.
-    return jnp.where(jnp.abs(correlation) > 1 - _ROUNDING, jnp.sign(correlation), correlation)
+    return jnp.where(jnp.abs(correlation) > 1 - ROUNDING, jnp.sign(correlation), correlation)
+
+
+def _standardised(mean, deviation):
+    """Return mean/deviation, and ±40 (where the normal tail vanishes) for a number that does not vary."""
+    return jnp.where(deviation == 0, 40.0 * jnp.sign(mean), quotient(mean, deviation))
 
 
 def _given_zero(pair: GaussianPair):
     """Return the density of u at zero, and mean and deviation of v given u = 0."""
-    spread = root(pair.a)
-    density = quotient(normal_density(quotient(pair.mu, spread)), spread)
-    correlation = _correlation(pair)
-    shift = quotient(pair.c, pair.a) * pair.mu
-    # Zero where only rounding is left: the sign of the rest would count if the deviation vanishes.
-    negligible = jnp.abs(pair.nu - shift) <= _ROUNDING * (jnp.abs(pair.nu) + jnp.abs(shift))
-    mean = jnp.where(negligible, 0.0, pair.nu - shift)
-    deviation = root(pair.b) * root((1.0 - correlation) * (1.0 + correlation))
-    return density, mean, deviation
+    spread, other = root(pair.a), root(pair.b)
+    h, k, correlation = _standardised(pair.mu, spread), _standardised(pair.nu, other), _correlation(pair)
+    density = quotient(normal_density(h), spread)
+    mean, deviation = given_zero(h, k, correlation)
+    # The mean as it is where v does not vary.
+    return density, jnp.where(other == 0, pair.nu, other * mean), other * deviation
 
 
 def _jump_sign(pair: GaussianPair):
@@ -132,20 +132,11 @@ def _jump_absolute(pair: GaussianPair):
     return 2 * density * _folded_mean(mean, deviation)
 
 
-def _standardised(mean, deviation):
-    """Return mean/deviation, and ±40 (where the normal tail vanishes) for a number that does not vary."""
-    return jnp.where(deviation == 0, 40.0 * jnp.sign(mean), quotient(mean, deviation))
-
-
 def _sign_sign(pair: GaussianPair):
     h = _standardised(pair.mu, root(pair.a))
     k = _standardised(pair.nu, root(pair.b))
     both = orthant_probability(h, k, _correlation(pair))
     return 4 * both - 2 * normal_distribution(h) - 2 * normal_distribution(k) + 1
-
-
-def _sign_absolute_value(pair: GaussianPair):
-    return pair.nu * _sign_sign(pair) + pair.c * _jump_sign(pair) + pair.b * _jump_sign(pair.swapped())
 
 
 def _with_derivatives(value: Callable, derivatives: Callable) -> Callable:
@@ -162,6 +153,10 @@ def _with_derivatives(value: Callable, derivatives: Callable) -> Callable:
         return function(*primals), tangent
 
     return lambda pair: function(*pair)
+
+
+def _sign_absolute_value(pair: GaussianPair):
+    return pair.nu * _sign_sign(pair) + pair.c * _jump_sign(pair) + pair.b * _jump_sign(pair.swapped())
 
 
 def _sign_absolute_derivatives(pair: GaussianPair):

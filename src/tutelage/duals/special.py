@@ -153,6 +153,11 @@ def orthant_probability(
     Reference: A. Genz, Numerical computation of rectangular bivariate and trivariate normal and t probabilities,
     Statistics and Computing 14, 2004.
     """
+    return _orthant_value(h, k, correlation)
+
+
+@jax.jit  # traced once a shape, however often a closed form uses it
+def _orthant_value(h, k, correlation):
     h, k, correlation = jnp.broadcast_arrays(-h, -k, jnp.clip(correlation, -1.0, 1.0))
     moderate = jnp.abs(correlation) < 0.925
     inner = _upper_orthant_moderate(h, k, jnp.where(moderate, correlation, 0.0))
@@ -160,22 +165,45 @@ def orthant_probability(
     return jnp.clip(jnp.where(moderate, inner, outer), 0.0, 1.0)
 
 
+# What rounding leaves of one minus the correlation of parallel vectors.
+ROUNDING = 8 * 2.0**-52
+
+
+def given_zero(
+    h: Float[Array, "..."], k: Float[Array, "..."], correlation: Float[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Return mean and deviation of $k + Y$ given $h + X = 0$, for standard normal $X, Y$ with a correlation.
+
+    A mean that is only rounding is zero: its sign would count where the deviation vanishes. At correlation ±1 the
+    signs in both orders are opposite (or equal) to the last bit, as the cancellation of singular terms needs.
+    """
+    mean = k - correlation * h
+    negligible = jnp.abs(mean) <= ROUNDING * (jnp.abs(h) + jnp.abs(k))
+    return jnp.where(negligible, 0.0, mean), root((1.0 - correlation) * (1.0 + correlation))
+
+
+def _positive_given_zero(h, k, correlation):
+    """Return P(k + Y > 0 | h + X = 0), one half where both vanish together."""
+    mean, deviation = given_zero(h, k, correlation)
+    certain = 0.5 + 0.5 * jnp.sign(mean)
+    return jnp.where(deviation == 0, certain, normal_distribution(quotient(mean, deviation)))
+
+
 def bivariate_density(
     h: Float[Array, "..."], k: Float[Array, "..."], correlation: Float[Array, "..."]
 ) -> Float[Array, "..."]:
     r"""Return the bivariate standard normal density at $(h, k)$, and zero where $|\rho| = 1$."""
-    tail = (1.0 - correlation) * (1.0 + correlation)
-    exponent = quotient(h * h - 2.0 * correlation * h * k + k * k, 2.0 * tail)
-    return quotient(jnp.exp(-exponent), 2 * np.pi * root(tail))
+    # As the density of one number times that of the other given the first: no cancellation near |ρ| = 1.
+    mean, deviation = given_zero(h, k, correlation)
+    return quotient(normal_density(h) * normal_density(quotient(mean, deviation)), deviation)
 
 
 @orthant_probability.defjvp
 def _orthant_probability_jvp(primals, tangents):
     h, k, correlation = primals
     h_direction, k_direction, correlation_direction = tangents
-    width = root((1.0 - correlation) * (1.0 + correlation))
-    by_h = normal_density(h) * normal_distribution(quotient(k - correlation * h, width))
-    by_k = normal_density(k) * normal_distribution(quotient(h - correlation * k, width))
+    by_h = normal_density(h) * _positive_given_zero(h, k, correlation)
+    by_k = normal_density(k) * _positive_given_zero(k, h, correlation)
     by_correlation = bivariate_density(h, k, correlation)
     tangent = by_h * h_direction + by_k * k_direction + by_correlation * correlation_direction
     return orthant_probability(h, k, correlation), tangent

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.errors import invalid
@@ -16,8 +17,8 @@ class Method(eqx.Module):
     """A rule that moves a student. One method follows any number of runs at once.
 
     Attributes:
-        equivariant: Whether the rule commutes with rotations of the inputs and keeps a run in the span of its start and
-            the teacher, so that it may be followed in that span.
+        equivariant: Whether the rule commutes with rotations of the inputs and keeps a run in the span of its
+            start and the teacher, so that it may be followed in that span.
     """
 
     @property
@@ -62,9 +63,18 @@ def step_size(argument: str, value: Any):
     """Return a step as a number, or a schedule as it is, or raise."""
     if callable(value):
         return value
+    if not isinstance(value, (jax.Array, np.ndarray, np.generic, float, int)):
+        raise invalid(
+            argument, "be a positive number or a function of the step number", repr(value), "Pass one"
+        )
     array = jnp.asarray(value, dtype=float)
     if array.ndim != 0 or not bool(jnp.isfinite(array)) or not bool(array > 0):
-        raise invalid(argument, "be a positive number or a function of the step number", repr(value), "Lower or raise it")
+        raise invalid(
+            argument,
+            "be a positive number or a function of the step number",
+            repr(value),
+            "Lower or raise it",
+        )
     return array
 
 

@@ -30,7 +30,16 @@ from tutelage.errors import invalid
 from tutelage.objectives import Objective, Reduction
 
 # Codes with which a run may be continued.
-_OPEN = (Code.GRADIENT, Code.LOSS, Code.CHANGE, Code.STEPS, Code.SECONDS, Code.INTERRUPTED, Code.STALLED, Code.HORIZON)
+_OPEN = (
+    Code.GRADIENT,
+    Code.LOSS,
+    Code.CHANGE,
+    Code.STEPS,
+    Code.SECONDS,
+    Code.INTERRUPTED,
+    Code.STALLED,
+    Code.HORIZON,
+)
 
 _SLOTS = 32
 _FIRST_ROUND = 64
@@ -51,21 +60,22 @@ def descend(
 ) -> Runs:
     """Follow a method from many starts at once.
 
-    A run depends on its own start, its number and the seed alone: not on the other runs of the batch, their order, the
-    number of devices, or an interruption. Runs that have ended cost nothing. Where the inputs are rotation invariant and
-    the method commutes with rotations, runs are followed in the span of start and teacher, whatever the dimension.
+    A run depends on its own start, its number and the seed alone: not on the other runs of the batch, their
+    order, the number of devices, or an interruption. Runs that have ended cost nothing. Where the inputs are
+    rotation invariant and the method commutes with rotations, runs are followed in the span of start and
+    teacher, whatever the dimension.
 
     Args:
         objective: What to descend.
-        starts: A batch of students, runs first (see `tutelage.starts`); or earlier `Runs` of the same objective, to go on
-            where they ended.
+        starts: A batch of students, runs first (see `tutelage.starts`); or earlier `Runs` of the same
+            objective, to go on where they ended.
         method: A method, or any Optax transformation.
-        stop: When to end a run: one condition or several (`a | b` or a list). By default, a gradient norm of 1e-10 where
-            the objective is exact. There is always a limit of steps, 100,000 unless given.
+        stop: When to end a run: one condition or several (`a | b` or a list). By default, a gradient norm of
+            1e-10 where the objective is exact. There is always a limit of steps, 100,000 unless given.
         record: What to remember along the runs, and how often.
         seed: Seed of random methods and of `stream` objectives.
         first_run: Number of the first run, for cutting one batch into pieces.
-        finish: A `Newton` finish for runs to a small gradient norm; none by default.
+        finish: A `Newton` finish for runs to a small gradient norm; none, or the earlier runs', by default.
         progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
 
     Returns:
@@ -76,8 +86,12 @@ def descend(
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
     if not isinstance(objective, Objective):
-        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
-    follower = _prepare(objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish)
+        raise invalid(
+            "objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)"
+        )
+    follower = _prepare(
+        objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish
+    )
     try:
         follower.follow_all(progress)
     except KeyboardInterrupt:
@@ -91,7 +105,12 @@ def _method(method: Any) -> Method:
         return method
     if isinstance(method, (optax.GradientTransformation, optax.GradientTransformationExtraArgs)):
         return OptaxMethod(method)
-    raise invalid("method", "be a Method or an Optax transformation", repr(method), "Pass tutelage.GradientDescent(step)")
+    raise invalid(
+        "method",
+        "be a Method or an Optax transformation",
+        repr(method),
+        "Pass tutelage.GradientDescent(step)",
+    )
 
 
 def _stop(stop: Any, objective: Objective) -> Stop:
@@ -100,7 +119,9 @@ def _stop(stop: Any, objective: Objective) -> Stop:
     stops = [stop] if isinstance(stop, Stop) else list(stop) if isinstance(stop, Sequence) else [stop]
     for one in stops:
         if not isinstance(one, Stop):
-            raise invalid("stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)")
+            raise invalid(
+                "stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)"
+            )
     return reduce(Stop.__or__, stops, Stop())
 
 
@@ -111,7 +132,8 @@ class _Follower:
     objective: Objective
     reduction: Reduction | None
     task: Task
-    state: Lanes  # of all runs, as NumPy arrays
+    stop: Stop
+    state: Any  # the Lanes of all runs, as NumPy arrays
     tile: int
     first_run: int
     seed: int
@@ -123,7 +145,7 @@ class _Follower:
 
     def follow_all(self, progress) -> None:
         """Follow all runs to their end, in rounds."""
-        stop = self.task.stop
+        stop = self.stop
         length = _FIRST_ROUND
         while (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
@@ -152,14 +174,20 @@ class _Follower:
         cohort = open_runs[behind]
         ends, remembered = self._ends(current, limit)
         width = self.tile * compiled.device_count()
+        # An interruption in the middle of a round must find the runs as they were before it.
+        state = jax.tree.map(np.copy, self.state)
+        recorder = None if self.recorder is None else self.recorder.copy()
         pieces = [cohort[i : i + width] for i in range(0, len(cohort), width)]
         # All pieces are dispatched before the first is read: the devices work while the host waits.
-        outcomes = [compiled.follow(self.task, self._gather(piece, width), ends) for piece in pieces]
+        outcomes = [
+            compiled.follow(self.task, self._gather(piece, width), jnp.asarray(ends)) for piece in pieces
+        ]
         for piece, (outcome, values) in zip(pieces, outcomes, strict=True):
-            for whole, part in zip(jax.tree.leaves(self.state), jax.tree.leaves(outcome), strict=True):
+            for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[piece] = np.asarray(part)[: len(piece)]
-            if self.recorder is not None:
-                self.recorder.add(piece, values, remembered)
+            if recorder is not None:
+                recorder.add(piece, values, remembered)
+        self.state, self.recorder = state, recorder
 
     def _ends(self, current: int, limit: int) -> tuple[np.ndarray, int]:
         """Return the steps at which a round pauses, and how many of them are remembered."""
@@ -179,7 +207,8 @@ class _Follower:
 
     def _try_newton(self) -> None:
         for run in np.flatnonzero(self.state.code == Code.PAUSED):
-            assert self.newton is not None and self.task.stop.gradient is not None
+            assert self.newton is not None
+            assert self.task.stop.gradient is not None
             point = jax.tree.map(lambda leaf, run=run: jnp.asarray(leaf[run]), self.state.point)
             tolerance = float(self.task.stop.gradient)
             outcome = newton_finish(self.newton, self.task.objective, self.task.method, point, tolerance)
@@ -187,10 +216,12 @@ class _Follower:
                 self.state.gate[run] = 0.1 * min(self.state.gate[run], self.state.gradient_norm[run])
                 self.state.code[run] = Code.RUNNING
                 continue
-            for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True):
+            for whole, part in zip(
+                jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True
+            ):
                 whole[run] = np.asarray(part)
             self.state.code[run] = Code.GRADIENT
-            self.newton_steps[run] = outcome.steps
+            self.newton_steps[run] += outcome.steps
 
     def end_open_runs(self, code: Code) -> None:
         """End the runs that are still open, with the given code."""
@@ -209,7 +240,7 @@ class _Follower:
             statuses=statuses_of(self.state.code),
             reasons=np.array([self._reason(run) for run in range(len(self.state.code))], dtype=object),
             steps=self.state.step.copy(),
-            newton_steps=self.newton_steps,
+            newton_steps=self.newton_steps.copy(),
             losses=losses,
             gradient_norms=gradient_norms,
             error_estimates=errors,
@@ -221,16 +252,10 @@ class _Follower:
         )
 
     def _evaluate(self) -> tuple[np.ndarray, ...]:
-        width = self.tile
-        parts = []
-        for begin in range(0, len(self.state.code), width):
-            piece = np.arange(begin, min(begin + width, len(self.state.code)))
-            values = _evaluate_tile(self.task, jax.tree.map(lambda leaf: leaf[np.resize(piece, width)], self.state))
-            parts.append([np.asarray(value)[: len(piece)] for value in values])
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        return compiled.in_tiles(lambda lanes: _evaluate_tile(self.task, lanes), self.tile, self.state)
 
     def _reason(self, run: int) -> str:
-        stop, step = self.task.stop, int(self.state.step[run])
+        stop, step = self.stop, int(self.state.step[run])
         code = Code(self.state.code[run])
         if code in (Code.GRADIENT, Code.LOSS, Code.CHANGE):
             return stop.describe(code.name.lower())
@@ -239,7 +264,7 @@ class _Follower:
             Code.HORIZON: f"the flow reached time {getattr(self.task.method, 'horizon', 0):g}",
             Code.SECONDS: f"{stop.seconds or 0:g} s of wall time used",
             Code.STALLED: f"step {step} left the student unchanged in floating point",
-            Code.DIVERGED: f"left the ball of radius {FAR:g} or lost finiteness at step {step}; lower the step",
+            Code.DIVERGED: f"beyond norm {FAR:g} or not finite at step {step}; lower the step",
             Code.SINGULAR: f"a zero vector at step {step}, where the loss has no gradient",
             Code.INTERRUPTED: f"interrupted at step {step}",
         }[code]
@@ -260,35 +285,43 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
     if newton is not None and not isinstance(newton, Newton):
         raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.Newton()")
+    seed, first_run = count("seed", seed, least=0), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
     if isinstance(starts, Runs):
-        return _continued(objective, starts, method, stop, record, most_steps)
+        return _continued(objective, starts, method, stop, record, most_steps, newton)
     points = objective.problem.points(starts)
-    runs = first_run + np.arange(jax.tree.leaves(points)[0].shape[0])
-    seed = count("seed", seed, least=0)
+    lengths = {leaf.shape[0] for leaf in jax.tree.leaves(points)}
+    if len(lengths) > 1:
+        raise invalid(
+            "starts", "have as many runs in all arrays", f"{sorted(lengths)} runs", "Cut them to one length"
+        )
+    runs = first_run + np.arange(lengths.pop())
     reduction = None
     if method.equivariant and objective.span_suffices and (record is None or record.invariant):
         reduction = _reduce(objective, points)
     inner = objective if reduction is None else reduction.objective
-    task = Task(inner, method, stop, record, jnp.asarray(seed), jnp.asarray(most_steps))
+    quantities = None if record is None else record.compiled()
+    task = Task(inner, method, stop.compiled(), quantities, jnp.asarray(seed), jnp.asarray(most_steps))
     points = points if reduction is None else reduction.points
     first = jax.tree.map(lambda leaf: leaf[0], points)
-    usable = stop.gradient is not None and applicable(newton, inner, first)
-    gate = newton.gate if usable and newton is not None else 0.0
-    begun = eqx.filter_jit(compiled.begin)(task, points, jnp.asarray(runs), gate)
+    usable = stop.gradient is not None and applicable(newton, inner, method, first)
+    gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
+    tile = compiled.tile_size(inner, method, first)
+    begun = compiled.in_tiles(lambda rows: compiled.begin(task, rows[0], rows[1], gate), tile, (points, runs))
     recorder = None
     if record is not None:
-        recorder = Recorder(record, runs)
+        recorder = Recorder(record, runs, tile)
         recorder.add_current(begun, task)
     return _Follower(
         objective=objective,
         reduction=reduction,
         task=task,
-        state=jax.tree.map(lambda leaf: np.array(leaf), begun),
-        tile=compiled.tile_size(inner, method, first),
+        stop=stop,
+        state=begun,
+        tile=tile,
         first_run=first_run,
         seed=seed,
-        newton=newton if usable else None,
+        newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
         started=time.monotonic(),
@@ -297,7 +330,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
 
 
 def _reduce(objective: Objective, points: PyTree) -> Reduction | None:
-    """Return the reduction to the span of start and teacher where that is smaller than the space of the inputs."""
+    """Return the reduction to the span of start and teacher where that is smaller than the input space."""
     one = jax.tree.map(lambda leaf: leaf[0], points)
     students = objective.problem.student.vectors(one)
     teachers = objective.problem.teacher.vectors(objective.target)
@@ -306,7 +339,7 @@ def _reduce(objective: Objective, points: PyTree) -> Reduction | None:
     return objective.reduced(points)
 
 
-def _continued(objective, runs: Runs, method, stop, record, most_steps) -> _Follower:
+def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) -> _Follower:
     earlier = runs._resume
     if earlier is None or runs.objective is not objective:
         raise invalid(
@@ -317,24 +350,35 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps) -> _Foll
         )
     if jax.tree.structure(method) != jax.tree.structure(earlier.task.method):
         raise invalid(
-            "method", "be of the kind the runs were followed with", repr(method), "Pass runs.points to start afresh"
+            "method",
+            "be of the kind the runs were followed with",
+            repr(method),
+            "Pass runs.points to start afresh",
         )
-    if record is not None and record != earlier.task.record:
+    if record is not None and (earlier.recorder is None or record != earlier.recorder.record):
         raise invalid("record", "be the one of the earlier runs, or None", repr(record), "Leave it out")
     state = jax.tree.map(np.copy, earlier.state)
     state.code[np.isin(state.code, _OPEN)] = Code.RUNNING
+    inner = earlier.task.objective
+    first = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), state.point)
+    newton = earlier.newton if newton is None else newton
+    if stop.gradient is None or not applicable(newton, inner, method, first):
+        state.gate[:] = 0.0
+    else:
+        state.gate[state.gate == 0] = newton.gate
     task = Task(
-        earlier.task.objective, method, stop, earlier.task.record, earlier.task.seed, jnp.asarray(most_steps)
+        inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, jnp.asarray(most_steps)
     )
     return _Follower(
         objective=objective,
         reduction=earlier.reduction,
         task=task,
+        stop=stop,
         state=state,
         tile=earlier.tile,
         first_run=earlier.first_run,
         seed=earlier.seed,
-        newton=earlier.newton if stop.gradient is not None else None,
+        newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
         started=time.monotonic(),

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.checks import positive
 from tutelage.dynamics.base import Method
+from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
 
@@ -24,8 +25,8 @@ class _FlowState(NamedTuple):
 class GradientFlow(Method):
     r"""Gradient flow, $\dot w = -\nabla L(w)$, by an adaptive Runge–Kutta method of Diffrax.
 
-    A step of the run is one attempted step of the solver. The flow ends where a stop says so (the gradient norm is the
-    steady-state event) or at the horizon.
+    A step of the run is one attempted step of the solver. The flow ends where a stop says so (the gradient
+    norm is the steady-state event) or at the horizon.
 
     Args:
         relative_tolerance: Relative tolerance of the step-size controller.
@@ -44,14 +45,22 @@ class GradientFlow(Method):
         positive("absolute_tolerance", self.absolute_tolerance)
         if self.horizon != float("inf"):
             positive("horizon", self.horizon)
+        adaptive = isinstance(self.solver, diffrax.AbstractAdaptiveSolver)
+        if not adaptive or isinstance(self.solver, diffrax.AbstractImplicitSolver):
+            raise invalid(
+                "solver",
+                "be an explicit Diffrax solver with an error estimate",
+                repr(self.solver),
+                "Leave it out",
+            )
 
     @property
     def equivariant(self) -> bool:
         return True
 
     def _controller(self) -> diffrax.PIDController:
-        # The Euclidean norm does not depend on the number of coordinates, so that a run in the span of its start and the
-        # teacher takes the same steps as in the full space.
+        # The Euclidean norm does not depend on the number of coordinates, so that a run in the span of its
+        # start and the teacher takes the same steps as in the full space.
         return diffrax.PIDController(
             rtol=self.relative_tolerance,
             atol=self.absolute_tolerance,
@@ -60,7 +69,9 @@ class GradientFlow(Method):
 
     @staticmethod
     def _term(objective: Objective) -> diffrax.ODETerm:
-        return diffrax.ODETerm(lambda time, point, key: jax.tree.map(jnp.negative, objective.gradient(point, key)))
+        return diffrax.ODETerm(
+            lambda time, point, key: jax.tree.map(jnp.negative, objective.gradient(point, key))
+        )
 
     def init(self, objective: Objective, point: PyTree) -> _FlowState:
         term = self._term(objective)
@@ -74,7 +85,9 @@ class GradientFlow(Method):
         return _FlowState(start, first, jnp.zeros((), bool), solver, controller)
 
     def _order(self, term: diffrax.ODETerm):
-        return self.solver.error_order(term)
+        order = self.solver.error_order(term)
+        assert order is not None  # the solver estimates its error: checked when the method was made
+        return order
 
     def advance(self, objective, point, gradient, state, step, key):
         term = self._term(objective)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from tutelage.dynamics.lanes import Lanes, Task, remember
+from tutelage.dynamics.lanes import Lanes, Task, in_tiles, remember
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import History
 
@@ -13,8 +13,9 @@ from tutelage.dynamics.runs import History
 class Recorder:
     """Entries of all runs: which run, which step, and the quantities."""
 
-    def __init__(self, record: Record, runs: np.ndarray):
+    def __init__(self, record: Record, runs: np.ndarray, tile: int):
         self.record = record
+        self._tile = tile
         self._runs = runs
         self._parts: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
         self._last = np.full(len(runs), -1)
@@ -22,7 +23,7 @@ class Recorder:
 
     def copy(self) -> "Recorder":
         """Return an independent copy."""
-        other = Recorder(self.record, self._runs)
+        other = Recorder(self.record, self._runs, self._tile)
         other._parts, other._last, other._entries = list(self._parts), self._last.copy(), self._entries
         return other
 
@@ -50,7 +51,8 @@ class Recorder:
 
     def add_current(self, state: Lanes, task: Task) -> None:
         """Add the state of all runs as they stand."""
-        current = jax.tree.map(lambda leaf: np.asarray(leaf)[None, None], remember(task, state))
+        values = in_tiles(lambda lanes: remember(task, lanes), self._tile, state)
+        current = jax.tree.map(lambda leaf: leaf[None, None], values)
         self.add(np.arange(len(self._runs)), current, 1)
 
     def _thin(self) -> None:
@@ -71,11 +73,21 @@ class Recorder:
     def history(self, state: Lanes, task: Task) -> History:
         """Return all entries, the state that each run has reached among them."""
         final = self.copy()
+        # What was reached replaces the entry of the same step: a Newton finish moves a student after its last
+        # step.
+        runs, steps, values = final._joined()
+        earlier = steps != np.asarray(state.step)[runs]
+        final._parts = [
+            (runs[earlier], steps[earlier], {name: value[earlier] for name, value in values.items()})
+        ]
+        final._last[:] = -1
         final.add_current(state, task)
         final._thin()
         runs, steps, values = final._joined()
         order = np.lexsort((steps, runs))
-        return History(self._runs[runs[order]], steps[order], {name: value[order] for name, value in values.items()})
+        return History(
+            self._runs[runs[order]], steps[order], {name: value[order] for name, value in values.items()}
+        )
 
 
 def _by_slot(value: np.ndarray, slots: int, lanes: int) -> np.ndarray:

@@ -1,11 +1,12 @@
 """The compiled part of following runs: a tile of runs, side by side, from one remembered step to the next.
 
-A tile has a fixed number of lanes for a given problem, whatever the number of runs: XLA rounds differently for other
-batch sizes, and a run's result must not depend on its company. Lanes that have ended are frozen; between two calls the
-caller refills them with other runs.
+A tile has a fixed number of lanes for a given problem, whatever the number of runs: XLA rounds differently
+for other batch sizes, and a run's result must not depend on its company. Lanes that have ended are frozen;
+between two calls the caller refills them with other runs.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -18,15 +19,16 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.dynamics.base import Method, norm
 from tutelage.dynamics.flow import GradientFlow
+from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
-from tutelage.objectives import Empirical, Objective
+from tutelage.objectives import Empirical, Objective, Stream
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
 
-# Pairs of neurons (or samples times coordinates) of one tile: enough to fill vector units, few enough to stay in cache.
+# Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 50_000
 _LANES = (4, 256)
 
@@ -40,7 +42,7 @@ class Lanes(NamedTuple):
     step: Int[Array, " lane"]
     code: Int[Array, " lane"]
     gradient_norm: Float[Array, " lane"]
-    gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish
+    gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish; zero for none
 
 
 class Task(eqx.Module):
@@ -80,7 +82,21 @@ def run_key(seed, run):
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), run), 2**31 - 1)
 
 
-def begin(task: Task, points: PyTree, runs: Int[Array, " run"], gate: float) -> Lanes:
+def in_tiles(function: Callable[[PyTree], PyTree], tile: int, rows: PyTree) -> PyTree:
+    """Apply a compiled function to rows, a tile of them at a time, and return NumPy arrays.
+
+    One size for all batches, for the same reason as in `follow`; the rest of the last tile is thrown away.
+    """
+    rows = jax.tree.map(np.asarray, rows)
+    number = len(jax.tree.leaves(rows)[0])
+    pieces = [np.arange(begin, min(begin + tile, number)) for begin in range(0, number, tile)]
+    padded = [np.resize(piece, tile) for piece in pieces]
+    outcomes = [function(jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], rows)) for lanes in padded]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *jax.device_get(outcomes))
+
+
+@eqx.filter_jit
+def begin(task: Task, points: PyTree, runs: Int[Array, " run"], gate: Float[Array, ""]) -> Lanes:
     """Return the lanes of fresh runs."""
     count = runs.shape[0]
     return Lanes(
@@ -131,10 +147,12 @@ def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
 
 
 def _deterministic(task: Task) -> bool:
-    """Whether an unmoved student stays unmoved for ever."""
-    from tutelage.dynamics.methods import GradientDescent
-
-    return isinstance(task.method, GradientDescent) and task.objective.exactness.kind != "sampling"
+    """Whether an unmoved student stays unmoved for ever; a schedule may begin with a step of zero."""
+    method = task.method
+    if not isinstance(method, GradientDescent) or callable(method.step):
+        return False
+    # A fixed sample is as good as a population; a stream draws another batch next time.
+    return not isinstance(task.objective, Stream)
 
 
 def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
@@ -154,7 +172,7 @@ def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
     code = first(code, lane.step >= task.most_steps, Code.STEPS)
     if isinstance(method, GradientFlow):
         code = first(code, method.time(lane.method, lane.step) >= method.horizon, Code.HORIZON)
-    return first(code, size <= lane.gate, Code.PAUSED)
+    return first(code, (lane.gate > 0) & (size <= lane.gate), Code.PAUSED)
 
 
 def _remembered(task: Task, lanes: Lanes) -> PyTree:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method, add_scaled, size_at, step_size
+from tutelage.errors import invalid
 from tutelage.objectives import Objective, stream
 
 
@@ -31,7 +32,15 @@ class Ball(eqx.Module):
         student = objective.problem.student
         vectors = student.vectors(point)
         norms = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
-        return student.with_vectors(point, vectors * jnp.minimum(1.0, self.radius / jnp.maximum(norms, 1e-300)))
+        return student.with_vectors(
+            point, vectors * jnp.minimum(1.0, self.radius / jnp.maximum(norms, 1e-300))
+        )
+
+
+def _ball(projection: Any) -> Ball | None:
+    if projection is not None and not isinstance(projection, Ball):
+        raise invalid("projection", "be a Ball or None", repr(projection), "Pass tutelage.Ball(radius)")
+    return projection
 
 
 class GradientDescent(Method):
@@ -49,7 +58,7 @@ class GradientDescent(Method):
 
     def __init__(self, step: float | Callable, projection: Ball | None = None):
         self.step = step_size("step", step)
-        self.projection = projection
+        self.projection = _ball(projection)
 
     @property
     def equivariant(self) -> bool:
@@ -66,7 +75,7 @@ class GradientDescent(Method):
 class StochasticGradientDescent(Method):
     r"""Stochastic gradient descent on fresh samples at every step, whatever the objective.
 
-    The objective is still what stops and records see: with a population objective, the exact loss along the run.
+    The objective is still what stops and records see: with a population objective, the exact loss.
 
     Args:
         step: The step, or a function of the step number.
@@ -81,7 +90,7 @@ class StochasticGradientDescent(Method):
     def __init__(self, step: float | Callable, batch: int = 1, projection: Ball | None = None):
         self.step = step_size("step", step)
         self.batch = count("batch", batch)
-        self.projection = projection
+        self.projection = _ball(projection)
 
     @property
     def equivariant(self) -> bool:
@@ -97,10 +106,10 @@ class StochasticGradientDescent(Method):
 
 
 class PerturbedGradientDescent(Method):
-    r"""Gradient descent with a random kick at every step, $w_i \leftarrow w_i - \eta\nabla_i L + \alpha\,\xi_i$.
+    r"""Gradient descent with random kicks, $w_i \leftarrow w_i - \eta\nabla_i L + \alpha\,\xi_i$.
 
-    The kicks $\xi_i$ are uniform on the unit sphere of the input space: one for all vectors of the student (the mild
-    over-parameterization paper's Algorithm 1), or one each.
+    The kicks $\xi_i$ are uniform on the unit sphere of the input space: one for all vectors of the student
+    (the mild over-parameterization paper's Algorithm 1), or one each.
 
     Args:
         step: The step $\eta$, or a function of the step number.

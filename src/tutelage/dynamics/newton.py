@@ -1,9 +1,12 @@
-r"""Finishing a run by Newton's method, where that provably ends at the critical point that descent would reach.
+r"""Finishing a run by Newton's method, where that provably ends at the point that descent would reach.
 
-At a point with gradient $g$ and positive definite Hessian $H$, let $\beta = \|H^{-1}\|$, $\eta = \|H^{-1}g\|$ and let
-$\Lambda$ be a Lipschitz constant of the Hessian in the ball of radius $2\eta$. If $\beta\eta\Lambda \le \tfrac12$
-(Newton–Kantorovich), the ball contains exactly one critical point and Newton's method converges to it. The Hessian stays
-positive definite there, so that gradient descent with a stable step goes to the same point. A run that does not meet the
+At a point $x$ with gradient $g$ and positive definite Hessian $H$, let $\beta = \|H^{-1}\|$, $\eta =
+\|H^{-1}g\|$ and let $\Lambda$ be a Lipschitz constant of the Hessian in the ball of radius $\tfrac52\eta$. If
+$\beta\eta\Lambda \le \tfrac14$ (Newton–Kantorovich asks for $\tfrac12$), Newton's method converges to a
+critical point $x^*$ with $r = \|x - x^*\| \le (4 - 2\sqrt2)\,\eta$. The ball of radius $r$ around $x^*$ lies
+in the one of radius $2r < \tfrac52\eta$ around $x$, where the Hessian is at least $(1 - 2r\Lambda\beta)/\beta
+> 0$ and at most $\lambda_{\max}(H) + \tfrac52\eta\Lambda$. So descent with a step below two over the latter,
+and the flow, come closer to $x^*$ with every step and go to the same point. A run that does not meet the
 condition goes on as it was.
 """
 
@@ -20,15 +23,16 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
+from tutelage.dynamics.flow import GradientFlow
 from tutelage.dynamics.methods import GradientDescent
 from tutelage.objectives import Objective
 
 
 class Newton(eqx.Module):
-    """A Newton finish for gradient descent; pass it as `finish` to `descend`.
+    """A Newton finish for gradient descent with a constant step and for gradient flow; see `descend`.
 
     Args:
-        gate: Gradient norm at which it is tried first; tried again at each tenth of it where the condition fails.
+        gate: Gradient norm at which it is tried first; tried again at each tenth where the condition fails.
         most_parameters: Larger students are left to plain descent (the Hessian is dense).
         most_steps: Newton steps after which a finish counts as failed.
     """
@@ -58,19 +62,22 @@ def _derivatives(objective: Objective, point: PyTree):
 
 def _extreme(matrix, dimension: int, solve=None) -> float:
     """Return the largest eigenvalue of a symmetric matrix, or of its inverse given a solver."""
-    operator = matrix if solve is None else LinearOperator((dimension, dimension), matvec=solve, dtype=float)
+    shape = (dimension, dimension)
+    operator = matrix if solve is None else LinearOperator(shape, matvec=solve, dtype=float)  # type: ignore
     if dimension < 4:
         values = np.linalg.eigvalsh(matrix)
         return float(values[-1] if solve is None else 1 / values[0])
     start = np.random.default_rng(0).normal(size=dimension)  # fixed, so that the outcome is
     try:
-        value = eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0]
+        value = eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0]  # type: ignore
     except ArpackNoConvergence:
         return float("inf")
     return float(value) * 1.01  # Lanczos approaches from below
 
 
-def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, tolerance: float) -> Finish | None:
+def finish(
+    newton: Newton, objective: Objective, method: Method, point: PyTree, tolerance: float
+) -> Finish | None:
     """Try to finish a run; return `None` where the conditions fail.
 
     Args:
@@ -87,23 +94,30 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
         factor = scipy.linalg.cho_factor(hessian, lower=True)
     except np.linalg.LinAlgError:
         return None
-    if isinstance(method, GradientDescent):
-        step = 2.0 if callable(method.step) else float(method.step)
-        if callable(method.step) or step * _extreme(hessian, len(start)) >= 2.0:
-            return None
     direction = scipy.linalg.cho_solve(factor, gradient)
     distance = float(np.linalg.norm(direction))
     inverse_norm = _extreme(hessian, len(start), lambda vector: scipy.linalg.cho_solve(factor, vector))
-    lipschitz = float(objective.hessian_lipschitz(point, 2 * distance))
-    if not inverse_norm * distance * lipschitz <= 0.5:
+    radius = 2.5 * distance
+    lipschitz = float(objective.hessian_lipschitz(point, radius))
+    if not inverse_norm * distance * lipschitz <= 0.25:
         return None
+    if isinstance(method, GradientDescent):
+        assert not callable(method.step)  # see `applicable`
+        if not float(method.step) * (_extreme(hessian, len(start)) + radius * lipschitz) < 2.0:
+            return None
+        # Where the projection could act, descent may end elsewhere.
+        norms = np.linalg.norm(objective.problem.student.vectors(point), axis=-1)
+        if method.projection is not None and norms.max() + radius > float(method.projection.radius):
+            return None
     current = start
     for steps in range(1, newton.most_steps + 1):
         current = current - direction
-        gradient, hessian = (np.asarray(array) for array in _derivatives(objective, unravel(jnp.asarray(current))))
+        gradient, hessian = (
+            np.asarray(array) for array in _derivatives(objective, unravel(jnp.asarray(current)))
+        )
         size = float(np.linalg.norm(gradient))
         if size <= tolerance:
-            if np.linalg.norm(current - start) > 2 * distance * (1 + 1e-9):
+            if np.linalg.norm(current - start) > radius:
                 return None
             return Finish(unravel(jnp.asarray(current)), size, steps)
         try:
@@ -113,9 +127,13 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
     return None
 
 
-def applicable(newton: Newton | None, objective: Objective, point: PyTree) -> bool:
-    """Whether a Newton finish can be tried for this objective at all."""
-    if newton is None or objective.exactness.kind == "sampling":
+def applicable(newton: Newton | None, objective: Objective, method: Method, point: PyTree) -> bool:
+    """Whether a Newton finish can be tried for this objective and method, at any point of this shape."""
+    steady = isinstance(method, GradientFlow) or (
+        isinstance(method, GradientDescent) and not callable(method.step)
+    )
+    if newton is None or objective.exactness.kind == "sampling" or not steady:
         return False
     size = sum(leaf.size for leaf in jax.tree.leaves(point))
-    return size <= newton.most_parameters and bool(np.isfinite(objective.hessian_lipschitz(point, 0.0)))
+    bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)
+    return size <= newton.most_parameters and bool(np.isfinite(bound))

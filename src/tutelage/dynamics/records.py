@@ -1,6 +1,6 @@
 """What to remember along a run, and how often."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -73,8 +73,8 @@ class Record(eqx.Module):
         functions: Quantities of the user's own, by name: functions of a student.
         every: Steps between two entries.
         steps: Chosen steps instead.
-        at_most: Largest number of entries a run; beyond it every second one is dropped and the rest are taken twice as
-            far apart.
+        at_most: Largest number of entries a run; beyond it every second one is dropped and the rest are taken
+            twice as far apart.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
@@ -87,6 +87,10 @@ class Record(eqx.Module):
     def invariant(self) -> bool:
         """Whether all quantities can be taken in the span of start and teacher."""
         return not self.functions
+
+    def compiled(self) -> "Record":
+        """Return the quantities alone: other steps at which to take them do not compile another program."""
+        return Record(self.names, self.functions, every=1, steps=None, at_most=2)
 
     def __call__(self, objective: Objective, point: PyTree, key) -> dict[str, Array]:
         """Return the quantities at a student."""
@@ -107,10 +111,11 @@ class Record(eqx.Module):
             yield step
 
     def kept(self, steps: np.ndarray) -> np.ndarray:
-        """Return which of the steps remembered so far to keep, so that there are at most `at_most` of them."""
-        if self.steps is not None:
-            return np.ones(len(steps), bool)
+        """Return which of the steps remembered so far to keep: at most `at_most` of them, and the last."""
         last, stride = steps[-1], self.every
+        if self.steps is not None:
+            # A run that was ended early and then went on has entries where it had ended.
+            return np.isin(steps, (0, *self.steps, last))
         while last / stride > self.at_most:
             stride *= 2
         return (steps % stride == 0) | (steps == last)
@@ -126,14 +131,14 @@ def record(
     """Say what to remember along every run.
 
     Args:
-        *names: Built-in quantities: `loss`, `gradient_norm`, `norms` (of the student's vectors), `norm_sum`, `angle` and
-            `distance` (to the nearest teacher vector). `loss` if nothing is named.
+        *names: Built-in quantities: `loss`, `gradient_norm`, `norms` (of the student's vectors), `norm_sum`,
+            `angle` and `distance` (to the nearest teacher vector). `loss` if nothing is named.
         every: Steps between two entries.
         steps: Chosen steps instead of `every`, increasing.
-        at_most: Largest number of entries a run. A longer history is thinned, every second entry dropped, so that memory
-            stays bounded.
-        **functions: Quantities of your own, as functions of a student that return an array. Such runs are followed in the
-            full space of the inputs.
+        at_most: Largest number of entries a run. A longer history is thinned, every second entry dropped, so
+            that memory stays bounded.
+        **functions: Quantities of your own, as functions of a student that return an array. Such runs are
+            followed in the full space of the inputs.
     """
     for name in names:
         if name not in QUANTITIES:
@@ -144,11 +149,17 @@ def record(
                 "Pass a quantity of your own as name=function",
             )
     for name, function in functions.items():
+        if name in ("run", "step", "time") or name in names:
+            raise invalid(
+                "record", "give a quantity of your own a name of its own", repr(name), "Choose another name"
+            )
         if not callable(function):
             raise invalid(f"record {name}", "be a function of a student", repr(function), "Pass a function")
     chosen = None
     if steps is not None:
-        chosen = tuple(count("steps", int(step), least=0) for step in steps)
+        if not isinstance(steps, Iterable):
+            raise invalid("steps", "be several step numbers", repr(steps), "Pass a list")
+        chosen = tuple(count("steps", step, least=0) for step in steps)
         if list(chosen) != sorted(set(chosen)):
             raise invalid("steps", "increase", f"{chosen}", "Sort them and leave out repeated ones")
     return Record(

@@ -99,7 +99,9 @@ class Runs:
             TutelageError: If nothing was recorded.
         """
         if self._history is None:
-            raise TutelageError("Nothing was recorded along these runs. Pass record=tl.record(...) to descend.")
+            raise TutelageError(
+                "Nothing was recorded along these runs. Pass record=tl.record(...) to descend."
+            )
         columns: dict[str, Any] = {"run": self._history.run, "step": self._history.step}
         for name, values in self._history.values.items():
             columns[name] = values if values.ndim == 1 else values.reshape(len(values), -1).tolist()
@@ -127,7 +129,7 @@ class Runs:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by `descend` on Ctrl-C; its `runs` hold what had been reached and can be passed to `descend` again."""
+    """Raised by `descend` on Ctrl-C; its `runs` hold what had been reached: pass them to `descend` again."""
 
     def __init__(self, runs: Runs):
         super().__init__("Interrupted; pass the `runs` of this error to descend to go on.")

@@ -31,11 +31,22 @@ class Stop(eqx.Module):
         if not isinstance(other, Stop):
             return NotImplemented
         names = ("gradient", "loss", "change", "steps", "seconds")
-        both = [name for name in names if getattr(self, name) is not None and getattr(other, name) is not None]
+        both = [
+            name for name in names if getattr(self, name) is not None and getattr(other, name) is not None
+        ]
         if both:
-            raise invalid("stop", "name each condition once", f"two conditions on {both[0]}", "Keep one of them")
-        merged = {name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name) for name in names}
+            raise invalid(
+                "stop", "name each condition once", f"two conditions on {both[0]}", "Keep one of them"
+            )
+        merged = {
+            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)
+            for name in names
+        }
         return Stop(**merged)
+
+    def compiled(self) -> "Stop":
+        """Return the conditions that a compiled program checks; the limits do not compile another one."""
+        return Stop(self.gradient, self.loss, self.change)
 
     def describe(self, condition: str) -> str:
         """Return a condition in words."""

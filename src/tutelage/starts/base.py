@@ -1,13 +1,19 @@
 """What starts share: a batch of students, one random key a run."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from tutelage.checks import count
+from tutelage.errors import invalid
 from tutelage.problems import Problem
+
+# Numbers drawn at once: enough to hide the cost of a call, few enough that what is not used costs little.
+_BATCH = 1 << 16
 
 
 def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
@@ -22,14 +28,45 @@ def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
     return jax.vmap(lambda run: jax.random.fold_in(jax.random.key(seed), run))(numbers)
 
 
-def batch(runs: int, seed: int, first_run: int, draw: Callable[[PRNGKeyArray], PyTree]) -> PyTree:
-    """Return a batch of draws, runs first; run `i` does not depend on how many runs there are."""
+def require_problem(problem: Any) -> None:
+    """Raise if something is not a problem."""
+    if not isinstance(problem, Problem):
+        remedy = "Build one with a constructor of tutelage.problems"
+        raise invalid("problem", "be a Problem", repr(problem), remedy)
+
+
+def batch(
+    problem: Problem,
+    runs: int,
+    seed: int,
+    first_run: int,
+    draw: Callable[[PRNGKeyArray], PyTree],
+    numbers: int | None = None,
+) -> PyTree:
+    """Return a batch of draws, runs first; run `i` does not depend on how many runs there are.
+
+    Args:
+        problem: The problem.
+        runs: Number of draws.
+        seed: The seed.
+        first_run: Number of the first run.
+        draw: Makes one draw from its key.
+        numbers: About how many numbers one draw makes; as many as a student has parameters by default.
+    """
     runs, seed = count("runs", runs), count("seed", seed, least=0)
-    return jax.vmap(draw)(run_keys(seed, runs, count("first_run", first_run, least=0)))
+    first_run = count("first_run", first_run, least=0)
+    # XLA rounds sums differently in batches of other sizes, so that runs are drawn in batches of one size,
+    # and every run has the same place in its batch wherever a user's batch begins.
+    size = 2 ** round(math.log2(min(max(_BATCH / (numbers or problem.parameters), 1), 256)))
+    begin = first_run // size * size
+    pieces = [jax.vmap(draw)(run_keys(seed, size, number)) for number in range(begin, first_run + runs, size)]
+    offset = first_run - begin
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[offset : offset + runs], *pieces)
 
 
 def leafwise(problem: Problem, draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]):
-    """Return a function of a key that draws every array of a student by its name and shape, independently."""
+    """Return a function of a key that draws every array of a student independently, by name and shape."""
+    require_problem(problem)
     leaves, treedef = jax.tree_util.tree_flatten_with_path(problem.template_tree())
     named = [(jax.tree_util.keystr(path).lstrip("."), leaf.shape) for path, leaf in leaves]
 

@@ -11,9 +11,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from tutelage.checks import count
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.errors import invalid
+from tutelage.inputs import Gaussian
 from tutelage.models import Homogeneous
 from tutelage.problems import Problem
-from tutelage.starts.base import batch
+from tutelage.starts.base import batch, require_problem
 
 
 def fitted(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Float[Array, "run student dim"]:
@@ -30,7 +31,7 @@ def fitted(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Fl
         first_run: Number of the first run.
     """
     _require_plain(problem)
-    directions = batch(runs, seed, first_run, lambda key: _directions(key, problem))
+    directions = batch(problem, runs, seed, first_run, lambda key: _directions(key, problem))
     return _fit_norms(problem, directions)
 
 
@@ -42,7 +43,7 @@ def subspace(
     The subspace is spanned by the leading eigenvectors of $\frac1N\sum_n y_n(x_nx_n^\top - I)$.
 
     Args:
-        problem: A homogeneous problem without signs and without a linear term, under standard Gaussian inputs.
+        problem: A homogeneous problem without signs or a linear term, under standard Gaussian inputs.
         runs: Number of starts; each draws its own samples.
         samples: Number $N$ of samples.
         rank: Dimension of the subspace; the number of teacher neurons by default.
@@ -50,6 +51,9 @@ def subspace(
         first_run: Number of the first run.
     """
     _require_plain(problem)
+    if not isinstance(problem.inputs, Gaussian) or not problem.inputs.standard:
+        remedy = "Leave out the inputs of the problem"
+        raise invalid("problem", "have standard Gaussian inputs", problem.inputs.name, remedy)
     samples = count("samples", samples)
     teachers = problem.target.shape[0]
     rank = min(teachers, problem.dimension) if rank is None else count("rank", rank)
@@ -65,10 +69,12 @@ def subspace(
         shape = (problem.template_tree().shape[0], rank)
         return jax.random.normal(direction_key, shape) @ basis.T
 
-    return _fit_norms(problem, batch(runs, seed, first_run, draw))
+    directions = batch(problem, runs, seed, first_run, draw, numbers=samples * problem.dimension)
+    return _fit_norms(problem, directions)
 
 
 def _require_plain(problem: Problem) -> None:
+    require_problem(problem)
     student = problem.student
     if not isinstance(student, Homogeneous) or student.linear or student.signs is not None:
         raise invalid(
@@ -90,11 +96,12 @@ def _fit_norms(problem: Problem, directions: Any) -> Float[Array, "run student d
     return jnp.asarray(np.stack(fit))
 
 
-def _fit_one(dual: Kernel, teacher, directions: np.ndarray) -> np.ndarray:
-    gram = np.asarray(dual.gram(directions, directions, same=True))
-    correlation = np.asarray(dual.gram(directions, teacher)).sum(axis=1)
-    # min ½zᵀGz − bᵀz = ½‖Az − r‖² + const with G = AᵀA, b = Aᵀr. Many students make G singular to rounding; b lies
-    # in its range, so directions with negligible eigenvalues are left out.
+def _fit_one(dual: Kernel, teacher: Array, directions: np.ndarray) -> np.ndarray:
+    rows = jnp.asarray(directions)
+    gram = np.asarray(dual.gram(rows, rows, same=True))
+    correlation = np.asarray(dual.gram(rows, teacher)).sum(axis=1)
+    # min ½zᵀGz − bᵀz = ½‖Az − r‖² + const with G = AᵀA, b = Aᵀr. Many students make G singular to rounding; b
+    # lies in its range, so directions with negligible eigenvalues are left out.
     values, vectors = np.linalg.eigh(gram)
     kept = values > values[-1] * 1e-13
     factor = np.sqrt(values[kept])[:, None] * vectors[:, kept].T

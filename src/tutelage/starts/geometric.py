@@ -11,7 +11,7 @@ from tutelage.checks import positive
 from tutelage.errors import invalid
 from tutelage.models import Convolution, FilterAndOutput
 from tutelage.problems import Problem
-from tutelage.starts.base import batch, leafwise
+from tutelage.starts.base import batch, leafwise, require_problem
 
 
 def _unit(key, shape):
@@ -22,15 +22,17 @@ def _unit(key, shape):
 def sphere_ball(
     problem: Problem, runs: int, radius: float | None = None, seed: int = 0, first_run: int = 0
 ) -> PyTree:
-    r"""The convolutional-filter paper's starts: filter uniform on the unit sphere, output weights uniform in a ball.
+    r"""The convolutional-filter paper's starts: filter uniform on the sphere, output weights in a ball.
 
     Args:
         problem: A convolution problem.
         runs: Number of starts.
-        radius: Radius of the ball; $|\mathbf 1\cdot a^*|\,\|w^*\|/\sqrt k$ by default, the paper's (its Theorem 3.2).
+        radius: Radius of the ball; $|\mathbf 1\cdot a^*|\,\|w^*\|/\sqrt k$ by default, the paper's (its
+            Theorem 3.2).
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
+    require_problem(problem)
     if not isinstance(problem.student, Convolution):
         raise invalid("problem", "be a convolution problem", problem.name, "Use another start")
     target: FilterAndOutput = problem.target
@@ -39,7 +41,10 @@ def sphere_ball(
         size = jnp.abs(jnp.sum(target.output)) * jnp.linalg.norm(target.filter) / jnp.sqrt(patches)
         if float(size) == 0:
             raise invalid(
-                "radius", "be given where the teacher's output weights sum to zero", "None", "Pass a positive radius"
+                "radius",
+                "be given where the teacher's output weights sum to zero",
+                "None",
+                "Pass a positive radius",
             )
     else:
         size = jnp.asarray(positive("radius", radius))
@@ -47,12 +52,16 @@ def sphere_ball(
     def draw(key):
         filter_key, direction_key, radius_key = jax.random.split(key, 3)
         distance = size * jax.random.uniform(radius_key) ** (1.0 / patches)
-        return FilterAndOutput(_unit(filter_key, target.filter.shape), distance * _unit(direction_key, (patches,)))
+        return FilterAndOutput(
+            _unit(filter_key, target.filter.shape), distance * _unit(direction_key, (patches,))
+        )
 
-    return batch(runs, seed, first_run, draw)
+    return batch(problem, runs, seed, first_run, draw)
 
 
-def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0, first_run: int = 0) -> PyTree:
+def near(
+    problem: Problem, runs: int, point: Any, distance: float, seed: int = 0, first_run: int = 0
+) -> PyTree:
     """Starts at a given distance from a point, in uniformly random directions of the parameter space.
 
     Args:
@@ -63,9 +72,12 @@ def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
+    require_problem(problem)
     centre, unravel = ravel_pytree(problem.point(point))
     distance = positive("distance", distance)
-    return batch(runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape)))
+    return batch(
+        problem, runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape))
+    )
 
 
 def large_norm(problem: Problem, runs: int, norm_sum: float, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -87,4 +99,4 @@ def large_norm(problem: Problem, runs: int, norm_sum: float, seed: int = 0, firs
         total = jnp.sum(jnp.linalg.norm(vectors, axis=-1))
         return problem.student.with_vectors(point, vectors * (norm_sum / total))
 
-    return batch(runs, seed, first_run, draw)
+    return batch(problem, runs, seed, first_run, draw)

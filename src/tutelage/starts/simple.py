@@ -20,7 +20,7 @@ def _fans(shape: tuple[int, ...]) -> int:
 def xavier(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> PyTree:
     r"""Xavier (Glorot) normal starts: independent entries $N(0, 2/(\text{fan in} + \text{fan out}))$.
 
-    For $n$ students in dimension $d$ the variance is $2/(n + d)$. Biases of a learned outer function start at zero.
+    For $n$ students in dimension $d$ the variance is $2/(n + d)$. Biases of an outer function start at zero.
 
     Args:
         problem: The problem.
@@ -37,7 +37,7 @@ def xavier(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Py
             return jnp.zeros(shape)
         return jax.random.normal(key, shape) * jnp.sqrt(2.0 / _fans(shape))
 
-    return batch(runs, seed, first_run, leafwise(problem, draw))
+    return batch(problem, runs, seed, first_run, leafwise(problem, draw))
 
 
 def gaussian(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -51,7 +51,8 @@ def gaussian(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, fir
         first_run: Number of the first run.
     """
     scale = positive("scale", scale)
-    return batch(runs, seed, first_run, leafwise(problem, lambda key, _, shape: scale * jax.random.normal(key, shape)))
+    draw = leafwise(problem, lambda key, _, shape: scale * jax.random.normal(key, shape))
+    return batch(problem, runs, seed, first_run, draw)
 
 
 def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -65,8 +66,22 @@ def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_ru
         first_run: Number of the first run.
     """
     if not callable(draw):
-        raise invalid("draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace")
-    return batch(runs, seed, first_run, leafwise(problem, lambda key, _, shape: jnp.asarray(draw(key, shape), float)))
+        raise invalid(
+            "draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace"
+        )
+
+    def entries(key, _, shape):
+        drawn = jnp.asarray(draw(key, shape), float)
+        if drawn.shape != shape:
+            raise invalid(
+                "draw",
+                f"return an array of shape {shape}",
+                f"shape {drawn.shape}",
+                "Draw one number an entry",
+            )
+        return drawn
+
+    return batch(problem, runs, seed, first_run, leafwise(problem, entries))
 
 
 def signs(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -80,7 +95,9 @@ def signs(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_
         first_run: Number of the first run.
     """
     scale = positive("scale", scale)
-    return product(problem, runs, lambda key, shape: scale * jax.random.rademacher(key, shape), seed, first_run)
+    return product(
+        problem, runs, lambda key, shape: scale * jax.random.rademacher(key, shape), seed, first_run
+    )
 
 
 def uniform(
@@ -99,4 +116,10 @@ def uniform(
     low, high = finite_number("low", low), finite_number("high", high)
     if low >= high:
         raise invalid("low", "be below `high`", f"{low} and {high}", "Exchange them or widen the interval")
-    return product(problem, runs, lambda key, shape: jax.random.uniform(key, shape, minval=low, maxval=high), seed, first_run)
+    return product(
+        problem,
+        runs,
+        lambda key, shape: jax.random.uniform(key, shape, minval=low, maxval=high),
+        seed,
+        first_run,
+    )

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
+from tutelage.duals.special import quotient
 from tutelage.errors import UnsupportedCombination
 from tutelage.inputs import Gaussian
 from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
+from tutelage.models.base import safe_norm
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant
@@ -74,24 +76,36 @@ class ConvolutionLoss(PatchObjective):
     def span_suffices(self) -> bool:
         return is_rotation_invariant(self.problem, (self.dual, self.mean))
 
-    def _product(
-        self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""]
-    ) -> Float[Array, ""]:
-        """Return E[ff'], given the dual of the two filters."""
-        means = self.mean(first.filter) * self.mean(second.filter)
+    def _product(self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""], means=None):
+        """Return E[ff'], given the dual of the two filters and, if at hand, the product of their means."""
+        means = self.mean(first.filter) * self.mean(second.filter) if means is None else means
         sums = jnp.sum(first.output) * jnp.sum(second.output)
         return (first.output @ second.output) * (both - means) + sums * means
 
     def loss(self, point: FilterAndOutput, key=None) -> Float[Array, ""]:
-        student: Convolution = self.problem.student  # type: ignore[assignment]
-        scale = student.scale(point.filter)
         target = self.target
-        return (
-            0.5 * scale**2 * self._product(point, point, self.dual.own(point.filter))
-            - scale * self._product(point, target, self.dual(point.filter, target.filter))
-            + 0.5 * self._product(target, target, self.dual.own(target.filter))
-            + 0.5 * self.problem.noise**2
-        )
+        if self._direction_only:
+            # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a fixed
+            # unit vector, nothing is left to cancel in the gradient.
+            unit = point.filter * quotient(jnp.ones(()), safe_norm(point.filter))
+            student = FilterAndOutput(unit, point.output)
+            axis = target.filter / safe_norm(target.filter)
+            fixed = FilterAndOutput(axis, point.output)
+            own = self._product(fixed, fixed, self.dual.own(axis))
+            means = self.mean(axis) * self.mean(target.filter)
+            cross = self._product(student, target, self.dual(unit, target.filter), means)
+        else:
+            convolution: Convolution = self.problem.student  # type: ignore[assignment]
+            scale = convolution.scale(point.filter)
+            own = scale**2 * self._product(point, point, self.dual.own(point.filter))
+            cross = scale * self._product(point, target, self.dual(point.filter, target.filter))
+        constant = 0.5 * self._product(target, target, self.dual.own(target.filter)) + 0.5 * self.problem.noise**2
+        return 0.5 * own - cross + constant
+
+    @property
+    def _direction_only(self) -> bool:
+        student: Convolution = self.problem.student  # type: ignore[assignment]
+        return student.normalized and student.activation.homogeneity == 1 and self.span_suffices
 
     def singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
         return jnp.all(point.filter == 0)

@@ -1,0 +1,216 @@
+"""What a claim is: a statement of a paper as a program that can fail.
+
+A claim has one or two forms, `as_printed` and `corrected`, and a control: a deliberately false variant that the same
+machinery must refute. Each form is judged by a test, which is either pointwise (a margin on instances that satisfy the
+hypotheses, attacked by a search) or an experiment (a fitted exponent, a probability, a constant that must exist).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from tutelage.errors import invalid
+
+Judgement = Literal["holds", "refuted", "not_applicable", "inconclusive"]
+FormName = Literal["as_printed", "corrected", "control"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search.
+
+    Attributes:
+        samples: Random instances of each family.
+        restarts: Instances from which each family is searched.
+        generations: Rounds of the search by random steps.
+        iterations: Gradient steps of the search by gradients.
+        runs: Runs (or repetitions) of an experiment.
+    """
+
+    samples: int
+    restarts: int
+    generations: int
+    iterations: int
+    runs: int
+
+
+EFFORTS: Mapping[str, Effort] = {
+    "default": Effort(samples=512, restarts=16, generations=12, iterations=120, runs=200),
+    "high": Effort(samples=8192, restarts=64, generations=100, iterations=1000, runs=2000),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test found.
+
+    Attributes:
+        margin: The smallest margin met; negative where the statement fails.
+        instances: How many instances were tried.
+        witness: The worst instance, as arrays and numbers by name.
+        note: What was measured, in words.
+        judgement: The judgement, where the margin alone does not give it.
+    """
+
+    margin: float
+    instances: int
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    judgement: Judgement | None = None
+
+
+class Test(Protocol):
+    """How a form is judged."""
+
+    def __call__(self, effort: Effort, seed: int) -> Outcome:
+        """Judge, with the given effort and seed; the same seed gives the same outcome."""
+        ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of a statement.
+
+    Attributes:
+        statement: What it says, in our words, with formulas in `$…$`.
+        test: How it is judged.
+        slack: Margins above minus this count as rounding error.
+        recipe: A few lines of NumPy that evaluate both sides from the arrays of a witness; they must end by setting
+            `left` and `right`.
+    """
+
+    statement: str
+    test: Test
+    slack: float = 1e-9
+    recipe: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper as a program.
+
+    Attributes:
+        id: Paper and number, as `convolutional_filter.lemma-4.2`.
+        place: Where it is printed.
+        title: A few words that name it.
+        hypotheses: What it assumes.
+        as_printed: The statement as printed.
+        control: A deliberately false variant that the same test must refute.
+        corrected: The form that holds, where the print fails.
+        correction: Which constant, factor or hypothesis changes, and why.
+        arithmetic: How its numbers are got.
+    """
+
+    id: str
+    place: str
+    title: str
+    hypotheses: tuple[str, ...]
+    as_printed: Form
+    control: Form
+    corrected: Form | None = None
+    correction: str = ""
+    arithmetic: str = "closed form in float64"
+
+    @property
+    def paper(self) -> str:
+        """The paper's key."""
+        return self.id.split(".", 1)[0]
+
+    @property
+    def forms(self) -> dict[FormName, Form]:
+        """The forms that are judged, the control not among them."""
+        forms: dict[FormName, Form] = {"as_printed": self.as_printed}
+        return forms if self.corrected is None else forms | {"corrected": self.corrected}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one form of a claim.
+
+    Attributes:
+        id: The claim.
+        form: `as_printed` or `corrected`.
+        verdict: `holds`, `refuted`, `not_applicable` or `inconclusive`.
+        margin: The smallest margin met.
+        instances: How many instances were tried.
+        arithmetic: How the numbers were got.
+        witness: The numbers that refute the form, or the closest call where it holds.
+        control_refuted: Whether the same machinery refuted the claim's control.
+        note: What was measured, in words.
+        seconds: Time taken.
+        effort: How hard was searched.
+        seed: The seed.
+    """
+
+    id: str
+    form: FormName
+    verdict: Judgement
+    margin: float
+    instances: int
+    arithmetic: str
+    witness: Mapping[str, Any]
+    control_refuted: bool
+    note: str
+    seconds: float
+    effort: str
+    seed: int
+
+    def document(self) -> dict[str, Any]:
+        """Return the verdict as plain data for JSON."""
+        return {
+            "id": self.id,
+            "form": self.form,
+            "verdict": self.verdict,
+            "margin": _plain(self.margin),
+            "instances": self.instances,
+            "arithmetic": self.arithmetic,
+            "witness": {name: _plain(value) for name, value in self.witness.items()} or None,
+            "control_refuted": self.control_refuted,
+            "note": self.note,
+            "seconds": round(self.seconds, 3),
+            "effort": self.effort,
+            "seed": self.seed,
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays as JSON can hold them; infinities and NaN as strings."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    array = np.asarray(value)
+    if array.ndim:
+        return [_plain(entry) for entry in array]
+    number = array.item()
+    if isinstance(number, float) and not np.isfinite(number):
+        return str(number)
+    return number
+
+
+def paste(witness: Mapping[str, Any], recipe: str) -> str:
+    """Return Python source that rebuilds a witness in NumPy and evaluates both sides of the statement.
+
+    Args:
+        witness: Arrays and numbers by name.
+        recipe: The form's recipe.
+    """
+    lines = ["import numpy as np", ""]
+    for name, value in witness.items():
+        plain = _plain(value)
+        lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
+    return "\n".join([*lines, "", recipe.strip(), ""]) if recipe else "\n".join([*lines, ""])
+
+
+def effort_named(name: str) -> Effort:
+    """Return an effort by name."""
+    if name not in EFFORTS:
+        raise invalid("effort", f"be one of {', '.join(EFFORTS)}", repr(name), "Choose one of these")
+    return EFFORTS[name]
+
+
+Check = Callable[[Mapping[str, Any]], Mapping[str, Any]]

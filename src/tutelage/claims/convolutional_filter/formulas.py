@@ -1,0 +1,104 @@
+r"""The convolutional-filter paper's formulas, as printed, and the exact objective they are judged against.
+
+Symbols: $v$ the student's filter, $a$ its output weights, $w^*, a^*$ the teacher's, $\phi$ the angle between $v$ and
+$w^*$, $k$ the number of patches, $p$ the size of a filter, $\eta$ the step, $\beta^0$ the initial signal.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tutelage.models import FilterAndOutput
+from tutelage.objectives import Objective, population
+from tutelage.problems import convolution
+
+
+def angle(v: Float[Array, " dim"], w: Float[Array, " dim"]) -> Float[Array, ""]:
+    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
+    first, second = v / jnp.linalg.norm(v), w / jnp.linalg.norm(w)
+    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
+    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
+    return 2 * jnp.arctan2(apart, together)
+
+
+def g(phi):
+    r"""The paper's $g(\phi) = \cos\phi\,(\pi - \phi + \sin\phi\cos\phi) + \sin^3\phi$ (below its Equation 3).
+
+    It equals $(\pi - \phi)\cos\phi + \sin\phi$: decreasing, $g(0) = \pi$, $g(\pi/2) = 1$, $g(\pi) = 0$.
+    """
+    return jnp.cos(phi) * (jnp.pi - phi + jnp.sin(phi) * jnp.cos(phi)) + jnp.sin(phi) ** 3
+
+
+@lru_cache
+def _template(dimension: int, patches: int, normalized: bool) -> Objective:
+    # Made of concrete arrays even when first asked for inside a compiled function.
+    with jax.ensure_compile_time_eval():
+        problem = convolution(np.ones(dimension), np.ones(patches), normalized=normalized)
+        return population(problem)
+
+
+def exact(w_star, a_star, normalized: bool = True) -> Objective:
+    """The exact population objective of a teacher whose arrays may be traced."""
+    template = _template(w_star.shape[0], a_star.shape[0], normalized)
+    return eqx.tree_at(lambda objective: objective.target, template, FilterAndOutput(w_star, a_star))
+
+
+def printed_filter_gradient(v, a, w_star, a_star):
+    """Theorem 2.2, first formula."""
+    size = jnp.linalg.norm(v)
+    across = w_star - v * (v @ w_star) / size**2
+    return -(a @ a_star) * (jnp.pi - angle(v, w_star)) * across / (2 * jnp.pi * size)
+
+
+def printed_output_gradient(v, a, w_star, a_star):
+    """Theorem 2.2, second formula."""
+    scale = jnp.linalg.norm(w_star)
+    factor = g(angle(v, w_star)) - 1
+    own = jnp.sum(a) + (jnp.pi - 1) * a
+    return (own - scale * (jnp.sum(a_star) + factor * a_star)) / (2 * jnp.pi)
+
+
+def descent_step(v, a, w_star, a_star, step):
+    """One step of Algorithm 1, by the gradients of Theorem 2.2 (which its claims confirm)."""
+    new_v = v - step * printed_filter_gradient(v, a, w_star, a_star)
+    return new_v, a - step * printed_output_gradient(v, a, w_star, a_star)
+
+
+class Path(NamedTuple):
+    """Quantities along a run of Algorithm 1, the start among them."""
+
+    phi: Float[Array, " step"]
+    signal: Float[Array, " step"]  # a·a*
+    total: Float[Array, " step"]  # 1·a
+    size: Float[Array, " step"]  # |v|
+    output: Float[Array, "step patch"]  # a
+
+
+def path(v, a, w_star, a_star, step, length: int) -> Path:
+    """Follow Algorithm 1 for `length` steps."""
+
+    def move(state, _):
+        v, a = state
+        shown = Path(angle(v, w_star), a @ a_star, jnp.sum(a), jnp.linalg.norm(v), a)
+        return descent_step(v, a, w_star, a_star, step), shown
+
+    return jax.lax.scan(move, (v, a), length=length + 1)[1]
+
+
+def spurious_output(a_star, scale=1.0):
+    """The output weights of the second stationary point of Lemma 4.1."""
+    k = a_star.shape[0]
+    # (11ᵀ + (π−1)I)⁻¹ acts as 1/(k+π−1) along the ones and as 1/(π−1) across them.
+    mean = jnp.sum(a_star) / k
+    return scale * (mean * (k - 1) / (k + jnp.pi - 1) - (a_star - mean) / (jnp.pi - 1))
+
+
+def initial_signal(v, a, w_star, a_star):
+    r"""The paper's $\beta^0 = \min\{a^0\cdot a^*, (g(\phi^0) - 1)\|a^*\|^2\}\,\|w^*\|^2$ (Lemmas 4.5 and C.3)."""
+    scale = jnp.sum(w_star**2)
+    return jnp.minimum(a @ a_star, (g(angle(v, w_star)) - 1) * jnp.sum(a_star**2)) * scale

@@ -1,0 +1,95 @@
+"""Instances for the claims of the convolutional-filter paper: teachers, students and steps of many shapes."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from tutelage.claims.convolutional_filter.formulas import angle, initial_signal
+from tutelage.claims.pointwise import Family
+
+# Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
+SHAPES = ((2, 1), (3, 4))
+
+
+def _shapes(p: int, k: int, **more):
+    return {"v": (p,), "a": (k,), "w_star": (p,), "a_star": (k,), **more}
+
+
+def nonzero(vector):
+    """Keep a vector away from zero, smoothly, without changing its direction."""
+    return vector * (1 + 1e-3 / (jnp.linalg.norm(vector) + 1e-12))
+
+
+def _unit(vector):
+    return vector / (jnp.linalg.norm(vector) + 1e-150)
+
+
+def anywhere(raw):
+    """Any student and teacher."""
+    return {name: nonzero(raw[name]) for name in ("v", "a", "w_star", "a_star")}
+
+
+def unit_teacher(raw):
+    r"""Any student; a teacher with $\|w^*\| = 1$."""
+    return {**anywhere(raw), "w_star": _unit(raw["w_star"])}
+
+
+def _with_step(build, most):
+    def built(raw):
+        instance = build(raw)
+        return {**instance, "step": most(instance) / (1 + jnp.exp(-raw["t"]))}
+
+    return built
+
+
+def families(build, *, most=None, shapes=SHAPES, more=None):
+    """Families of one kind of instance over all shapes, with a step up to `most(instance)` if that is given."""
+    built = build if most is None else _with_step(build, most)
+    more = (more or {}) if most is None else {"t": ()}
+    return [Family(_shapes(p, k, **more), built) for p, k in shapes]
+
+
+def admissible(raw):
+    r"""A start that satisfies Theorem 3.1's conditions, with $\|w^*\| = \|v^0\| = 1$.
+
+    $a^0\cdot a^* > 0$, $|\mathbf 1\cdot a^0| \le |\mathbf 1\cdot a^*|$, $\phi^0 < \pi/2$.
+    """
+    w_star, a_star = _unit(raw["w_star"]), nonzero(raw["a_star"])
+    v = _unit(raw["v"])
+    v = v * jnp.where(v @ w_star >= 0, 1.0, -1.0)
+    a = raw["a"]
+    k = a.shape[0]
+    # Scale the mean of a into the allowed range, then choose the sign.
+    total = jnp.sum(a)
+    allowed = jnp.abs(jnp.sum(a_star))
+    a = a - total / k + jnp.clip(total, -allowed, allowed) / k
+    a = a * jnp.where(a @ a_star >= 0, 1.0, -1.0)
+    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star}
+
+
+def bounded_signal(raw):
+    """An admissible start whose signal obeys the bound of Lemma C.2."""
+    start = admissible(raw)
+    a, a_star = start["a"], start["a_star"]
+    most = a_star @ a_star + jnp.sum(a_star) ** 2
+    return {**start, "a": a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))}
+
+
+def printed_step(instance, constant: float = 1.0):
+    """The step of Lemma C.3, its constants as printed, times a constant."""
+    v, a, w_star, a_star = (instance[name] for name in ("v", "a", "w_star", "a_star"))
+    cosine = jnp.cos(angle(v, w_star))
+    size = (jnp.sum(a_star**2) + jnp.sum(a_star) ** 2) * jnp.sum(w_star**2)
+    signal = initial_signal(v, a, w_star, a_star)
+    k = a.shape[0]
+    return constant * jnp.minimum(
+        jnp.minimum(signal * cosine / (8 * size), cosine / size), 2 * jnp.pi / (k + jnp.pi - 1)
+    )
+
+
+def teacher(k: int, kind: str) -> np.ndarray:
+    """A structured teacher's output weights."""
+    return {
+        "one": np.eye(k)[0],
+        "ones": np.ones(k),
+        "balanced": np.array([(-1.0) ** i for i in range(k)]) if k % 2 == 0 else np.r_[np.ones(k - 1), -(k - 1.0)],
+    }[kind]

@@ -1,0 +1,80 @@
+"""Judging claims: every form, with the control first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from tutelage.claims.base import Claim, Form, FormName, Judgement, Outcome, Verdict, effort_named
+
+
+def judge(claim: Claim, effort: str = "default", seed: int = 0) -> list[Verdict]:
+    """Judge all forms of a claim.
+
+    Args:
+        claim: The claim.
+        effort: `default` or `high`.
+        seed: Seed of the search; the same seed gives the same verdicts.
+
+    Returns:
+        One verdict a form.
+    """
+    settings = effort_named(effort)
+    started = time.perf_counter()
+    control_refuted = _judgement(claim.control, claim.control.test(settings, seed)) == "refuted"
+    spent = time.perf_counter() - started
+    verdicts = []
+    for name, form in claim.forms.items():
+        started = time.perf_counter()
+        outcome = form.test(settings, seed)
+        verdict = _judgement(form, outcome)
+        note = outcome.note
+        if not control_refuted:
+            # A test that cannot refute a falsehood says nothing.
+            verdict, note = "inconclusive", f"the control was not refuted; {note}".rstrip("; ")
+        verdicts.append(_verdict(claim, name, verdict, outcome, control_refuted, note, effort, seed, started - spent))
+        spent = 0.0
+    return verdicts
+
+
+def judge_all(claims: Iterable[Claim], effort: str = "default", seed: int = 0) -> Iterator[Verdict]:
+    """Judge many claims one after another, yielding verdicts as they come."""
+    for claim in claims:
+        yield from judge(claim, effort, seed)
+
+
+def _judgement(form: Form, outcome: Outcome) -> Judgement:
+    if outcome.judgement is not None:
+        return outcome.judgement
+    if np.isnan(outcome.margin):
+        return "inconclusive"
+    return "refuted" if outcome.margin < -form.slack else "holds"
+
+
+def _verdict(
+    claim: Claim,
+    form: FormName,
+    verdict: Judgement,
+    outcome: Outcome,
+    control_refuted: bool,
+    note: str,
+    effort: str,
+    seed: int,
+    started: float,
+) -> Verdict:
+    return Verdict(
+        id=claim.id,
+        form=form,
+        verdict=verdict,
+        margin=outcome.margin,
+        instances=outcome.instances,
+        arithmetic=claim.arithmetic,
+        witness=outcome.witness,
+        control_refuted=control_refuted,
+        note=note,
+        seconds=time.perf_counter() - started,
+        effort=effort,
+        seed=seed,
+    )

@@ -1,0 +1,192 @@
+"""Judging a statement on instances: random ones, corner cases, and a search that tries to break it.
+
+A family of instances is a map from unconstrained numbers to instances that satisfy the hypotheses. Random instances are
+images of Gaussian numbers of many scales. From the worst of them two searches go down the margin in the unconstrained
+numbers: random steps of many sizes, which need no derivative, and gradient steps where the check is cheap to
+differentiate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from tutelage.claims.base import Effort, Outcome
+
+_LARGEST = 1e3
+
+Instance = Mapping[str, Any]
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Instances of fixed shapes that satisfy the hypotheses.
+
+    Attributes:
+        shapes: Shapes of the unconstrained numbers, by name.
+        build: Maps unconstrained numbers to an instance; pure JAX.
+    """
+
+    shapes: Shapes
+    build: Callable[[Mapping[str, Any]], Instance]
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """A test by a margin on instances.
+
+    Attributes:
+        check: Takes an instance to a mapping with `margin` (at least zero where the statement holds) and whatever else is
+            worth showing, such as both sides. Pure JAX. A margin of infinity means that the instance does not satisfy the
+            hypotheses and does not count.
+        families: Families of instances.
+        corners: Corner cases, as plain instances.
+        gradient: Whether gradient steps are taken as well.
+    """
+
+    check: Callable[[Instance], Mapping[str, Any]]
+    families: Sequence[Family]
+    corners: Sequence[Instance] = ()
+    gradient: bool = False
+
+    def __call__(self, effort: Effort, seed: int) -> Outcome:
+        """Judge; see `tutelage.claims.base.Test`."""
+        found: list[tuple[float, dict[str, Any]]] = []
+        tried = 0
+        for corner in self.corners:
+            instance = {name: jnp.asarray(value) for name, value in corner.items()}
+            shown = self.check(instance)
+            tried += int(np.isfinite(shown["margin"]))
+            found.append((float(shown["margin"]), {**instance, **shown}))
+        for number, family in enumerate(self.families):
+            random = np.random.default_rng([seed, number])
+            count, worst, raw = _attack(self.check, family, effort, random, self.gradient)
+            tried += count
+            instance = dict(family.build({name: jnp.asarray(value) for name, value in raw.items()}))
+            found.append((worst, {**instance, **self.check(instance)}))
+        # A margin that is not a number is a failure of the program, and must not pass for a large margin.
+        broken = [entry for entry in found if np.isnan(entry[0])]
+        if broken:
+            return Outcome(float("nan"), tried, _witness(broken[0][1]), "a margin is not a number", "inconclusive")
+        margin, worst_shown = min(found, key=lambda entry: entry[0])
+        if not np.isfinite(margin):
+            return Outcome(margin, 0, {}, "no instance satisfies the hypotheses", "not_applicable")
+        return Outcome(margin, tried, _witness(worst_shown))
+
+
+def _witness(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value) for name, value in shown.items()}
+
+
+def _draw(shapes: Shapes, random: np.random.Generator, count: int) -> dict[str, np.ndarray]:
+    """Return unconstrained numbers: Gaussian, each array of each instance with a scale of its own."""
+    drawn = {}
+    for name, shape in shapes.items():
+        scale = 10.0 ** random.uniform(-1.5, 0.75, size=(count,) + (1,) * len(shape))
+        drawn[name] = scale * random.normal(size=(count, *shape))
+    return drawn
+
+
+def _attack(check, family: Family, effort: Effort, random: np.random.Generator, gradient: bool):
+    """Return how many instances were tried, the smallest margin, and the unconstrained numbers of the worst."""
+
+    def margin(raw):
+        return check(family.build(raw))["margin"]
+
+    margins = jax.jit(jax.vmap(margin))
+    raws = _draw(family.shapes, random, effort.samples)
+    values = np.asarray(margins(raws))
+    tried = int(np.isfinite(values).sum())
+    if np.isnan(values).any():
+        first = int(np.argmax(np.isnan(values)))
+        return tried, float("nan"), _pick(raws, first)
+    order = np.argsort(values)[: effort.restarts]
+    best, best_values = _pick(raws, order), values[order]
+    for generation in range(effort.generations):
+        # Children of every survivor, moved by steps from a thousandth of its size to its size.
+        repeats = effort.samples // effort.restarts
+        parents = {name: np.repeat(value, repeats, axis=0) for name, value in best.items()}
+        children = _mutate(parents, random)
+        child_values = np.asarray(margins(children)).reshape(len(best_values), repeats)
+        tried += int(np.isfinite(child_values).sum())
+        child_values = np.nan_to_num(child_values, nan=np.inf, posinf=np.inf)
+        chosen = child_values.argmin(axis=1)
+        better = child_values[np.arange(len(chosen)), chosen] < best_values
+        picks = np.arange(len(chosen)) * repeats + chosen
+        best = {
+            name: np.where(better.reshape(-1, *(1,) * (value.ndim - 1)), children[name][picks], value)
+            for name, value in best.items()
+        }
+        best_values = np.minimum(best_values, child_values.min(axis=1))
+    if gradient:
+        followed, followed_values = jax.jit(jax.vmap(partial(_follow_gradient, margin, effort.iterations)))(best)
+        tried += effort.iterations * len(best_values)
+        if float(jnp.min(followed_values)) < best_values.min():
+            best = {name: np.asarray(value) for name, value in followed.items()}
+            best_values = np.asarray(followed_values)
+    worst = int(best_values.argmin())
+    return tried, float(best_values[worst]), _pick(best, worst)
+
+
+def _pick(raws: Mapping[str, np.ndarray], index) -> dict[str, np.ndarray]:
+    return {name: value[index] for name, value in raws.items()}
+
+
+def _mutate(raws: Mapping[str, np.ndarray], random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return moved copies: one or several arrays changed, by a step relative to their size, or rescaled."""
+    moved = {}
+    for name, value in raws.items():
+        ones = (len(value),) + (1,) * (value.ndim - 1)
+        size = np.sqrt(np.mean(value**2, axis=tuple(range(1, value.ndim)), keepdims=True)) + 1e-3
+        step = 10.0 ** random.uniform(-3, 0, size=ones) * (random.uniform(size=ones) < 0.6)
+        rescale = np.where(random.uniform(size=ones) < 0.2, 10.0 ** random.normal(scale=0.5, size=ones), 1.0)
+        changed = rescale * (value + step * size * random.normal(size=value.shape))
+        # Beyond these sizes a search finds rounding errors, not failures of a statement.
+        moved[name] = np.clip(changed, -_LARGEST, _LARGEST)
+    return moved
+
+
+def _follow_gradient(margin, iterations: int, raw):
+    """Follow Adam down the margin from one start; return where the smallest margin was met, and that margin."""
+    optimiser = optax.adam(0.02)
+
+    def step(carry, _):
+        raw, state, best, best_raw = carry
+        value, gradient = jax.value_and_grad(margin)(raw)
+        # Outside the hypotheses, or at a kink, there may be no gradient: stand still there.
+        gradient = jax.tree.map(lambda leaf: jnp.nan_to_num(leaf, nan=0.0, posinf=0.0, neginf=0.0), gradient)
+        better = value < best
+        best = jnp.where(better, value, best)
+        best_raw = jax.tree.map(lambda new, old: jnp.where(better, new, old), raw, best_raw)
+        updates, state = optimiser.update(gradient, state)
+        return (optax.apply_updates(raw, updates), state, best, best_raw), None
+
+    start = (raw, optimiser.init(raw), jnp.asarray(jnp.inf), raw)
+    (_, _, best, best_raw), _ = jax.lax.scan(step, start, length=iterations)
+    return best_raw, best
+
+
+def at_most(left, right, scale) -> dict[str, Any]:
+    """Return the check of `left ≤ right`, with a margin relative to a natural scale of both."""
+    size = jnp.maximum(jnp.maximum(jnp.abs(left), jnp.abs(right)), scale)
+    return {"margin": (right - left) / size, "left": left, "right": right}
+
+
+def equal(left, right, scale, tolerance: float = 1e-9) -> dict[str, Any]:
+    """Return the check of `left = right`, entrywise, up to a tolerance relative to a natural scale of both."""
+    size = jnp.maximum(jnp.maximum(jnp.max(jnp.abs(left)), jnp.max(jnp.abs(right))), scale)
+    error = jnp.max(jnp.abs(left - right)) / size
+    return {"margin": tolerance - error, "left": left, "right": right}
+
+
+def given(condition, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a check that counts only where a condition holds."""
+    return {**shown, "margin": jnp.where(condition, shown["margin"], jnp.inf)}

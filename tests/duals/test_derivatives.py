@@ -1,0 +1,177 @@
+"""Second derivatives of the duals: symmetric, and the finite differences of the gradients."""
+
+from __future__ import annotations
+
+import differences
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tutelage import activations, duals, inputs
+from tutelage.activations.base import Kind
+from tutelage.duals.elementary import DEGREES, closed_form
+from tutelage.duals.gaussian import GaussianPair
+from tutelage.duals.quadrature import Integrated
+from tutelage.errors import UnsupportedCombination
+
+NAMES = activations.names()
+QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=4.0)
+_RNG = np.random.default_rng(2)
+# First rows, then second rows: norms of order one and angles far from 0 and π, where differences are accurate.
+POINT = np.array([[1.1, 0.3, -0.4], [-0.2, 0.9, 0.8], [0.4, -1.0, 0.7], [0.9, 0.8, 0.6], [-0.7, 0.1, 1.2]])
+DIRECTION, OTHER = _RNG.normal(size=(2, 5, 3)) / 2
+WEIGHTS = jnp.asarray(_RNG.normal(size=(2, 3)))
+
+
+def pairs(integrated: bool, law: str) -> list[tuple[str, str]]:
+    """The unordered pairs with a dual, closed or by quadrature."""
+    found = []
+    for s, sigma in enumerate(NAMES):
+        for tau in NAMES[s:]:
+            try:
+                dual = duals.kernel(activations.get(sigma), activations.get(tau), inputs.registry()[law](3), QUADRATURE)
+            except UnsupportedCombination:
+                continue
+            if isinstance(dual, Integrated) == integrated:
+                found.append((sigma, tau))
+    return found
+
+
+def evaluate_sum(dual: duals.Dual, points, weights):
+    """F(W, V) = Σ C_ij K(w_i, v_j) and its gradient for a batch of points, all in one call of the kernels.
+
+    The weights of the batch are block-diagonal: points do not see each other.
+    """
+    batch = points.shape[0]
+    first, second = points[:, :2].reshape(-1, 3), points[:, 2:].reshape(-1, 3)
+    blocks = jnp.kron(jnp.eye(batch), weights)
+    value = (blocks * dual.forward.gram(first, second)).reshape(batch, 2, -1).sum(axis=(1, 2))
+    by_first = dual.forward.pull(first, second, blocks).reshape(batch, 2, 3)
+    by_second = dual.backward.pull(second, first, blocks.T).reshape(batch, 3, 3)
+    return value, jnp.concatenate([by_first, by_second], axis=1)
+
+
+def check(sigma: str, tau: str, law: str, tolerance: float) -> None:
+    """Gradient and Hessian of F: the differences of values and of gradients, and a symmetric Hessian."""
+    distribution = inputs.registry()[law](3)
+    dual = duals.dual(activations.get(sigma), activations.get(tau), distribution, QUADRATURE)
+    values, gradients = evaluate_sum(dual, jnp.asarray(differences.stencil(POINT, DIRECTION)), WEIGHTS)
+
+    def gradient(point):
+        first, second = point[:2], point[2:]
+        by_second = dual.backward.pull(second, first, WEIGHTS.T)
+        return jnp.concatenate([dual.forward.pull(first, second, WEIGHTS), by_second])
+
+    found, product = jax.linearize(gradient, jnp.asarray(POINT))
+    expected = differences.combine(values)
+    scale = max(1.0, np.abs(expected))
+    assert np.sum(np.asarray(found) * DIRECTION) == pytest.approx(expected, abs=tolerance * scale)
+    along, other = np.asarray(product(jnp.asarray(DIRECTION))), np.asarray(product(jnp.asarray(OTHER)))
+    scale = max(1.0, np.abs(along).max())
+    assert np.sum(along * OTHER) == pytest.approx(np.sum(other * DIRECTION), abs=1e-11 * scale)
+    np.testing.assert_allclose(along, differences.combine(gradients), rtol=0, atol=tolerance * scale)
+
+
+# ReLU, leaky ReLU and step are sums of elementary functions and add no closed form of their own.
+SUMS = {"relu", "leaky_relu", "step"}
+CENTRED = [pair for pair in pairs(integrated=False, law="gaussian") if not SUMS & {*pair}]
+
+
+@pytest.mark.parametrize(("sigma", "tau"), [*CENTRED, ("relu", "relu"), ("relu", "step")])
+def test_derivatives_under_the_standard_gaussian(sigma: str, tau: str) -> None:
+    """Closed forms, centred: gradient and Hessian of K in (w, v) are differences of value and gradient."""
+    check(sigma, tau, "gaussian", 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "tau"),
+    [
+        ("abs", "abs"),
+        ("abs", "sign"),
+        ("sign", "sign"),
+        ("abs", "quadratic"),
+        ("linear", "sign"),
+        ("erf", "quadratic"),
+        ("cosine", "sine"),
+        ("relu", "step"),
+    ],
+)
+def test_derivatives_under_a_gaussian_with_mean_and_covariance(sigma: str, tau: str) -> None:
+    """Each closed form with a mean, under a covariance as well: the same."""
+    check(sigma, tau, "gaussian_general", 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "tau"), [("tanh", "tanh"), ("gelu", "softplus"), ("sigmoid", "linear"), ("erf", "cosine")]
+)
+def test_derivatives_by_quadrature(sigma: str, tau: str) -> None:
+    """Integrated duals, whose derivatives are moments of higher order; their own tolerance is 1e-10."""
+    check(sigma, tau, "gaussian_general", 2e-9)
+
+
+@pytest.mark.parametrize(("law", "name"), [("gaussian", "relu"), ("gaussian", "sign"), ("gaussian_general", "tanh")])
+def test_a_dual_is_a_differentiable_function_of_two_vectors(law: str, name: str) -> None:
+    """`Dual` under `jax.grad` and `jax.jacfwd` is the kernel's own; `own` is the dual of a vector with itself."""
+    activation = activations.get(name)
+    dual = duals.dual(activation, activation, inputs.registry()[law](3), QUADRATURE)
+    w, v = jnp.asarray(POINT[0]), jnp.asarray(POINT[3])
+
+    @jax.jit
+    def evaluate(w, v):
+        gradient = jax.grad(dual, argnums=(0, 1))
+        return dual(w, v), gradient(w, v), jax.jacfwd(gradient, argnums=(0, 1))(w, v), jax.value_and_grad(dual.own)(w)
+
+    value, gradient, hessian, (own, own_gradient) = evaluate(w, v)
+    pull = dual.forward.pull(w[None], v[None], jnp.ones((1, 1)))[0]
+    np.testing.assert_allclose(gradient[0], pull, rtol=1e-13)
+    np.testing.assert_allclose(hessian[0][1], hessian[1][0].T, atol=1e-12)
+    np.testing.assert_allclose(hessian[0][0], hessian[0][0].T, atol=1e-12)
+    np.testing.assert_allclose(value, dual.backward.gram(v[None], w[None])[0, 0], rtol=1e-13)
+    # K(w, w) is E[σ²], whose gradient the dual has as the limit v → w. The sign's is constant.
+    near = jnp.asarray(np.asarray(w) * (1 + 1e-9))
+    assert float(own) == pytest.approx(float(dual(w, near)), abs=3e-9)
+    expected = np.zeros(3) if name == "sign" else 2 * dual.forward.pull(w[None], near[None], jnp.ones((1, 1)))[0]
+    np.testing.assert_allclose(own_gradient, expected, atol=1e-8)
+
+
+KINDS: tuple[Kind, ...] = ("one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine")
+FORMS = [
+    (first, second, centred)
+    for first in KINDS
+    for second in KINDS[KINDS.index(first) :]
+    for centred in (True, False)
+    if closed_form(first, second, centred=centred) is not None
+    and not (centred and (first in ("one", "absolute", "square", "cosine")) != (second in ("one", "absolute", "square", "cosine")))
+]
+
+
+@pytest.mark.parametrize(("first", "second", "centred"), FORMS)
+def test_closed_forms_obey_the_heat_equation(first: Kind, second: Kind, centred: bool) -> None:
+    """∂²k/∂c² = 4 ∂²k/∂a∂b, and with means ∂k/∂a = ½ ∂²k/∂μ², ∂k/∂c = ∂²k/∂μ∂ν: Price's theorem."""
+    form = closed_form(first, second, centred=centred)
+    assert form is not None
+    mu, nu = (0.0, 0.0) if centred else (0.4, -0.7)
+    # The shape of the other tests of this module: operations compiled for them are used again.
+    pair = GaussianPair(*(jnp.full((2, 3), x) for x in (mu, nu, 1.3, 0.8, 0.35)))
+
+    def derivative(function, field: str):
+        direction = GaussianPair(*(jnp.full((2, 3), float(name == field)) for name in GaussianPair._fields))
+        return lambda pair: jax.jvp(function, (pair,), (direction,))[1]
+
+    def evaluate(*fields: str) -> float:
+        function = form
+        for field in fields:
+            function = derivative(function, field)
+        return float(function(pair)[0, 0])
+
+    assert evaluate("c", "c") == pytest.approx(4 * evaluate("a", "b"), abs=1e-12)
+    assert evaluate("a", "c") == pytest.approx(evaluate("c", "a"), abs=1e-13)
+    if not centred:
+        assert evaluate("a") == pytest.approx(0.5 * evaluate("mu", "mu"), abs=1e-12)
+        assert evaluate("b") == pytest.approx(0.5 * evaluate("nu", "nu"), abs=1e-12)
+        assert evaluate("c") == pytest.approx(evaluate("mu", "nu"), abs=1e-12)
+    if centred and first in DEGREES and second in DEGREES:
+        # Euler's identity for homogeneous functions, in the scale of the first argument.
+        euler = 2 * 1.3 * evaluate("a") + 0.35 * evaluate("c")
+        assert euler == pytest.approx(DEGREES[first] * evaluate(), abs=1e-12)

@@ -1,0 +1,107 @@
+"""A run depends on its start, its number and the seed alone: bit for bit, whatever its company."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import optax
+import pytest
+
+import tutelage as tl
+
+# Ends runs at different steps; remembers steps that are no multiple of the rounds.
+STOP = tl.gradient_norm(2e-2) | tl.step_limit(90)
+RECORD = tl.record("loss", every=7)
+METHODS = {
+    "descent": tl.GradientDescent(0.3),
+    "stochastic": tl.StochasticGradientDescent(0.1, batch=4),
+    "flow": tl.GradientFlow(relative_tolerance=1e-4, absolute_tolerance=1e-6),
+    "adam": optax.adam(0.05),
+}
+
+
+def follow(objective, starts, method, first_run: int = 0) -> tl.Runs:
+    return tl.descend(objective, starts, method, STOP, RECORD, seed=5, first_run=first_run)
+
+
+def assert_same(first: tl.Runs, second: tl.Runs, pairs) -> None:
+    """Everything about the paired runs is the same, bit for bit."""
+    for i, j in pairs:
+        for one, other in zip(jax.tree.leaves(first.point(i)), jax.tree.leaves(second.point(j)), strict=True):
+            np.testing.assert_array_equal(one, other)
+        for name in ("statuses", "reasons", "steps", "losses", "gradient_norms", "error_estimates"):
+            assert getattr(first, name)[i] == getattr(second, name)[j], name
+        for quantity in ("loss", "time"):
+            for one, other in zip(first.curve(quantity, i), second.curve(quantity, j), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_run_does_not_depend_on_its_company(committee, starts, name):
+    """One run alone, a piece cut by `first_run`, a larger batch and another order have the same runs."""
+    method = METHODS[name]
+    whole = follow(committee, starts, method)
+    assert len(set(whole.steps)) > 1 or name == "stochastic"
+    assert_same(whole, follow(committee, starts[6:7], method, first_run=6), [(6, 0)])
+    assert_same(whole, follow(committee, starts[3:9], method, first_run=3), zip(range(3, 9), range(6), strict=True))
+    more = np.concatenate([starts, 3 * starts, starts[::-1]])
+    assert_same(whole, follow(committee, more, method), zip(range(11), range(11), strict=True))
+    if name != "stochastic":
+        order = np.random.default_rng(0).permutation(11)
+        assert_same(whole, follow(committee, starts[order], method), zip(order, range(11), strict=True))
+
+
+def test_runs_beyond_one_tile_do_not_depend_on_their_lane(committee, starts, monkeypatch):
+    """With tiles of four lanes, in which runs move up as others end, runs do not depend on their lane."""
+    monkeypatch.setattr(tl.dynamics.lanes, "_LANES", (4, 4))
+    whole = follow(committee, starts, METHODS["descent"])
+    assert_same(whole, follow(committee, starts[::-1], METHODS["descent"]), zip(range(11), range(10, -1, -1), strict=True))
+    assert_same(whole, follow(committee, starts[7:8], METHODS["descent"], first_run=7), [(7, 0)])
+
+
+def test_random_methods_use_the_number_of_the_run_and_the_seed(committee, starts):
+    """The same start under another number or another seed takes another way."""
+    method = METHODS["stochastic"]
+    same = follow(committee, np.stack([starts[0], starts[0]]), method)
+    assert not np.array_equal(same.points[0], same.points[1])
+    again = tl.descend(committee, starts[:1], method, STOP, RECORD, seed=6)
+    assert not np.array_equal(same.points[0], again.points[0])
+
+
+PROGRAM = """
+import sys
+import jax, numpy as np
+import tutelage as tl
+assert len(jax.devices()) == int(sys.argv[1])
+tl.dynamics.lanes._LANES = (4, 4)  # several tiles, so that both devices have work
+problem = tl.problems.neuron([1.0, 0.5, 0.0])
+starts = np.random.default_rng(0).normal(size=(11, 3))
+stop = tl.gradient_norm(1e-2) | tl.step_limit(120)
+record = tl.record("loss", every=5)
+runs = tl.descend(tl.population(problem), starts, tl.StochasticGradientDescent(0.1, batch=2), stop, record)
+history = runs.history()
+numbers = [*np.asarray(runs.points).ravel(), *runs.losses, *history["loss"], *history["step"], *runs.steps]
+print(*(float(number).hex() for number in numbers))
+"""
+
+
+def test_runs_do_not_depend_on_the_number_of_devices():
+    """One host device and two give the same points, losses, steps and histories, bit for bit."""
+    outputs = []
+    for devices in ("1", "2"):
+        environment = os.environ | {"JAX_NUM_CPU_DEVICES": devices}
+        outcome = subprocess.run(
+            [sys.executable, "-c", PROGRAM, devices],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert outcome.returncode == 0, outcome.stderr
+        outputs.append(outcome.stdout)
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0].split()) > 300

@@ -1,0 +1,63 @@
+"""What runs cost: ended ones nothing, and one compilation serves all batches of a shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+import tutelage as tl
+from tutelage.dynamics import lanes
+
+
+def test_ended_runs_stop_costing(committee, starts, monkeypatch):
+    """Every round dispatches as many tiles as the runs that are still open need, and no more."""
+    monkeypatch.setattr(lanes, "_LANES", (4, 4))
+    follow, dispatched, occupied = lanes.follow, Counter(), Counter()
+
+    def counting(task, batch, ends):
+        begun = int(batch.step[batch.code == 0].min())
+        dispatched[begun] += len(batch.code)
+        occupied[begun] += int((batch.code == 0).sum())
+        return follow(task, batch, ends)
+
+    monkeypatch.setattr(lanes, "follow", counting)
+    many = np.concatenate([starts, starts + 0.1, starts - 0.1])
+    runs = tl.descend(
+        committee, many, tl.GradientDescent(0.3), tl.gradient_norm(1e-3), tl.record("loss", every=3)
+    )
+    assert set(runs.statuses) == {"converged"}
+    width = 4 * lanes.device_count()
+    assert len(dispatched) > 3
+    for step, number in occupied.items():
+        # A run that ends at step s is found to have ended in the round that looks at s.
+        assert number == (runs.steps >= step).sum()
+        assert dispatched[step] == -(-number // width) * width
+    assert dispatched[max(dispatched)] < dispatched[0]
+
+
+def test_one_compilation_serves_all_batches_of_a_shape(neuron):
+    """Other starts, numbers of runs, steps, tolerances, limits, seeds and records compile nothing new."""
+    traced = []
+
+    def probe(point):
+        traced.append(point.shape)  # runs when a program is traced, and never when it is executed
+        return point[0]
+
+    def follow(runs: int, step: float, stop, **options) -> tl.Runs:
+        starts = tl.starts.gaussian(neuron.problem, runs, seed=runs)
+        return tl.descend(neuron, starts, tl.GradientDescent(step), stop, **options)
+
+    first = follow(3, 0.1, tl.gradient_norm(1e-2) | tl.step_limit(70), record=tl.record(every=2, probe=probe))
+    programs = len(traced)
+    assert programs > 0
+    record = tl.record(every=5, at_most=7, probe=probe)
+    stop = tl.gradient_norm(1e-5) | tl.step_limit(300) | tl.wall_time(60)
+    second = follow(9, 0.37, stop, record=record, seed=4, first_run=2)
+    tl.descend(neuron, second, tl.GradientDescent(0.2), tl.gradient_norm(1e-7))
+    follow(5, 0.2, [tl.gradient_norm(1e-3)], record=tl.record(steps=[1, 4], probe=probe))
+    assert len(traced) == programs
+    assert set(first.statuses) | set(second.statuses) <= {"converged", "step_limit"}
+    # A condition more is another program: the count can grow.
+    follow(3, 0.1, tl.gradient_norm(1e-2) | tl.loss_below(1e-3), record=record)
+    assert len(traced) > programs

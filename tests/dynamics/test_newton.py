@@ -1,0 +1,202 @@
+"""The Newton finish: the same critical point as plain descent, taken only where that is certain."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import tutelage as tl
+from tutelage.dynamics.newton import applicable, finish
+
+TOLERANCE = tl.gradient_norm(1e-12)
+
+
+@pytest.mark.parametrize(("neurons", "step"), [(6, 0.5), (10, 0.4)])
+def test_the_finish_reaches_the_point_of_plain_descent(neurons: int, step: float):
+    """From 100 Xavier starts both end within 1e-9 of each other, with a gradient norm of at most 1e-12."""
+    objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
+    starts = tl.starts.xavier(objective.problem, runs=100, seed=1)
+    plain = tl.descend(objective, starts, tl.GradientDescent(step), TOLERANCE)
+    finished = tl.descend(objective, starts, tl.GradientDescent(step), TOLERANCE, finish=tl.Newton())
+    assert set(plain.statuses) == set(finished.statuses) == {"converged"}
+    assert finished.gradient_norms.max() <= 1e-12
+    assert np.abs(np.asarray(plain.points) - np.asarray(finished.points)).max() < 1e-9
+    # The finish is taken and saves steps; of ten neurons not all runs end at the teacher.
+    assert (finished.newton_steps > 0).mean() > 0.9
+    assert finished.steps.sum() < 0.7 * plain.steps.sum()
+    assert finished.losses.min() < 1e-12
+    assert finished.losses.max() > 1e-3 or neurons == 6
+
+
+@pytest.fixture(scope="module")
+def pair() -> tl.objectives.Objective:
+    return tl.population(tl.problems.committee(np.eye(2), students=2))
+
+
+NEAR = np.array([[1.0, 0.001], [-0.002, 1.0]])
+
+
+def attempt(objective, point, method=None, **settings):
+    method = tl.GradientDescent(0.3) if method is None else method
+    return finish(tl.Newton(**settings), objective, method, jnp.asarray(point), 1e-12)
+
+
+def test_the_finish_is_taken_near_a_minimum(pair):
+    """Near the teacher a few Newton steps end at it; too few steps allowed are a failure."""
+    outcome = attempt(pair, NEAR)
+    np.testing.assert_allclose(outcome.point, np.eye(2), rtol=0, atol=1e-11)
+    assert outcome.gradient_norm <= 1e-12
+    assert 1 <= outcome.steps <= 5
+    assert attempt(pair, NEAR, most_steps=1) is None
+
+
+def test_the_finish_is_not_taken_at_a_saddle(pair):
+    """Two equal students on the diagonal stand at a critical point that is no minimum."""
+    line = lambda size: np.full((2, 2), size)  # noqa: E731
+    low, high = 0.1, 2.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(pair.gradient(line(middle))[0, 0]) < 0 else (low, middle)
+    saddle = line(low)
+    assert np.abs(pair.gradient(saddle)).max() < 1e-14
+    assert np.linalg.eigvalsh(pair.hessian(saddle)).min() < -0.05
+    assert attempt(pair, saddle) is None
+
+
+def test_the_finish_is_not_taken_where_descent_would_not_go(pair):
+    """An unstable step, a projection that could act and a point too far away are left to plain descent."""
+    largest = np.linalg.eigvalsh(pair.hessian(NEAR)).max()
+    assert attempt(pair, NEAR, tl.GradientDescent(1.8 / largest)) is not None
+    assert attempt(pair, NEAR, tl.GradientDescent(2.01 / largest)) is None
+    assert attempt(pair, NEAR, tl.GradientDescent(0.3, projection=tl.Ball(2.0))) is not None
+    assert attempt(pair, NEAR, tl.GradientDescent(0.3, projection=tl.Ball(1.001))) is None
+    assert attempt(pair, NEAR + np.array([[0.4, 0.3], [0.0, 0.0]])) is None
+    assert attempt(pair, NEAR, tl.GradientFlow()) is not None
+
+
+def test_where_the_finish_applies(pair):
+    """It applies to exact losses with a known bound and to steady methods, whatever the values of the point."""
+    newton, descent = tl.Newton(), tl.GradientDescent(0.3)
+    assert applicable(newton, pair, descent, jnp.zeros((2, 2)))
+    assert applicable(newton, pair, tl.GradientFlow(), jnp.zeros((2, 2)))
+    assert not applicable(None, pair, descent, jnp.zeros((2, 2)))
+    assert not applicable(tl.Newton(most_parameters=3), pair, descent, jnp.zeros((2, 2)))
+    assert not applicable(newton, pair, tl.GradientDescent(lambda step: 0.3), jnp.zeros((2, 2)))
+    assert not applicable(newton, pair, tl.StochasticGradientDescent(0.3), jnp.zeros((2, 2)))
+    assert not applicable(newton, pair, tl.dynamics.OptaxMethod(optax.sgd(0.1)), jnp.zeros((2, 2)))
+    assert not applicable(newton, tl.stream(pair.problem, 3), descent, jnp.zeros((2, 2)))
+    smooth = tl.population(tl.problems.committee(np.eye(2), students=2, activation="erf"))
+    assert not applicable(newton, smooth, descent, jnp.zeros((2, 2)))
+
+
+def test_a_finished_run_depends_on_its_own_start_alone(pair):
+    """A first run that cannot be finished changes nothing for the second, and histories end where runs end."""
+    starts = np.stack([np.array([[0.0, 0.0], [0.5, 1.0]]), NEAR + 0.1])
+    record = tl.record("loss", "gradient_norm", every=1)
+    options = {"finish": tl.Newton(gate=1e-2), "record": record}
+    both = tl.descend(pair, starts, tl.GradientDescent(0.3), TOLERANCE, **options)
+    alone = tl.descend(pair, starts[1:], tl.GradientDescent(0.3), TOLERANCE, first_run=1, **options)
+    assert both.statuses.tolist() == ["non_differentiable", "converged"]
+    assert both.newton_steps[1] == alone.newton_steps[0] > 0
+    np.testing.assert_array_equal(both.points[1], alone.points[0])
+    steps, norms = both.curve("gradient_norm", 1)
+    np.testing.assert_array_equal(norms, alone.curve("gradient_norm", 0)[1])
+    assert steps[-1] == both.steps[1]
+    assert norms[-1] <= 1e-12 < 1e-4 < norms[-2]
+    assert both.curve("loss", 1)[1][-1] == pytest.approx(both.losses[1], abs=1e-15)
+
+
+def test_a_finish_can_be_interrupted(pair):
+    """Runs that wait for a finish can be continued with or without a condition on the gradient."""
+    starts, method, newton = NEAR[None] + 0.1, tl.GradientDescent(0.3), tl.Newton(gate=1e-2)
+    record = tl.record("loss", "gradient_norm", every=1)
+    whole = tl.descend(pair, starts, method, TOLERANCE, record, finish=newton)
+    part = tl.descend(pair, starts, method, TOLERANCE | tl.step_limit(5), record, finish=newton)
+    assert part.newton_steps[0] == 0
+    assert part.steps[0] == 5 < whole.steps[0]
+    rest = tl.descend(pair, part, method, TOLERANCE)
+    np.testing.assert_array_equal(whole.points, rest.points)
+    assert whole.frame().equals(rest.frame())
+    assert whole.history().equals(rest.history())
+    # Without a condition on the gradient there is nothing to finish.
+    longer = tl.descend(pair, part, method, tl.step_limit(100))
+    assert longer.statuses.tolist() == ["step_limit"]
+    last = tl.descend(pair, longer, method, TOLERANCE, finish=newton)
+    assert last.newton_steps[0] > 0
+    np.testing.assert_allclose(last.points, whole.points, rtol=0, atol=1e-11)
+
+
+def test_the_lipschitz_bound_holds():
+    """Hessians differ by at most the bound times the distance, for random and nearly parallel neurons."""
+    rng = np.random.default_rng(0)
+    objective = tl.population(tl.problems.committee(rng.normal(size=(3, 4)), students=3))
+    hessian = eqx.filter_jit(objective.hessian)
+    bound = eqx.filter_jit(objective.hessian_lipschitz)
+    ratios = []
+    for trial in range(300):
+        point = rng.normal(size=(3, 4))
+        if trial % 3 == 1:  # two students, and a student and a teacher, almost parallel
+            point[1] = point[0] * rng.uniform(0.5, 2) + 10.0 ** rng.uniform(-8, -1) * rng.normal(size=4)
+            point[2] = np.asarray(objective.target)[0] + 10.0 ** rng.uniform(-8, -1) * rng.normal(size=4)
+        direction = rng.normal(size=(3, 4))
+        if trial % 2:  # all of the move in one neuron, across it
+            direction[1:] = 0
+            direction[0] -= (direction[0] @ point[0]) / (point[0] @ point[0]) * point[0]
+        distance = min(10.0 ** rng.uniform(-6, -0.5), 0.5 * np.linalg.norm(point, axis=1).min())
+        move = distance * direction / np.linalg.norm(direction)
+        change = np.linalg.norm(hessian(point + move) - hessian(point), ord=2)
+        # Hessians are rounded to about 1e-15: near 1e-6 that is a part in 1e9 of the bound.
+        ratios.append(change / (float(bound(point, distance)) * distance))
+    assert max(ratios) <= 1.0
+    assert max(ratios) > 0.05  # a bound of some use
+    assert float(bound(point, 100.0)) == np.inf
+
+
+def test_a_single_neuron_has_a_bound_of_its_own():
+    """The same for one neuron, whose loss has no mixed terms."""
+    rng = np.random.default_rng(1)
+    objective = tl.population(tl.problems.neuron([1.0, 0.5, -0.3]))
+    hessian, bound = eqx.filter_jit(objective.hessian), eqx.filter_jit(objective.hessian_lipschitz)
+    ratios = []
+    for _ in range(300):
+        point, direction = rng.normal(size=3), rng.normal(size=3)
+        distance = 10.0 ** rng.uniform(-5, -1) * np.linalg.norm(point)
+        change = np.linalg.norm(hessian(point + distance * direction / np.linalg.norm(direction)) - hessian(point), 2)
+        ratios.append(change / (float(bound(point, distance)) * distance))
+    assert 0.3 < max(ratios) <= 1.0
+
+
+def even_part(w, v):
+    """The even part of the dual with factor one, from the cross and the inner product."""
+    inner = w @ v
+    outer = jnp.sqrt((w @ w) * (v @ v) - inner**2)
+    return (2 / jnp.pi) * (outer + (jnp.pi / 2 - jnp.arctan2(outer, inner)) * inner)
+
+
+def test_the_constants_of_the_bound():
+    """Over all angles, the third derivatives have norms below 1.75 (w thrice) and 4/π (w twice, v once)."""
+    third = jax.jit(jax.jacfwd(jax.jacfwd(jax.jacfwd(even_part))))
+    mixed = jax.jit(jax.jacfwd(jax.jacfwd(jax.jacfwd(even_part)), argnums=1))
+    rng = np.random.default_rng(0)
+    units = rng.normal(size=(20_000, 4))
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    cubic, crossed = [], []
+    w = jnp.eye(4)[0]
+    for angle in [1e-3, 1e-2, *np.linspace(0.05, np.pi - 0.05, 60), np.pi - 1e-2, np.pi - 1e-3]:
+        v = jnp.array([np.cos(angle), np.sin(angle), 0.0, 0.0])
+        cubic.append(np.abs(np.einsum("ijk,ni,nj,nk->n", third(w, v), units, units, units, optimize=True)).max())
+        # [i, j, k]: v first by the order of differentiation, whatever: symmetric in the two of w.
+        tensor = np.asarray(mixed(w, v))
+        crossed.append(np.linalg.norm(np.einsum("ijk,ni,nj->nk", tensor, units, units, optimize=True), axis=1).max())
+    assert max(cubic) < 1.75
+    assert max(cubic) > 1.6
+    assert max(crossed) <= 4 / np.pi
+    assert max(crossed) > 0.97 * 4 / np.pi
+    # The bound is for norms one; it scales with |v|/|w|² and 1/|w|.
+    v = jnp.array([0.3, 1.1, 0.0, 0.4])
+    np.testing.assert_allclose(third(2 * w, 3 * v), third(w, v) * 3 / 4, atol=1e-12)
+    np.testing.assert_allclose(mixed(2 * w, 3 * v), mixed(w, v) / 2, atol=1e-12)
