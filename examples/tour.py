@@ -81,7 +81,7 @@ def label(axes: plt.Axes, title: str, x: str, y: str, legend: str | None = None)
 
 
 def vector(entries) -> str:
-    return "(" + ", ".join(f"{float(x):g}" for x in entries) + ")"
+    return "(" + ", ".join(f"{float(x):g}" for x in entries).replace("-", "−") + ")"
 
 
 # One neuron under inputs with a mean: the angle to the teacher grows before it falls.
@@ -214,8 +214,8 @@ def homogeneous(quick: bool) -> Exhibit:
             )
         axes.plot(*final.T, "o", color=RED, markersize=3.5, label="their ends")
         axes.set_aspect("equal")
-        axes.set(xlim=(-reach, 1.8 * reach), ylim=(-reach, reach))
-        label(axes, "homogeneous: 20 students, 3 teachers", "$w_1$", "$w_2$", "center right")
+        axes.set(xlim=(-reach, 1.9 * reach), ylim=(-reach, reach))
+        label(axes, "homogeneous: 20 students, 3 teachers", "$w_1$", "$w_2$", "upper right")
 
     def loss(axes: plt.Axes) -> None:
         values = runs.curve("loss", 0)[1]

@@ -16,12 +16,13 @@ from tutelage.duals.quadrature import Integrated
 from tutelage.errors import UnsupportedCombination
 
 NAMES = activations.names()
-QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=4.0)
+QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=2.5)
 _RNG = np.random.default_rng(2)
 # First rows, then second rows: norms of order one and angles far from 0 and π, where differences are accurate.
-POINT = np.array([[1.1, 0.3, -0.4], [-0.2, 0.9, 0.8], [0.4, -1.0, 0.7], [0.9, 0.8, 0.6], [-0.7, 0.1, 1.2]])
-DIRECTION, OTHER = _RNG.normal(size=(2, 5, 3)) / 2
-WEIGHTS = jnp.asarray(_RNG.normal(size=(2, 3)))
+# As many first as second rows: both orders then have the same shapes, and share compiled operations.
+POINT = np.array([[1.1, 0.3, -0.4], [-0.2, 0.9, 0.8], [0.4, -1.0, 0.7], [0.9, 0.8, 0.6]])
+DIRECTION, OTHER = _RNG.normal(size=(2, 4, 3)) / 2
+WEIGHTS = jnp.asarray(_RNG.normal(size=(2, 2)))
 
 
 def pairs(integrated: bool, law: str) -> list[tuple[str, str]]:
@@ -48,7 +49,7 @@ def evaluate_sum(dual: duals.Dual, points, weights):
     blocks = jnp.kron(jnp.eye(batch), weights)
     value = (blocks * dual.forward.gram(first, second)).reshape(batch, 2, -1).sum(axis=(1, 2))
     by_first = dual.forward.pull(first, second, blocks).reshape(batch, 2, 3)
-    by_second = dual.backward.pull(second, first, blocks.T).reshape(batch, 3, 3)
+    by_second = dual.backward.pull(second, first, blocks.T).reshape(batch, 2, 3)
     return value, jnp.concatenate([by_first, by_second], axis=1)
 
 
@@ -102,9 +103,7 @@ def test_derivatives_under_a_gaussian_with_mean_and_covariance(sigma: str, tau: 
     check(sigma, tau, "gaussian_general", 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "tau"), [("tanh", "tanh"), ("gelu", "softplus"), ("sigmoid", "linear"), ("erf", "cosine")]
-)
+@pytest.mark.parametrize(("sigma", "tau"), [("tanh", "tanh"), ("gelu", "cosine")])
 def test_derivatives_by_quadrature(sigma: str, tau: str) -> None:
     """Integrated duals, whose derivatives are moments of higher order; their own tolerance is 1e-10."""
     check(sigma, tau, "gaussian_general", 2e-9)
@@ -153,10 +152,10 @@ def test_closed_forms_obey_the_heat_equation(first: Kind, second: Kind, centred:
     assert form is not None
     mu, nu = (0.0, 0.0) if centred else (0.4, -0.7)
     # The shape of the other tests of this module: operations compiled for them are used again.
-    pair = GaussianPair(*(jnp.full((2, 3), x) for x in (mu, nu, 1.3, 0.8, 0.35)))
+    pair = GaussianPair(*(jnp.full((2, 2), x) for x in (mu, nu, 1.3, 0.8, 0.35)))
 
     def derivative(function, field: str):
-        direction = GaussianPair(*(jnp.full((2, 3), float(name == field)) for name in GaussianPair._fields))
+        direction = GaussianPair(*(jnp.full((2, 2), float(name == field)) for name in GaussianPair._fields))
         return lambda pair: jax.jvp(function, (pair,), (direction,))[1]
 
     def evaluate(*fields: str) -> float:

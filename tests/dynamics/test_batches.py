@@ -47,7 +47,9 @@ def test_a_run_does_not_depend_on_its_company(committee, starts, name):
     whole = follow(committee, starts, method)
     assert len(set(whole.steps)) > 1 or name == "stochastic"
     assert_same(whole, follow(committee, starts[6:7], method, first_run=6), [(6, 0)])
-    assert_same(whole, follow(committee, starts[3:9], method, first_run=3), zip(range(3, 9), range(6), strict=True))
+    assert_same(
+        whole, follow(committee, starts[3:9], method, first_run=3), zip(range(3, 9), range(6), strict=True)
+    )
     more = np.concatenate([starts, 3 * starts, starts[::-1]])
     assert_same(whole, follow(committee, more, method), zip(range(11), range(11), strict=True))
     if name != "stochastic":
@@ -59,7 +61,11 @@ def test_runs_beyond_one_tile_do_not_depend_on_their_lane(committee, starts, mon
     """With tiles of four lanes, in which runs move up as others end, runs do not depend on their lane."""
     monkeypatch.setattr(tl.dynamics.lanes, "_LANES", (4, 4))
     whole = follow(committee, starts, METHODS["descent"])
-    assert_same(whole, follow(committee, starts[::-1], METHODS["descent"]), zip(range(11), range(10, -1, -1), strict=True))
+    assert_same(
+        whole,
+        follow(committee, starts[::-1], METHODS["descent"]),
+        zip(range(11), range(10, -1, -1), strict=True),
+    )
     assert_same(whole, follow(committee, starts[7:8], METHODS["descent"], first_run=7), [(7, 0)])
 
 

@@ -90,9 +90,7 @@ def test_the_span_of_start_and_teacher_suffices(orthonormal: bool):
     starts = rng.normal(size=(5, 2, 200)) / 14
     method, stop = tl.GradientDescent(0.3), tl.step_limit(150)
     reduced = tl.descend(objective, starts, method, stop, tl.record("loss", "angle"))
-    full = tl.descend(
-        objective, starts, method, stop, tl.record("loss", "angle", first=lambda w: w[0, 0])
-    )
+    full = tl.descend(objective, starts, method, stop, tl.record("loss", "angle", first=lambda w: w[0, 0]))
     assert jax.tree.leaves(reduced._resume.state.point)[0].shape == (5, 2, 4)
     assert jax.tree.leaves(full._resume.state.point)[0].shape == (5, 2, 200)
     np.testing.assert_allclose(reduced.points, full.points, rtol=0, atol=1e-10)

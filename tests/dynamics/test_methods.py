@@ -124,7 +124,13 @@ def test_the_flow_is_that_of_a_reference_solver(neuron, starts, flows):
         assert (np.diff(times) >= 0).all()
         kept, rows = np.unique(times, return_index=True)
         reference = solve_ivp(
-            lambda time, w: -relu_gradient(w, target), (0, 3), starts[run], "DOP853", kept, rtol=1e-12, atol=1e-13
+            lambda time, w: -relu_gradient(w, target),
+            (0, 3),
+            starts[run],
+            "DOP853",
+            kept,
+            rtol=1e-12,
+            atol=1e-13,
         )
         np.testing.assert_allclose(points[rows], reference.y.T, rtol=0, atol=1e-7)
 

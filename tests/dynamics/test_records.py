@@ -111,7 +111,9 @@ def test_memory_is_bounded_on_the_way(committee, starts):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tl.dynamics.histories.Recorder, "add", watching)
-        runs = tl.descend(committee, starts, tl.GradientDescent(1e-3), TOLERANCE | tl.step_limit(4000), record)
+        runs = tl.descend(
+            committee, starts, tl.GradientDescent(1e-3), TOLERANCE | tl.step_limit(4000), record
+        )
     assert runs.steps.max() == 4000
     assert max(held) <= 11 * (2 * 10 + 32)
 

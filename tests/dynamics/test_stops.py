@@ -68,8 +68,16 @@ def test_a_condition_may_be_named_once():
     """Two conditions of one kind are refused; different ones are all kept."""
     with pytest.raises(tl.InvalidArgument, match="`stop` must name each condition once.*gradient"):
         tl.gradient_norm(1e-3) | tl.gradient_norm(1e-4)
-    every = tl.gradient_norm(1) | tl.loss_below(2) | tl.parameter_change(3) | tl.step_limit(4) | tl.wall_time(5)
-    assert [float(x) for x in (every.gradient, every.loss, every.change, every.steps, every.seconds)] == [1, 2, 3, 4, 5]
+    every = (
+        tl.gradient_norm(1) | tl.loss_below(2) | tl.parameter_change(3) | tl.step_limit(4) | tl.wall_time(5)
+    )
+    assert [float(x) for x in (every.gradient, every.loss, every.change, every.steps, every.seconds)] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     with pytest.raises(TypeError):
         Stop() | 3  # pyright: ignore[reportOperatorIssue]
 
@@ -145,7 +153,10 @@ def test_a_zero_neuron_has_no_gradient(neuron):
     assert runs.reasons[0] == "a zero vector at step 0, where the loss has no gradient"
     assert runs.losses[0] == pytest.approx(1.25 / 4)
     moving = tl.population(tl.problems.neuron([1.0, 0.5], activation=ReLU(kink=1.0)))
-    assert tl.descend(moving, np.zeros((1, 2)), METHOD, tl.gradient_norm(1e-3), RECORD).statuses[0] == "converged"
+    assert (
+        tl.descend(moving, np.zeros((1, 2)), METHOD, tl.gradient_norm(1e-3), RECORD).statuses[0]
+        == "converged"
+    )
 
 
 def test_a_zero_filter_has_no_gradient():

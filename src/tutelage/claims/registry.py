@@ -1,0 +1,62 @@
+"""All claims, by paper and identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import import_module
+
+from tutelage.claims.base import Claim
+from tutelage.papers import PAPERS
+from tutelage.errors import invalid
+
+
+@lru_cache
+def claims_of(paper: str) -> tuple[Claim, ...]:
+    """Return the claims of a paper, in the order of the print.
+
+    Args:
+        paper: The paper's key.
+
+    Raises:
+        InvalidArgument: If the paper is not covered.
+    """
+    if paper not in PAPERS:
+        raise invalid("paper", f"be one of {', '.join(PAPERS)}", repr(paper), "Choose a covered paper")
+    return import_module(f"tutelage.claims.{paper}").CLAIMS
+
+
+def all_claims() -> tuple[Claim, ...]:
+    """Return all claims of all papers."""
+    return tuple(claim for paper in PAPERS for claim in claims_of(paper))
+
+
+def find(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
+    """Return the claims that match any of the patterns; all claims if there are none.
+
+    Args:
+        patterns: Papers (`convolutional_filter`), identifiers (`convolutional_filter.lemma-4.2`), or identifiers with
+            wildcards (`*.lemma-*`). A statement stands for its parts.
+
+    Raises:
+        InvalidArgument: If a pattern matches nothing.
+    """
+    if not patterns:
+        return all_claims()
+    chosen: dict[str, Claim] = {}
+    for pattern in patterns:
+        matching = [claim for claim in all_claims() if _matches(claim, pattern)]
+        if not matching:
+            raise invalid(
+                "claim",
+                "name a paper, a claim, or a pattern that matches one",
+                repr(pattern),
+                f"The papers are {', '.join(PAPERS)}",
+            )
+        chosen |= {claim.id: claim for claim in matching}
+    return tuple(chosen.values())
+
+
+def _matches(claim: Claim, pattern: str) -> bool:
+    return claim.id.startswith(f"{pattern}.") or fnmatchcase(claim.id, pattern)

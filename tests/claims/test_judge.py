@@ -1,0 +1,98 @@
+"""The machinery itself: it refutes what is false, keeps what is true, and says when it cannot tell."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tutelage.claims import Claim, Family, Form, Pointwise, at_most, equal, given, judge
+from tutelage.claims.base import EFFORTS, Verdict
+
+
+def _pointwise(check, corners=(), gradient=True):
+    return Pointwise(check, [Family({"x": (2,)}, lambda raw: {"x": raw["x"]})], corners, gradient)
+
+
+def _claim(check, control, **options) -> Claim:
+    return Claim(
+        id="paper.lemma-1",
+        place="Lemma 1",
+        title="a test",
+        hypotheses=(),
+        as_printed=Form("true or false", _pointwise(check, **options)),
+        control=Form("false", _pointwise(control)),
+    )
+
+
+def _false(i):
+    return at_most(jnp.sum(i["x"] ** 2), 1.0, 1.0)
+
+
+def _true(i):
+    return at_most(-jnp.sum(i["x"] ** 2), 0.0, 1.0)
+
+
+def test_true_statement_holds():
+    """A true inequality holds on every instance tried."""
+    (verdict,) = judge(_claim(_true, _false))
+    assert verdict.verdict == "holds" and verdict.control_refuted and verdict.instances > 1000
+
+
+def test_rare_violation_is_found():
+    """The search finds a violation in a set that random instances practically never hit."""
+    centre = jnp.array([0.3, -0.7])
+    rare = lambda i: at_most(1e-3, jnp.sqrt(jnp.sum((i["x"] - centre) ** 2)), 1.0)  # noqa: E731
+    (verdict,) = judge(_claim(rare, _false))
+    assert verdict.verdict == "refuted"
+    np.testing.assert_allclose(verdict.witness["x"], centre, atol=1e-3)
+
+
+def test_corner_case_is_tried():
+    """A statement that fails at one chosen instance alone is refuted by it."""
+    only = lambda i: given(jnp.all(i["x"] == 5.0), at_most(1.0, 0.0, 1.0))  # noqa: E731
+    (verdict,) = judge(_claim(only, _false, corners=[{"x": np.array([5.0, 5.0])}]))
+    assert verdict.verdict == "refuted"
+
+
+def test_unrefuted_control_makes_verdicts_inconclusive():
+    """A test that cannot refute its control says nothing."""
+    (verdict,) = judge(_claim(_true, _true))
+    assert verdict.verdict == "inconclusive" and not verdict.control_refuted
+
+
+def test_nan_margin_is_inconclusive():
+    """A margin that is not a number never passes for a large one."""
+    broken = lambda i: {"margin": jnp.sum(i["x"]) * jnp.nan}  # noqa: E731
+    (verdict,) = judge(_claim(broken, _false))
+    assert verdict.verdict == "inconclusive"
+
+
+def test_empty_hypotheses_are_not_applicable():
+    """A statement whose hypotheses nothing satisfies is not judged."""
+    nothing = lambda i: given(False, at_most(0.0, 1.0, 1.0))  # noqa: E731
+    (verdict,) = judge(_claim(nothing, _false))
+    assert verdict.verdict == "not_applicable"
+
+
+def test_rounding_is_not_a_violation():
+    """Equality up to rounding holds; a difference in the eighth digit does not."""
+    close = lambda i: equal(i["x"] / 3 * 3, i["x"], jnp.max(jnp.abs(i["x"])))  # noqa: E731
+    apart = lambda i: equal(i["x"] * (1 + 1e-8), i["x"], jnp.max(jnp.abs(i["x"])))  # noqa: E731
+    assert judge(_claim(close, _false))[0].verdict == "holds"
+    assert judge(_claim(apart, _false))[0].verdict == "refuted"
+
+
+def test_document_is_plain_json():
+    """A verdict's document holds the promised fields and nothing that JSON cannot hold."""
+    import json
+
+    (verdict,) = judge(_claim(_false, _false))
+    document = json.loads(json.dumps(verdict.document(), allow_nan=False))
+    wanted = {"id", "form", "verdict", "margin", "instances", "arithmetic", "witness", "control_refuted", "seconds"}
+    assert wanted <= document.keys() and isinstance(verdict, Verdict)
+
+
+def test_unknown_effort_is_refused():
+    """An effort that does not exist is refused by name."""
+    with pytest.raises(ValueError, match="extreme"):
+        judge(_claim(_true, _false), effort="extreme")
+    assert set(EFFORTS) == {"default", "high"}

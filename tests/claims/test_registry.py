@@ -1,0 +1,63 @@
+"""Every registered claim: a working control, the verdict on record, witnesses that a reader can paste."""
+
+import numpy as np
+import pytest
+
+from tutelage.claims import all_claims, find, judge, paste
+from tutelage.errors import InvalidArgument
+from tutelage.papers import recorded_verdicts
+
+CLAIMS = {claim.id: claim for claim in all_claims()}
+# Far above what a claim takes; it catches a search that has run away, not a slow machine.
+BUDGET_SECONDS = 300
+
+
+def test_records_and_claims_are_the_same():
+    """Every claim has a verdict on record and every record a claim, in the same order."""
+    assert list(recorded_verdicts()) == list(CLAIMS)
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_verdict_is_the_recorded_one(id):
+    """The control is refuted, every form has its recorded verdict, and a refutation can be pasted into NumPy."""
+    claim, record = CLAIMS[id], recorded_verdicts()[id]
+    verdicts = {verdict.form: verdict for verdict in judge(claim)}
+    assert all(verdict.control_refuted for verdict in verdicts.values())
+    assert verdicts["as_printed"].verdict == record.as_printed, verdicts["as_printed"]
+    if record.corrected is None:
+        assert "corrected" not in verdicts
+    else:
+        assert verdicts["corrected"].verdict == record.corrected, verdicts["corrected"]
+    assert sum(verdict.seconds for verdict in verdicts.values()) < BUDGET_SECONDS
+    if record.as_printed == "refuted":
+        _check_recipe(claim, verdicts["as_printed"])
+
+
+def _check_recipe(claim, verdict):
+    assert claim.correction and claim.corrected is not None
+    assert verdict.margin < 0 and verdict.witness
+    names: dict = {}
+    exec(paste(verdict.document()["witness"], claim.as_printed.recipe), names)
+    left, right = np.asarray(names["left"]), np.asarray(names["right"])
+    # Sampled sides have an error of a few tenths of a per cent; a refutation must be plain beyond it.
+    assert np.max(np.abs(left - right)) > 0.02 * np.max(np.abs([left, right]))
+
+
+def test_same_seed_same_verdict():
+    """A verdict depends on the seed alone."""
+    claim = CLAIMS["convolutional_filter.lemma-C.1"]
+    first, second = judge(claim, seed=3), judge(claim, seed=3)
+    for one, other in zip(first, second, strict=True):
+        assert one.margin == other.margin
+        for name, value in one.witness.items():
+            np.testing.assert_array_equal(value, other.witness[name])
+
+
+def test_find():
+    """Papers, identifiers, parts and wildcards find claims; what matches nothing is refused by name."""
+    assert find(["convolutional_filter"]) == find()
+    assert [claim.id for claim in find(["convolutional_filter.lemma-4.2"])] == ["convolutional_filter.lemma-4.2"]
+    assert len(find(["convolutional_filter.lemma-A.1"])) == 4
+    assert all("lemma" in claim.id for claim in find(["*.lemma-*"]))
+    with pytest.raises(InvalidArgument, match="lemma-9"):
+        find(["convolutional_filter.lemma-9"])

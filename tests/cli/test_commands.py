@@ -1,0 +1,91 @@
+"""The command line as a user meets it: documents, tables, exit codes, and no array library without need."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from tutelage.cli.main import app
+from tutelage.papers import Recorded, recorded_verdicts
+
+run = CliRunner().invoke
+CHEAP = "convolutional_filter.section-E.step"
+
+
+def test_papers_document():
+    """`papers --json` prints one document with every covered paper."""
+    result = run(app, ["papers", "--json"])
+    (paper,) = json.loads(result.stdout)["papers"]
+    assert result.exit_code == 0
+    assert paper["key"] == "convolutional_filter" and paper["claims"] == len(recorded_verdicts())
+
+
+def test_papers_table_fits_eighty_columns():
+    """`papers` prints a table no wider than a terminal of 80 columns."""
+    result = run(app, ["papers"], terminal_width=80, env={"COLUMNS": "80"})
+    assert "convolutional_filter" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_audit_document():
+    """`audit ID --json` prints the verdicts of all forms with the promised fields."""
+    result = run(app, ["audit", CHEAP, "--json", "--workers", "1"])
+    claims = json.loads(result.stdout)["claims"]
+    assert result.exit_code == 0
+    assert [(claim["form"], claim["verdict"]) for claim in claims] == [("as_printed", "refuted"), ("corrected", "holds")]
+    wanted = {"id", "form", "verdict", "margin", "instances", "arithmetic", "witness", "control_refuted", "seconds"}
+    assert all(wanted <= claim.keys() and claim["control_refuted"] for claim in claims)
+
+
+def test_audit_table_names_the_finding():
+    """`audit ID` prints verdicts, and what is wrong with the print in words."""
+    result = run(app, ["audit", CHEAP, "--workers", "1"])
+    assert result.exit_code == 0
+    assert "refuted" in result.stdout and "upside down" in result.stdout
+
+
+def test_audit_in_processes_is_the_same():
+    """Verdicts do not depend on the number of processes."""
+    alone, pool = (
+        json.loads(run(app, ["audit", CHEAP, "*.section-4.1.g", "--json", "--workers", workers]).stdout)["claims"]
+        for workers in ("1", "2")
+    )
+    for one, other in zip(alone, pool, strict=True):
+        assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_unexpected_verdict_exits_with_one(monkeypatch):
+    """A verdict other than the one on record is named, and the exit code says so."""
+    records = {**recorded_verdicts(), CHEAP: Recorded(CHEAP, "holds", "holds", "")}
+    monkeypatch.setattr(sys.modules["tutelage.cli.main"], "recorded_verdicts", lambda: records)
+    result = run(app, ["audit", CHEAP, "--workers", "1"])
+    assert result.exit_code == 1 and "on record: holds" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["audit", "convolutional_filter.lemma-9"], "lemma-9"),
+        (["audit", CHEAP, "--effort", "extreme"], "extreme"),
+        (["audit", CHEAP, "--seed", "-1"], "seed"),
+        (["papers", "--colour"], "colour"),
+        (["adit"], "adit"),
+    ],
+)
+def test_bad_input_exits_with_two(arguments, named):
+    """Bad input ends with exit code 2 and a line that names it, and prints nothing on standard output."""
+    result = run(app, arguments)
+    assert result.exit_code == 2 and named in result.stderr and not result.stdout
+
+
+def test_start_up_does_not_import_jax():
+    """Commands that do not compute do not import JAX."""
+    code = (
+        "import sys; sys.argv = ['tutelage', 'papers', '--json']\n"
+        "from tutelage.cli.main import app\n"
+        "try: app()\nexcept SystemExit: pass\n"
+        "assert 'jax' not in sys.modules and 'polars' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
