@@ -1,5 +1,6 @@
-"""Eigenvalues of the exact Hessian: at a spurious minimum, and after one of its neurons has been split in two."""
+"""Eigenvalues of the exact Hessian: at a spurious minimum, and after a neuron of it has been split in two."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -18,13 +19,14 @@ print(f"  {count} students: eigenvalues from {eigenvalues[0]:.4f} to {eigenvalue
 # Two halves of a neuron compute what it did, so the loss is the same and the point still critical. Moving the
 # halves against each other costs nothing along the neuron (eigenvalue zero) and may even pay across it.
 wider = tl.population(tl.problems.committee(teacher=jnp.eye(count), students=count + 1))
+hessian, gradient = eqx.filter_jit(wider.hessian), eqx.filter_jit(wider.gradient)
 for neuron in range(count):
     split = jnp.concatenate([point.at[neuron].multiply(0.5), 0.5 * point[neuron][None]])
-    gradient = jnp.linalg.norm(wider.gradient(split))
-    eigenvalues = jnp.linalg.eigvalsh(wider.hessian(split))
+    size = jnp.linalg.norm(gradient(split))
+    eigenvalues = jnp.linalg.eigvalsh(hessian(split))
     zero = int((jnp.abs(eigenvalues) < 1e-9).sum())
     negative = int((eigenvalues < -1e-9).sum())
     print(
-        f"  neuron {neuron} split: gradient norm {gradient:.0e}, smallest eigenvalue {eigenvalues[0]:+.4f}, "
+        f"  neuron {neuron} split: gradient norm {size:.0e}, smallest eigenvalue {eigenvalues[0]:+.4f}, "
         f"{negative} negative, {zero} zero"
     )

@@ -13,7 +13,7 @@ methods = {"population": tl.GradientDescent(step=0.2)} | {
 }
 print("median loss minus the label noise's half variance")
 for name, method in methods.items():
-    # The objective is what is recorded, whatever the method samples: the noise of the batches is not in the numbers.
+    # The record is of the objective, whatever the method samples: the numbers are free of the batches' noise.
     runs = tl.descend(objective, starts, method, stop=tl.step_limit(1000), record=record)
     history = runs.history().group_by("step", maintain_order=True).median()
     values = zip(history["step"], history["loss"] - 0.5 * problem.noise**2, strict=True)

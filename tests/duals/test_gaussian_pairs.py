@@ -76,7 +76,7 @@ def test_values_and_gradients_agree_with_quadrature(law: str, sigma: str) -> Non
 
 @pytest.mark.parametrize("sigma", ["erf", "tanh", "sigmoid", "softplus", "gelu"])
 def test_integrated_duals_agree_with_quadrature(sigma: str) -> None:
-    """Duals by the trapezoidal rule: values in both orders with all τ, gradients with itself and one other."""
+    """Duals by the trapezoidal rule: values with all τ, gradients with itself and one other."""
     values, gradients = expected("gaussian_general")
     first, second, weights = jnp.asarray(FIRST), jnp.asarray(SECOND), jnp.asarray(WEIGHTS)
     s = NAMES.index(sigma)
@@ -90,10 +90,6 @@ def test_integrated_duals_agree_with_quadrature(sigma: str) -> None:
         if tau in (sigma, "cosine"):
             wanted = np.einsum("ij,ijk->ik", weights, gradients[s, t])
             np.testing.assert_allclose(dual.pull(first, second, weights), wanted, rtol=0, atol=5e-10, err_msg=tau)
-        other = kernel(tau, sigma, "gaussian_general")
-        assert isinstance(other, Integrated)
-        if NAMES.index(tau) > s:
-            np.testing.assert_allclose(other.gram(second, first).T, values[s, t], rtol=0, atol=1e-10, err_msg=tau)
 
 
 @pytest.mark.parametrize("law", LAWS)

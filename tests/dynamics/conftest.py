@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import optax
 import pytest
 
 import tutelage as tl
@@ -19,6 +20,17 @@ def committee() -> tl.objectives.Objective:
 def starts(committee: tl.objectives.Objective) -> np.ndarray:
     """Eleven starts of it."""
     return np.asarray(tl.starts.gaussian(committee.problem, runs=11, scale=0.7, seed=3))
+
+
+@pytest.fixture(scope="session")
+def methods() -> dict[str, object]:
+    """A method of each kind that carries something along: nothing, a random key, a clock, moments."""
+    return {
+        "descent": tl.GradientDescent(0.3),
+        "stochastic": tl.StochasticGradientDescent(0.1, batch=4),
+        "flow": tl.GradientFlow(relative_tolerance=1e-4, absolute_tolerance=1e-6),
+        "adam": optax.adam(0.05),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -113,17 +113,16 @@ def test_the_error_names_the_argument(argument: str, call: Callable[[], object])
 
 def test_continued_runs_must_fit() -> None:
     """Runs go on with the objective, kind of method and record that they had."""
-    runs = tl.descend(OBJECTIVE, STARTS, METHOD, NONE)
-    recorded = tl.descend(OBJECTIVE, STARTS, METHOD, NONE, tl.record("loss"))
+    runs = tl.descend(OBJECTIVE, STARTS, METHOD, NONE, tl.record("loss"))
     other = tl.population(PROBLEM)
     for argument, call in [
         ("starts", lambda: tl.descend(other, runs, METHOD, NONE)),
         ("method", lambda: tl.descend(OBJECTIVE, runs, optax.sgd(0.1), NONE)),
         ("method", lambda: tl.descend(OBJECTIVE, runs, tl.GradientFlow(), NONE)),
-        ("record", lambda: tl.descend(OBJECTIVE, runs, METHOD, NONE, tl.record("loss"))),
-        ("record", lambda: tl.descend(OBJECTIVE, recorded, METHOD, NONE, tl.record("loss", every=2))),
+        ("record", lambda: tl.descend(OBJECTIVE, runs, METHOD, NONE, tl.record("loss", "angle"))),
+        ("record", lambda: tl.descend(OBJECTIVE, runs, METHOD, NONE, tl.record("loss", every=2))),
     ]:
         with pytest.raises(tl.InvalidArgument, match=f"^`{argument}` must "):
             call()
-    again = tl.descend(OBJECTIVE, recorded, tl.GradientDescent(0.2), NONE, tl.record("loss"))
+    again = tl.descend(OBJECTIVE, runs, tl.GradientDescent(0.2), NONE, tl.record("loss"))
     np.testing.assert_array_equal(again.points, STARTS)

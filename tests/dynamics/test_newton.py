@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,7 +62,7 @@ def test_the_finish_is_not_taken_at_a_saddle(pair):
 
 
 def test_the_finish_is_not_taken_where_descent_would_not_go(pair):
-    """An unstable step, a projection that could act and a point too far away are left to plain descent."""
+    """An unstable step, a projection that could act and a point too far away are left to descent."""
     largest = np.linalg.eigvalsh(pair.hessian(NEAR)).max()
     assert attempt(pair, NEAR, tl.GradientDescent(1.8 / largest)) is not None
     assert attempt(pair, NEAR, tl.GradientDescent(2.01 / largest)) is None
@@ -74,7 +73,7 @@ def test_the_finish_is_not_taken_where_descent_would_not_go(pair):
 
 
 def test_where_the_finish_applies(pair):
-    """It applies to exact losses with a known bound and to steady methods, whatever the values of the point."""
+    """It applies to exact losses with a known bound and to steady methods, at any point."""
     newton, descent = tl.Newton(), tl.GradientDescent(0.3)
     assert applicable(newton, pair, descent, jnp.zeros((2, 2)))
     assert applicable(newton, pair, tl.GradientFlow(), jnp.zeros((2, 2)))
@@ -89,7 +88,7 @@ def test_where_the_finish_applies(pair):
 
 
 def test_a_finished_run_depends_on_its_own_start_alone(pair):
-    """A first run that cannot be finished changes nothing for the second, and histories end where runs end."""
+    """A first run that cannot be finished changes nothing for the second; histories end where runs end."""
     starts = np.stack([np.array([[0.0, 0.0], [0.5, 1.0]]), NEAR + 0.1])
     record = tl.record("loss", "gradient_norm", every=1)
     options = {"finish": tl.Newton(gate=1e-2), "record": record}
@@ -128,7 +127,7 @@ def test_a_finish_can_be_interrupted(pair):
 def lipschitz_ratios(objective, points: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """Changes of the Hessian over what the bound allows."""
     distances = np.linalg.norm(moves.reshape(len(moves), -1), axis=1)
-    hessian = eqx.filter_jit(jax.vmap(objective.hessian))
+    hessian = jax.jit(jax.vmap(lambda point: objective.hessian(point)))
     changes = np.linalg.norm(hessian(points + moves) - hessian(points), ord=2, axis=(1, 2))
     return changes / (np.asarray(jax.vmap(objective.hessian_lipschitz)(points, distances)) * distances)
 

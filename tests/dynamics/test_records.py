@@ -73,9 +73,9 @@ def test_one_vector_is_remembered_as_a_number(neuron):
     """The norms and angles of a single neuron are numbers, and small angles are accurate."""
     target = np.asarray(neuron.target)
     start = target + 1e-9 * np.array([-target[1], target[0]])
-    runs = tl.descend(neuron, start[None], METHOD, tl.step_limit(0), tl.record("angle", "norms"))
-    assert runs.curve("norms", 0)[1].shape == (1,)
-    assert runs.curve("angle", 0)[1][0] == pytest.approx(1e-9, rel=1e-6)
+    values = tl.record("angle", "norms")(neuron, start, None)
+    assert values["norms"].shape == values["angle"].shape == ()
+    assert float(values["angle"]) == pytest.approx(1e-9, rel=1e-6)
 
 
 def test_longer_histories_are_thinned(committee, starts):

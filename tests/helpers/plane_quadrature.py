@@ -147,3 +147,28 @@ def _jumps(rule: PlaneRule, sigma: Transcription, activations: dict[str, Transcr
         inputs = rule.law_mean + where[0] * rule.axes[0]
         result.append(density * (weighted.sum() * inputs + (weighted * z2).sum() * rule.axes[1]))
     return result
+
+
+def mixed(rule: PlaneRule, activation: Transcription) -> np.ndarray:
+    r"""The block $E[\sigma'(u)\sigma'(v)\,xx^\top]$ of second derivatives, for a standard covariance."""
+    z2, weights = rule.inner(rule.outer)
+    u = rule.mu + rule.spread * rule.outer
+    v = rule.nu + rule.along * rule.outer[:, None] + rule.across * z2
+    weights = weights * (rule.outer_weights * activation.derivative(u))[:, None] * activation.derivative(v)
+    return _second_moment(rule, rule.outer[:, None] + 0 * z2, z2, weights)
+
+
+def curvature(rule: PlaneRule, activation: Transcription, slope_jump: float) -> np.ndarray:
+    r"""The block $E[\sigma''(u)\sigma(v)\,xx^\top]$ for a slope that jumps at zero, for a standard covariance."""
+    where = np.array([-rule.mu / rule.spread])
+    z2, weights = rule.inner(where)
+    v = rule.nu + rule.along * where[:, None] + rule.across * z2
+    density = slope_jump * np.exp(-(where[0] ** 2) / 2) / np.sqrt(2 * np.pi) / rule.spread
+    return _second_moment(rule, where[:, None] + 0 * z2, z2, density * weights * activation.value(v))
+
+
+def _second_moment(rule: PlaneRule, z1: np.ndarray, z2: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weighted second moment of the inputs; outside the plane they are standard normal."""
+    inputs = rule.law_mean + z1[..., None] * rule.axes[0] + z2[..., None] * rule.axes[1]
+    outside = np.eye(len(rule.law_mean)) - rule.axes.T @ rule.axes
+    return np.einsum("ij,ijk,ijl->kl", weights, inputs, inputs) + weights.sum() * outside

@@ -18,7 +18,7 @@ def absolute_dual(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def quadratic(problem, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gram matrix and correlations of the unit directions of the students that are there, and their weights."""
+    """Gram matrix, correlations and weights of the unit directions of the students that are not zero."""
     there = np.linalg.norm(start, axis=1) > 0
     norms = np.linalg.norm(start[there], axis=1)
     units = start[there] / norms[:, None]
@@ -56,7 +56,7 @@ def test_the_norms_are_optimal(homogeneous, starts, monkeypatch):
 
 
 def test_no_feasible_choice_is_better(homogeneous, starts):
-    """The loss is never above that of other non-negative weights: one student alone, equal ones, random ones."""
+    """The loss is never above that of other weights: one student alone, none, equal ones, random ones."""
     objective = tl.population(homogeneous)
     rng = np.random.default_rng(0)
     for start in starts[:8]:

@@ -46,7 +46,7 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
         return gaussian(dimension)
     if not isinstance(inputs, Inputs):
         raise invalid(
-            "inputs", "be a law of tutelage.inputs", repr(inputs), "Wrap an array in tutelage.inputs.data"
+            "inputs", "be a law of tutelage.inputs", f"a {type(inputs).__name__}", "Wrap an array in tutelage.inputs.data"
         )
     if inputs.dimension != dimension:
         raise invalid(

@@ -92,6 +92,8 @@ class Problem(eqx.Module):
         leaves, received = jax.tree.flatten(point)
         if treedef == jax.tree.structure(0):
             leaves = [point]  # one array is meant: lists of numbers will do
+        elif isinstance(point, (tuple, list)) and len(point) == len(shapes):
+            leaves = list(point)  # several are meant, one an entry
         elif len(leaves) != len(shapes):
             parts = " and ".join(str(shape) for shape in shapes)
             raise invalid(

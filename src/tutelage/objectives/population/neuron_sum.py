@@ -33,7 +33,8 @@ class NeuronSum(Objective):
         student_duals: Duals of the student's groups with each other.
         teacher_duals: Duals of the student's groups with the teacher's.
         constant: The part of the loss that does not depend on the student.
-        quadrature: How finely integrals are taken, where there are any.
+        quadrature: How finely integrals are taken; `None` where there are none, so that one compiled program serves
+            teachers of all norms.
         axes: Whether the teacher's vectors are the first coordinate axes.
     """
 
@@ -42,12 +43,12 @@ class NeuronSum(Objective):
     student_duals: tuple[tuple[Kernel, ...], ...]
     teacher_duals: tuple[tuple[Kernel, ...], ...]
     constant: Float[Array, ""]
-    quadrature: Quadrature
+    quadrature: Quadrature | None
     axes: bool = eqx.field(static=True)
 
     @property
     def exactness(self) -> Exactness:
-        return exactness_of((self.student_duals, self.teacher_duals), self.quadrature)
+        return exactness_of(self.quadrature)
 
     def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
         return self.problem.student.neurons(point)  # type: ignore[attr-defined]
@@ -179,9 +180,11 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
         student_duals=tuple(tuple(dual(sigma, tau) for tau in students) for sigma in students),
         teacher_duals=tuple(tuple(dual(sigma, group.activation) for group in teachers) for sigma in students),
         constant=jnp.asarray(constant),
-        quadrature=quadrature,
+        quadrature=None,
         axes=False,
     )
+    if uses_quadrature((objective.student_duals, objective.teacher_duals)):
+        objective = eqx.tree_at(lambda o: o.quadrature, objective, quadrature, is_leaf=lambda x: x is None)
     return _with_axes(objective)
 
 
@@ -206,14 +209,17 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     )
 
 
-def exactness_of(duals: PyTree, quadrature: Quadrature) -> Exactness:
-    """Return how the expectation behind a pytree of duals is taken."""
+def uses_quadrature(duals: PyTree) -> bool:
+    """Whether any of a pytree of duals is an integral."""
     leaves = jax.tree.leaves(duals, is_leaf=lambda node: isinstance(node, Integrated))
-    if any(isinstance(leaf, Integrated) for leaf in leaves):
-        return Exactness(
-            "quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}"
-        )
-    return Exactness("closed form")
+    return any(isinstance(leaf, Integrated) for leaf in leaves)
+
+
+def exactness_of(quadrature: Quadrature | None) -> Exactness:
+    """Return how an expectation by duals is taken, given how finely integrals are, if there are any."""
+    if quadrature is None:
+        return Exactness("closed form")
+    return Exactness("quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}")
 
 
 def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
+from tutelage.activations import Activation
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
 from tutelage.duals.special import quotient
 from tutelage.errors import UnsupportedCombination
@@ -15,7 +16,7 @@ from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
 from tutelage.models.base import safe_norm
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.exactness import Exactness
-from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant
+from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
 from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
 from tutelage.problems import Problem
 
@@ -59,18 +60,18 @@ class ConvolutionLoss(PatchObjective):
         target: The teacher's parameters.
         dual: Dual of one patch.
         mean: Mean of one patch.
-        quadrature: How finely integrals are taken, where there are any.
+        quadrature: How finely integrals are taken; `None` where there are none.
     """
 
     problem: Problem
     target: FilterAndOutput
     dual: Dual
     mean: Mean
-    quadrature: Quadrature
+    quadrature: Quadrature | None
 
     @property
     def exactness(self) -> Exactness:
-        return exactness_of((self.dual, self.mean), self.quadrature)
+        return exactness_of(self.quadrature)
 
     @property
     def span_suffices(self) -> bool:
@@ -131,18 +132,18 @@ class ParityLoss(PatchObjective):
         target: The teacher's vector.
         dual: Dual of one patch.
         mean: Mean of one patch.
-        quadrature: How finely integrals are taken, where there are any.
+        quadrature: How finely integrals are taken; `None` where there are none.
     """
 
     problem: Problem
     target: Float[Array, " dim"]
     dual: Dual
     mean: Mean
-    quadrature: Quadrature
+    quadrature: Quadrature | None
 
     @property
     def exactness(self) -> Exactness:
-        return exactness_of((self.dual, self.mean), self.quadrature)
+        return exactness_of(self.quadrature)
 
     @property
     def span_suffices(self) -> bool:
@@ -245,28 +246,25 @@ class WaveLoss(PatchObjective):
         return linear + waves + 0.5 * self.problem.noise**2
 
 
+def _patch_duals(
+    activation: Activation, problem: Problem, quadrature: Quadrature
+) -> tuple[Dual, Mean, Quadrature | None]:
+    """Return dual and mean of one patch, and the quadrature if they use one."""
+    both = dual(activation, activation, problem.inputs, quadrature)
+    average = mean(activation, problem.inputs, quadrature)
+    return both, average, quadrature if uses_quadrature((both, average)) else None
+
+
 def convolution_loss(problem: Problem, quadrature: Quadrature) -> ConvolutionLoss:
     """Build the population loss of a one-filter network."""
     activation = problem.student.activation  # type: ignore[attr-defined]
-    return ConvolutionLoss(
-        problem=problem,
-        target=problem.target,
-        dual=dual(activation, activation, problem.inputs, quadrature),
-        mean=mean(activation, problem.inputs, quadrature),
-        quadrature=quadrature,
-    )
+    return ConvolutionLoss(problem, problem.target, *_patch_duals(activation, problem, quadrature))
 
 
 def parity_loss(problem: Problem, quadrature: Quadrature) -> ParityLoss:
     """Build the population loss of sums of products over patches."""
     activation = problem.student.activation  # type: ignore[attr-defined]
-    return ParityLoss(
-        problem=problem,
-        target=problem.target,
-        dual=dual(activation, activation, problem.inputs, quadrature),
-        mean=mean(activation, problem.inputs, quadrature),
-        quadrature=quadrature,
-    )
+    return ParityLoss(problem, problem.target, *_patch_duals(activation, problem, quadrature))
 
 
 def wave_loss(problem: Problem, quadrature: Quadrature) -> WaveLoss:

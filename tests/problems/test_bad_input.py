@@ -1,0 +1,64 @@
+"""Every bad argument of a problem gets one clear error: the argument, what came, what to do."""
+
+import numpy as np
+import pytest
+
+import tutelage as tl
+
+P = tl.problems
+EYE = np.eye(3)
+
+CASES = [
+    (lambda: P.committee(np.ones(3), 2), "teacher", "shape"),
+    (lambda: P.committee([[1.0, np.nan]], 2), "teacher", "nan"),
+    (lambda: P.committee([[1.0, np.inf]], 2), "teacher", "inf"),
+    (lambda: P.committee([[1.0, 0.0], [0.0, 0.0]], 2), "teacher", "row 1"),
+    (lambda: P.committee("eye", 2), "teacher", "eye"),
+    (lambda: P.committee(np.zeros((0, 3)), 2), "teacher", "shape"),
+    (lambda: P.committee(EYE, 0), "students", "0"),
+    (lambda: P.committee(EYE, 2.5), "students", "2.5"),
+    (lambda: P.committee(EYE, 2, activation="reluu"), "activation", "reluu"),
+    (lambda: P.committee(EYE, 2, inputs=tl.inputs.gaussian(4)), "inputs", r"gaussian\(4\)"),
+    (lambda: P.committee(EYE, 2, inputs=np.ones((5, 3))), "inputs", "data"),
+    (lambda: P.neuron(np.zeros(3)), "target", "zero"),
+    (lambda: P.neuron(np.ones(3), noise=-0.1), "noise", "-0.1"),
+    (lambda: P.neuron(np.ones(3), noise="much"), "noise", "much"),
+    (lambda: P.homogeneous(EYE, 2, activation="tanh"), "activation", "tanh"),
+    (lambda: P.homogeneous(EYE, 2, signs=[1, 0.5]), "signs", "0.5"),
+    (lambda: P.homogeneous(EYE, 2, signs=[1, 1, 1]), "signs", "2 numbers"),
+    (lambda: P.convolution(np.zeros(3), np.ones(2)), "filter", "zero"),
+    (lambda: P.convolution(np.ones(3), np.zeros(2)), "output_weights", "zero"),
+    (lambda: P.wave(np.ones(3), patches=0), "patches", "0"),
+    (lambda: P.wave(np.ones(3), patches=2, slope=np.nan), "slope", "nan"),
+    (lambda: P.parity(np.ones(3), patches=3, degrees=(4,)), "degrees", "4"),
+    (lambda: P.parity(np.ones(3), patches=3, degrees=(2, 2)), "degrees", "2"),
+    (lambda: P.composite("medium", np.ones(3)), "outer", "medium"),
+    (lambda: P.composite("low", np.ones(3), units=0), "units", "0"),
+    (lambda: P.committee(EYE, 4).point(EYE), "point", r"\(4, 3\)"),
+    (lambda: P.committee(EYE, 4).points(np.ones((4, 3))), "starts", "leading axis"),
+    (lambda: P.committee(EYE, 1).points(np.full((2, 1, 3), np.nan)), "starts", "nan"),
+    (lambda: P.convolution(np.ones(3), np.ones(2)).point(np.ones(3)), "point", "2 arrays"),
+]
+
+
+@pytest.mark.parametrize(("call", "argument", "shown"), CASES)
+def test_bad_input(call, argument, shown):
+    """One InvalidArgument that names the argument and shows what was received or wanted."""
+    with pytest.raises(tl.InvalidArgument, match=f"`{argument}`") as caught:
+        call()
+    assert caught.match(shown)
+    assert "\n" not in str(caught.value)
+
+
+def test_plain_lists_and_tuples_are_fine():
+    """Points may be lists of numbers, and pairs of arrays where a student has two parts."""
+    assert P.neuron([1.0, 2.0]).point([0.0, 1.0]).shape == (2,)
+    point = P.convolution([1.0, 0.0], [1.0]).point(([1.0, 1.0], [2.0]))
+    assert point.filter.shape == (2,) and point.output.shape == (1,)
+
+
+@pytest.mark.parametrize("name", ["relu", "abs", "tanh", "sine"])
+def test_a_problem_in_a_line(name):
+    """A problem states its family, dimension and number of parameters."""
+    problem = P.neuron(np.ones(5), name)
+    assert (problem.name, problem.dimension, problem.parameters) == ("neuron", 5, 5)
