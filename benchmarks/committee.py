@@ -68,17 +68,13 @@ def tutelage_seconds(objective: tl.objectives.Objective, starts: np.ndarray, gue
     )
 
 
-def errors(
-    objective: tl.objectives.Objective, starts: np.ndarray, teachers: np.ndarray
-) -> tuple[float, float]:
+def errors(objective: tl.objectives.Objective, starts: np.ndarray, teachers: np.ndarray) -> tuple[float, float]:
     """Return the largest errors of the loop's and of tutelage's gradients, near-parallel ones too."""
     near = np.concatenate([teachers[:1] + 1e-6 * starts[0][:1], starts[0][1:]])
     points = [*starts[:3], near]
     compiled = eqx.filter_jit(objective.gradient)
     exact = [exact_gradient(point, teachers) for point in points]
-    loop = [
-        np.abs(gradient(point, teachers) - value).max() for point, value in zip(points, exact, strict=True)
-    ]
+    loop = [np.abs(gradient(point, teachers) - value).max() for point, value in zip(points, exact, strict=True)]
     ours = [
         np.abs(np.asarray(compiled(jnp.asarray(point))) - value).max()
         for point, value in zip(points, exact, strict=True)

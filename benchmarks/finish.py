@@ -1,4 +1,4 @@
-"""A Newton finish against plain descent: the time to gradient norm 1e-12, whether both reach the same point."""
+"""A Newton finish against plain descent: time to gradient norm 1e-12, and whether the points are the same."""
 
 import time
 
@@ -9,7 +9,7 @@ from harness import publish
 import tutelage as tl
 
 SIZES = (10, 20)
-RUNS = 64
+RUNS = 48
 TOLERANCE = 1e-12
 
 
@@ -25,15 +25,17 @@ def timed(objective: tl.objectives.Objective, starts: np.ndarray, **options) -> 
 def agreement(objective: tl.objectives.Objective, first: tl.Runs, second: tl.Runs) -> tuple[int, float]:
     """Return how many runs reached the same critical point, and the largest distance of two points.
 
-    Two points near one minimum, with gradients up to a tolerance, are up to twice the tolerance over the
-    smallest eigenvalue of the Hessian apart; the factor two on top of it is for the change of the Hessian.
+    Two points near one minimum are as far apart as both gradient norms over the smallest eigenvalue of the
+    Hessian allow; the factor two on top of it is for the change of the Hessian in between. Gradient norms are
+    those reached: plain descent may have used up its steps.
     """
     hessian = eqx.filter_jit(objective.hessian)
+    sizes = first.gradient_norms + second.gradient_norms
     same, largest = 0, 0.0
-    for one, other in zip(first, second, strict=True):
+    for one, other, size in zip(first, second, sizes, strict=True):
         distance = float(np.linalg.norm(one - other))
         stiffness = float(np.linalg.eigvalsh(np.asarray(hessian(other)))[0])
-        same += stiffness > 0 and distance <= 4 * TOLERANCE / stiffness
+        same += stiffness > 0 and distance <= 2 * size / stiffness
         largest = max(largest, distance)
     return same, largest
 
@@ -54,7 +56,8 @@ def main() -> None:
                 f"{newton_seconds:.1f}",
                 f"{plain.steps.mean():.0f}",
                 f"{newton.steps.mean():.0f}",
-                f"{np.sum(newton.newton_steps > 0)} of {RUNS}",
+                f"{len(plain.where('converged'))} of {RUNS}",
+                f"{len(newton.where('converged'))} of {RUNS}",
                 f"{same} of {RUNS}",
                 f"{apart:.0e}",
             ]
@@ -62,10 +65,11 @@ def main() -> None:
     publish(
         "finish",
         f"Newton finish: {RUNS} runs of a committee to gradient norm 1e-12",
-        ["k", "plain s", "Newton s", "plain steps", "steps", "finished", "same point", "apart"],
+        ["k", "plain s", "Newton s", "plain steps", "Newton steps", "plain ended", "Newton ended", "same", "apart"],
         rows,
-        "Steps are means over the runs. Two points count as the same if they are as near as gradient norms of "
-        "1e-12 and the smallest eigenvalue of the Hessian imply; the last column is the largest distance.",
+        "Seconds are of the whole batch. Steps are means over the runs, and ended are those that reached the norm "
+        "within 100,000 steps. Two points count as the same if they are as near as their gradient norms and the "
+        "smallest eigenvalue of the Hessian imply; the last column is the largest distance.",
     )
 
 

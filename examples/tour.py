@@ -120,13 +120,9 @@ def neuron(quick: bool) -> Exhibit:
         axes.set_yticks([0, math.pi / 2, math.pi], ["0", "π/2", "π"])
         label(axes, "angle between student and teacher", "step", "angle (rad)", "upper right")
 
-    rows = table(
-        "neuron: ReLU, inputs N((0, 1), I), teacher (1, 0)", "start", "angle", "largest", "at end", "loss"
-    )
+    rows = table("neuron: ReLU, inputs N((0, 1), I), teacher (1, 0)", "start", "angle", "largest", "at end", "loss")
     for start, values, loss in zip(starts, angles, runs.losses, strict=True):
-        rows.add_row(
-            vector(start), f"{values[0]:.3f}", f"{values.max():.3f}", f"{values[-1]:.3f}", f"{loss:.1e}"
-        )
+        rows.add_row(vector(start), f"{values[0]:.3f}", f"{values.max():.3f}", f"{values[-1]:.3f}", f"{loss:.1e}")
     return Exhibit("neuron", (surface, angle), rows)
 
 
@@ -159,9 +155,7 @@ def committee(quick: bool) -> Exhibit:
         margin = 0.1 * np.ptp(norm_sums)
         bins = np.linspace(norm_sums.min() - margin, norm_sums.max() + margin, 31)
         parts = [norm_sums[reached], norm_sums[~reached]]
-        axes.hist(
-            parts, bins, stacked=True, color=[BLUE, ORANGE], label=["global minimum", "spurious minimum"]
-        )
+        axes.hist(parts, bins, stacked=True, color=[BLUE, ORANGE], label=["global minimum", "spurious minimum"])
         label(axes, "where the runs end", "sum of the students' norms", "runs", "upper left")
 
     rows = table(
@@ -209,9 +203,7 @@ def homogeneous(quick: bool) -> Exhibit:
             name = "teachers" if i == 0 else None
             axes.plot(*np.outer(direction, [-reach, reach]), color=BLUE, lw=1, ls="--", label=name)
         for student in range(places.shape[1]):
-            axes.plot(
-                *places[:, student].T, color="black", lw=0.7, label="students" if student == 0 else None
-            )
+            axes.plot(*places[:, student].T, color="black", lw=0.7, label="students" if student == 0 else None)
         axes.plot(*final.T, "o", color=RED, markersize=3.5, label="their ends")
         axes.set_aspect("equal")
         axes.set(xlim=(-reach, 1.9 * reach), ylim=(-reach, reach))
@@ -294,9 +286,7 @@ def convolution(quick: bool) -> Exhibit:
 # Weight sharing: the easy part of the target shows one shared vector the way; separate ones stay in the dark.
 
 
-def weight_sharing(
-    title: str, build: Callable[[bool], tl.problems.Problem], step: float, steps: int
-) -> Exhibit:
+def weight_sharing(title: str, build: Callable[[bool], tl.problems.Problem], step: float, steps: int) -> Exhibit:
     """Compare one vector for all patches with one vector a patch; `build` states the problem for either."""
     count = 5
     names = {True: "shared", False: "one a patch"}
@@ -327,9 +317,7 @@ def weight_sharing(
         axes.plot(steps_seen, separate[:, 0], "--", color=GREEN, label="first patch's own")
         label(axes, "distance of vectors to the teacher", "step", "distance", "center right")
 
-    rows = table(
-        f"{title}: population descent, five runs each", "vectors", "median loss", "largest loss", "distance"
-    )
+    rows = table(f"{title}: population descent, five runs each", "vectors", "median loss", "largest loss", "distance")
     for sharing, runs in outcomes.items():
         farthest = [np.max(runs.curve("distance", run)[1][-1]) for run in range(count)]
         largest = np.abs(runs.losses).max()
@@ -372,9 +360,7 @@ def composite(quick: bool) -> Exhibit:
     kinds = [(learned, sharing) for learned in (False, True) for sharing in (True, False)]
     outcomes = {}
     for learned, sharing in kinds:
-        problem = tl.problems.composite(
-            "both", unit_target(30, 2.0), patches=4, sharing=sharing, learn_outer=learned
-        )
+        problem = tl.problems.composite("both", unit_target(30, 2.0), patches=4, sharing=sharing, learn_outer=learned)
         outcomes[learned, sharing] = tl.descend(
             tl.stream(problem, batch=64),
             tl.starts.xavier(problem, runs=1, seed=1),
@@ -400,9 +386,7 @@ def composite(quick: bool) -> Exhibit:
 
         return draw
 
-    rows = table(
-        "composite: stochastic descent, batches of 64", "outer function", "vectors", "first loss", "last loss"
-    )
+    rows = table("composite: stochastic descent, batches of 64", "outer function", "vectors", "first loss", "last loss")
     for learned, sharing in kinds:
         losses = averaged(outcomes[learned, sharing], 5)[1]
         rows.add_row(
@@ -415,8 +399,7 @@ def composite(quick: bool) -> Exhibit:
 
 
 FAMILIES: dict[str, Callable[[bool], Exhibit]] = {
-    family.__name__: family
-    for family in (neuron, committee, homogeneous, convolution, wave, parity, composite)
+    family.__name__: family for family in (neuron, committee, homogeneous, convolution, wave, parity, composite)
 }
 
 
@@ -451,13 +434,9 @@ def save_overview(exhibits: Sequence[Exhibit], path: Path) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A figure and a table for each family of problems.")
-    parser.add_argument(
-        "families", nargs="*", metavar="FAMILY", help=f"some of {', '.join(FAMILIES)}; all by default"
-    )
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"some of {', '.join(FAMILIES)}; all by default")
     parser.add_argument("--output", type=Path, default=Path("build/demo"), help="folder of the figures")
-    parser.add_argument(
-        "--overview", type=Path, metavar="PATH", help="write one picture of all families besides"
-    )
+    parser.add_argument("--overview", type=Path, metavar="PATH", help="write one picture of all families besides")
     parser.add_argument("--quick", action="store_true", help="few and short runs")
     chosen = parser.parse_args()
     for family in chosen.families:
@@ -484,9 +463,7 @@ def main() -> None:
     if options.overview is not None:
         save_overview(exhibits, options.overview)
         paths.append(options.overview)
-    console.print(
-        f"{len(families)} families in {time.monotonic() - begun:.0f} s. The figures, as PNG and SVG:"
-    )
+    console.print(f"{len(families)} families in {time.monotonic() - begun:.0f} s. The figures, as PNG and SVG:")
     for path in paths:
         console.print(f"  {path}", soft_wrap=True)
 

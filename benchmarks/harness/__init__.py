@@ -49,9 +49,7 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def publish(
-    name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ""
-) -> None:
+def publish(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: str = "") -> None:
     """Print a table, and write it as Markdown to build/bench.
 
     Args:

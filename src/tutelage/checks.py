@@ -29,9 +29,7 @@ def finite_array(argument: str, value: Any, *, dimensions: int | None = None) ->
         raise invalid(argument, "not be empty", f"shape {array.shape}", "Pass at least one entry")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise invalid(
-            argument, "be finite", f"{array[where]} at index {where}", "Remove NaN and infinite entries"
-        )
+        raise invalid(argument, "be finite", f"{array[where]} at index {where}", "Remove NaN and infinite entries")
     return jnp.asarray(array)
 
 

@@ -54,7 +54,10 @@ def test_values_and_derivatives_are_the_written_out_ones(name: str) -> None:
     """Value and derivative agree with the definition written in NumPy, and are float64."""
     activation, written = activations.get(name), TRANSCRIPTIONS[name]
     assert activation.name == name
-    for found, expected in ((activation(GRID), written.value(GRID)), (activation.derivative(GRID), written.derivative(GRID))):
+    for found, expected in (
+        (activation(GRID), written.value(GRID)),
+        (activation.derivative(GRID), written.derivative(GRID)),
+    ):
         assert found.dtype == jnp.float64
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
 
@@ -86,7 +89,7 @@ def test_the_convention_at_the_kink_is_the_chosen_one(build: type, kink: float) 
 
 
 def test_the_default_conventions() -> None:
-    """ReLU takes 1(z > 0), a leaky ReLU its negative slope, |·|, sign and step no slope; σ(0) is the middle of a jump."""
+    """ReLU takes 1(z > 0), a leaky ReLU its negative slope, |·|, sign and step no slope; σ(0) is mid-jump."""
     assert activations.get("relu").kink == 0
     assert activations.LeakyReLU(0.2).kink == 0.2
     for name in ("abs", "sign", "step"):
@@ -122,7 +125,9 @@ def test_the_lipschitz_constant_bounds_the_slope_and_is_attained(name: str) -> N
 def test_the_lipschitz_constant_of_gelu() -> None:
     """The largest slope of GELU, at √2, found by maximisation; the stated number is it, rounded up."""
     written = TRANSCRIPTIONS["gelu"]
-    best = optimize.minimize_scalar(lambda z: -written.derivative(z), bounds=(1, 2), method="bounded", options={"xatol": 1e-12})
+    best = optimize.minimize_scalar(
+        lambda z: -written.derivative(z), bounds=(1, 2), method="bounded", options={"xatol": 1e-12}
+    )
     assert best.x == pytest.approx(math.sqrt(2), abs=1e-6)
     assert -best.fun <= activations.get("gelu").lipschitz <= -best.fun + 1e-6
 

@@ -34,7 +34,10 @@ def test_audit_document():
     result = run(app, ["audit", CHEAP, "--json", "--workers", "1"])
     claims = json.loads(result.stdout)["claims"]
     assert result.exit_code == 0
-    assert [(claim["form"], claim["verdict"]) for claim in claims] == [("as_printed", "refuted"), ("corrected", "holds")]
+    assert [(claim["form"], claim["verdict"]) for claim in claims] == [
+        ("as_printed", "refuted"),
+        ("corrected", "holds"),
+    ]
     wanted = {"id", "form", "verdict", "margin", "instances", "arithmetic", "witness", "control_refuted", "seconds"}
     assert all(wanted <= claim.keys() and claim["control_refuted"] for claim in claims)
 

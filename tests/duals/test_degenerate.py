@@ -58,7 +58,7 @@ def test_almost_parallel_neurons_have_the_right_hessian(law: str) -> None:
 
 
 def test_a_constant_coordinate_is_a_bias() -> None:
-    """Inputs (z, 1): neurons with a bias, also with no weight but the bias, or with the same weight and other biases."""
+    """Inputs (z, 1): neurons with a bias, also with no weight but the bias, or the same weight and other biases."""
     law = inputs.gaussian(2, mean=[0.0, 1.0], covariance=np.diag([1.0, 0.0]))
     names = ("relu", "abs", "sign", "quadratic", "linear")
     written = {name: TRANSCRIPTIONS[name] for name in names}
@@ -95,5 +95,7 @@ def test_one_dimension_works() -> None:
     """In one dimension all vectors are parallel: E[relu(wx)relu(vx)] is ½wv for equal signs and 0 otherwise."""
     weights = jnp.array([[2.0], [-0.5], [0.0]])
     dual = duals.kernel(activations.get("relu"), activations.get("relu"), inputs.gaussian(1), QUADRATURE)
-    np.testing.assert_allclose(dual.gram(weights, weights, same=True), [[2, 0, 0], [0, 0.125, 0], [0, 0, 0]], atol=1e-16)
+    np.testing.assert_allclose(
+        dual.gram(weights, weights, same=True), [[2, 0, 0], [0, 0.125, 0], [0, 0, 0]], atol=1e-16
+    )
     np.testing.assert_allclose(dual.pull(weights, weights, jnp.eye(3), same=True), weights / 2, atol=1e-16)

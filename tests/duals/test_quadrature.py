@@ -17,7 +17,14 @@ DIRECTION = np.array([0.6, 0.8])
 WITHIN = jnp.asarray(np.stack([0.5 * DIRECTION, 2 * DIRECTION, RADIUS * DIRECTION, [0.0, RADIUS], [-3.0, 2.6]]))
 BEYOND = jnp.asarray(np.array([[6.0], [10.0], [20.0]]) * DIRECTION)
 WITH = jnp.asarray(np.stack([RADIUS * DIRECTION, [RADIUS, 0.0], [-1.0, 0.3]]))
-PAIRS = [("tanh", "tanh"), ("sigmoid", "softplus"), ("softplus", "gelu"), ("gelu", "gelu"), ("erf", "erf"), ("tanh", "quadratic")]
+PAIRS = [
+    ("tanh", "tanh"),
+    ("sigmoid", "softplus"),
+    ("softplus", "gelu"),
+    ("gelu", "gelu"),
+    ("erf", "erf"),
+    ("tanh", "quadratic"),
+]
 
 
 @pytest.mark.parametrize(("sigma", "tau"), PAIRS)
@@ -61,7 +68,9 @@ def test_a_custom_activation_is_integrated_if_it_says_where_it_is_analytic() -> 
         duals.kernel(activations.Custom("mine", lambda z: z**3), cube, inputs.gaussian(2), duals.Quadrature())
 
 
-@pytest.mark.parametrize(("argument", "value"), [("tolerance", 0.0), ("tolerance", math.nan), ("radius", -1.0), ("radius", math.inf)])
+@pytest.mark.parametrize(
+    ("argument", "value"), [("tolerance", 0.0), ("tolerance", math.nan), ("radius", -1.0), ("radius", math.inf)]
+)
 def test_bad_settings_are_named(argument: str, value: float) -> None:
     """A tolerance or radius that is not positive and finite, and one that needs too many nodes."""
     with pytest.raises(InvalidArgument, match=f"^`{argument}` must .*{value}"):

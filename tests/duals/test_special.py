@@ -44,7 +44,9 @@ def reference_orthant(h: float, k: float, correlation: float) -> float:
 def test_the_orthant_probability_agrees_with_quadrature() -> None:
     """Within 1e-14 for every correlation, those within rounding of ±1 included."""
     for h, k in LEVELS:
-        found = orthant_probability(jnp.full(CORRELATIONS.shape, h), jnp.full(CORRELATIONS.shape, k), jnp.asarray(CORRELATIONS))
+        found = orthant_probability(
+            jnp.full(CORRELATIONS.shape, h), jnp.full(CORRELATIONS.shape, k), jnp.asarray(CORRELATIONS)
+        )
         expected = np.array([reference_orthant(h, k, correlation) for correlation in CORRELATIONS])
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14, err_msg=f"at {h}, {k}")
 
@@ -72,10 +74,16 @@ def test_the_orthant_derivatives_agree_with_differences() -> None:
     step = 1e-4
     for axis in range(3):
         shift = step * np.eye(3)[axis]
-        slopes = (8 * (value(points + shift) - value(points - shift)) - value(points + 2 * shift) + value(points - 2 * shift)) / (12 * step)
+        slopes = (
+            8 * (value(points + shift) - value(points - shift)) - value(points + 2 * shift) + value(points - 2 * shift)
+        ) / (12 * step)
         # Rounding of the value over the step leaves about 1e-12.
         np.testing.assert_allclose(gradient(points)[:, axis], slopes, atol=5e-11)
-        turns = (8 * (gradient(points + shift) - gradient(points - shift)) - gradient(points + 2 * shift) + gradient(points - 2 * shift)) / (12 * step)
+        turns = (
+            8 * (gradient(points + shift) - gradient(points - shift))
+            - gradient(points + 2 * shift)
+            + gradient(points - 2 * shift)
+        ) / (12 * step)
         # Fourth-order differences of a density whose scale is down to 1 - 0.97²: hence relative to its size.
         np.testing.assert_allclose(hessian[:, :, axis], turns, rtol=1e-7, atol=1e-8)
 

@@ -42,9 +42,7 @@ def test_a_run_does_not_depend_on_its_company(committee, starts, methods, name):
         assert len(set(whole.steps)) > 1
         assert (whole.gradient_norms[whole.where("converged")] <= 2e-2).all()
     assert_same(whole, follow(committee, starts[6:7], method, first_run=6), [(6, 0)])
-    assert_same(
-        whole, follow(committee, starts[3:9], method, first_run=3), zip(range(3, 9), range(6), strict=True)
-    )
+    assert_same(whole, follow(committee, starts[3:9], method, first_run=3), zip(range(3, 9), range(6), strict=True))
     more = np.concatenate([starts, 3 * starts, starts[::-1]])
     assert_same(whole, follow(committee, more, method), zip(range(11), range(11), strict=True))
     if name != "stochastic":

@@ -23,9 +23,7 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
 
     monkeypatch.setattr(lanes, "follow", counting)
     many = np.concatenate([starts, starts + 0.1, starts - 0.1])
-    runs = tl.descend(
-        committee, many, tl.GradientDescent(0.3), tl.gradient_norm(1e-3), tl.record("loss", every=3)
-    )
+    runs = tl.descend(committee, many, tl.GradientDescent(0.3), tl.gradient_norm(1e-3), tl.record("loss", every=3))
     assert set(runs.statuses) == {"converged"}
     width = 4 * lanes.device_count()
     assert len(dispatched) > 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,7 @@ QUANTITIES = ("loss", "gradient_norm", "norms", "norm_sum", "angle", "distance")
 
 def angles(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
     """Angle of every student to the nearest teacher, by the inverse cosine."""
-    cosines = (students @ teachers.T) / np.outer(
-        np.linalg.norm(students, axis=1), np.linalg.norm(teachers, axis=1)
-    )
+    cosines = (students @ teachers.T) / np.outer(np.linalg.norm(students, axis=1), np.linalg.norm(teachers, axis=1))
     return np.arccos(np.clip(cosines, -1, 1)).min(axis=1)
 
 
@@ -99,6 +99,17 @@ def test_longer_histories_are_thinned(committee, starts):
         np.testing.assert_array_equal(one, other)
 
 
+def test_few_entries_are_taken():
+    """The longer a run, the farther apart its entries are taken: few of them are dropped later."""
+    steps = list(takewhile(lambda step: step <= 100_000, tl.record(every=3, at_most=10).schedule(0)))
+    assert steps[:4] == [3, 6, 9, 12]
+    assert len(steps) < 10 + 5 * np.log2(100_000 / 30) + 5
+    assert set(np.diff(steps)) <= set(3 * 2 ** np.arange(20))
+    assert (
+        list(takewhile(lambda step: step <= 100_000, tl.record(every=3, at_most=10).schedule(steps[20]))) == steps[21:]
+    )
+
+
 def test_memory_is_bounded_on_the_way(committee, starts):
     """The entries that are held never exceed a few times the bound, however long the runs."""
     record = tl.record("loss", every=1, at_most=10)
@@ -111,9 +122,7 @@ def test_memory_is_bounded_on_the_way(committee, starts):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tl.dynamics.histories.Recorder, "add", watching)
-        runs = tl.descend(
-            committee, starts, tl.GradientDescent(1e-3), TOLERANCE | tl.step_limit(4000), record
-        )
+        runs = tl.descend(committee, starts, tl.GradientDescent(1e-3), TOLERANCE | tl.step_limit(4000), record)
     assert runs.steps.max() == 4000
     assert max(held) <= 11 * (2 * 10 + 32)
 

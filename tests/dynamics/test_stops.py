@@ -78,9 +78,7 @@ def test_a_condition_may_be_named_once():
     """Two conditions of one kind are refused; different ones are all kept."""
     with pytest.raises(tl.InvalidArgument, match=r"`stop` must name each condition once.*gradient"):
         tl.gradient_norm(1e-3) | tl.gradient_norm(1e-4)
-    every = (
-        tl.gradient_norm(1) | tl.loss_below(2) | tl.parameter_change(3) | tl.step_limit(4) | tl.wall_time(5)
-    )
+    every = tl.gradient_norm(1) | tl.loss_below(2) | tl.parameter_change(3) | tl.step_limit(4) | tl.wall_time(5)
     assert [float(x) for x in (every.gradient, every.loss, every.change, every.steps, every.seconds)] == [
         1,
         2,

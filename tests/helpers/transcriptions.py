@@ -35,7 +35,5 @@ TRANSCRIPTIONS: dict[str, Transcription] = {
     "tanh": Transcription(np.tanh, lambda z: 1 / np.cosh(z) ** 2),
     "sigmoid": Transcription(special.expit, lambda z: 1 / (2 + 2 * np.cosh(z))),
     "softplus": Transcription(lambda z: -special.log_expit(-z), special.expit),
-    "gelu": Transcription(
-        lambda z: z * special.ndtr(z), lambda z: special.ndtr(z) + z * _normal_density(z)
-    ),
+    "gelu": Transcription(lambda z: z * special.ndtr(z), lambda z: special.ndtr(z) + z * _normal_density(z)),
 }

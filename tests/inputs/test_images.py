@@ -167,9 +167,7 @@ def test_a_missing_package_says_what_to_install(
         constructor()
 
 
-@pytest.mark.parametrize(
-    ("constructor", "dimension"), [(inputs.mnist_patches, 100), (inputs.photo_patches, 75)]
-)
+@pytest.mark.parametrize(("constructor", "dimension"), [(inputs.mnist_patches, 100), (inputs.photo_patches, 75)])
 def test_real_images_have_the_moments_they_claim(constructor, dimension: int) -> None:
     law = constructor()
     assert law.dimension == dimension

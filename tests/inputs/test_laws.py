@@ -73,9 +73,7 @@ def test_different_keys_and_places_give_different_samples(name: str) -> None:
         assert len(np.unique(samples[:, 0])) >= 0.99 * len(samples)
 
 
-@pytest.mark.parametrize(
-    "name", ["gaussian_general", "sphere", "uniform_box", "rademacher", "finite", "mixture"]
-)
+@pytest.mark.parametrize("name", ["gaussian_general", "sphere", "uniform_box", "rademacher", "finite", "mixture"])
 def test_sampling_depends_on_the_key_only_compiled_or_not(name: str) -> None:
     for part, key in enumerate(KEYS):
         expected = draw(name)[part * HALF : (part + 1) * HALF]

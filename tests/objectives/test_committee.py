@@ -47,9 +47,9 @@ def _printed_hessian(students, teachers):
         return factor * (eye - np.outer(unit(w), unit(w)) + np.outer(across, across))
 
     def mixed(w, v):
-        return (
-            (np.pi - _angle(w, v)) * eye + np.outer(normal(w, v), unit(v)) + np.outer(normal(v, w), unit(w))
-        ) / (2 * np.pi)
+        return ((np.pi - _angle(w, v)) * eye + np.outer(normal(w, v), unit(v)) + np.outer(normal(v, w), unit(w))) / (
+            2 * np.pi
+        )
 
     count = len(students)
     blocks = [[None] * count for _ in range(count)]

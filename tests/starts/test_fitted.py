@@ -110,9 +110,7 @@ def test_the_estimated_subspace_holds_the_teacher(homogeneous, in_subspace):
         angle = np.arccos(np.clip(np.linalg.svd(plane @ teacher)[1].min(), -1, 1))
         assert angle < 0.1
         planes.append(plane)
-    assert (
-        np.abs(planes[0].T @ planes[0] - planes[1].T @ planes[1]).max() > 1e-4
-    )  # each has samples of its own
+    assert np.abs(planes[0].T @ planes[0] - planes[1].T @ planes[1]).max() > 1e-4  # each has samples of its own
 
 
 def test_in_the_subspace_the_norms_are_optimal(homogeneous, in_subspace):
@@ -122,9 +120,7 @@ def test_in_the_subspace_the_norms_are_optimal(homogeneous, in_subspace):
         gram, correlation, weights = quadratic(homogeneous, start)
         assert np.abs(gram @ weights - correlation).max() < 1e-10
     inside = np.mean([float(objective.loss(start)) for start in in_subspace])
-    outside = np.mean(
-        [float(objective.loss(start)) for start in tl.starts.fitted(homogeneous, runs=3, seed=2)]
-    )
+    outside = np.mean([float(objective.loss(start)) for start in tl.starts.fitted(homogeneous, runs=3, seed=2)])
     assert inside < outside
 
 

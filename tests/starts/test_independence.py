@@ -41,9 +41,7 @@ def test_a_start_does_not_depend_on_its_batch(problem, name):
 def test_other_starts_do_not_depend_on_their_batch(homogeneous):
     """The same for sphere and ball, fitted norms and fitted norms in an estimated subspace."""
     convolution = tl.problems.convolution(np.ones(4), [1.0, 2.0, 0.5])
-    assert_cut(
-        lambda runs, **options: tl.starts.sphere_ball(convolution, runs, **options), 12, [(0, 1), (5, 6)]
-    )
+    assert_cut(lambda runs, **options: tl.starts.sphere_ball(convolution, runs, **options), 12, [(0, 1), (5, 6)])
     assert_cut(lambda runs, **options: tl.starts.fitted(homogeneous, runs, **options), 7, [(0, 1), (3, 2)])
     assert_cut(
         lambda runs, **options: tl.starts.subspace(homogeneous, runs, samples=300, **options),

@@ -1,7 +1,7 @@
 """What an activation is: a scalar function and what is known of it."""
 
 import abc
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -42,14 +42,24 @@ class Activation(eqx.Module):
             harmlessly); it sets the step of the quadrature. `None` where the function has a kink.
     """
 
-    name: eqx.AbstractVar[str]
-    kink: eqx.AbstractVar[float | None]
-    homogeneity: eqx.AbstractVar[int | None]
-    parity: eqx.AbstractVar[Parity]
-    monotone: eqx.AbstractVar[bool]
-    lipschitz: eqx.AbstractVar[float]
-    elements: eqx.AbstractVar[tuple[Element, ...] | None]
-    strip: eqx.AbstractVar[float | None]
+    if TYPE_CHECKING:  # an abstract variable is not an argument of the constructor, which a type checker cannot know
+        name: ClassVar[str]
+        kink: ClassVar[float | None]
+        homogeneity: ClassVar[int | None]
+        parity: ClassVar[Parity]
+        monotone: ClassVar[bool]
+        lipschitz: ClassVar[float]
+        elements: ClassVar[tuple[Element, ...] | None]
+        strip: ClassVar[float | None]
+    else:
+        name: eqx.AbstractVar[str]
+        kink: eqx.AbstractVar[float | None]
+        homogeneity: eqx.AbstractVar[int | None]
+        parity: eqx.AbstractVar[Parity]
+        monotone: eqx.AbstractVar[bool]
+        lipschitz: eqx.AbstractVar[float]
+        elements: eqx.AbstractVar[tuple[Element, ...] | None]
+        strip: eqx.AbstractVar[float | None]
 
     @abc.abstractmethod
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:

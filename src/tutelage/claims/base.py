@@ -124,7 +124,9 @@ class Claim:
     def forms(self) -> dict[FormName, Form]:
         """The forms that are judged, the control not among them."""
         forms: dict[FormName, Form] = {"as_printed": self.as_printed}
-        return forms if self.corrected is None else forms | {"corrected": self.corrected}
+        if self.corrected is not None:
+            forms["corrected"] = self.corrected
+        return forms
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ class Pointwise:
     """A test by a margin on instances.
 
     Attributes:
-        check: Takes an instance to a mapping with `margin` (at least zero where the statement holds) and whatever else is
-            worth showing, such as both sides. Pure JAX. A margin of infinity means that the instance does not satisfy the
-            hypotheses and does not count.
+        check: Takes an instance to a mapping with `margin` (at least zero where the statement holds) and whatever
+            else is worth showing, such as both sides. Pure JAX. A margin of infinity means that the instance does not
+            satisfy the hypotheses and does not count.
         families: Families of instances.
         corners: Corner cases, as plain instances.
         gradient: Whether gradient steps are taken as well.
@@ -110,7 +110,7 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
         return tried, float("nan"), _pick(raws, first)
     order = np.argsort(values)[: effort.restarts]
     best, best_values = _pick(raws, order), values[order]
-    for generation in range(effort.generations):
+    for _ in range(effort.generations):
         # Children of every survivor, moved by steps from a thousandth of its size to its size.
         repeats = effort.samples // effort.restarts
         parents = {name: np.repeat(value, repeats, axis=0) for name, value in best.items()}

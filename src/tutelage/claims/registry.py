@@ -8,8 +8,8 @@ from functools import lru_cache
 from importlib import import_module
 
 from tutelage.claims.base import Claim
-from tutelage.papers import PAPERS
 from tutelage.errors import invalid
+from tutelage.papers import PAPERS
 
 
 @lru_cache

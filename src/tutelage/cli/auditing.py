@@ -11,8 +11,8 @@ from rich.table import Table
 
 from tutelage._configuration import available_cores
 from tutelage.claims.base import Verdict
-from tutelage.papers import recorded_verdicts
 from tutelage.cli import console
+from tutelage.papers import recorded_verdicts
 
 _STYLES = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "not_applicable": "dim"}
 

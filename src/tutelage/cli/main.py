@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tutelage.papers import PAPERS, recorded_verdicts
 from tutelage.cli import console
 from tutelage.errors import TutelageError
+from tutelage.papers import PAPERS, recorded_verdicts
 
 app = typer.Typer(
     name="tutelage",
@@ -48,8 +48,10 @@ def papers(json: Json = False) -> None:
         console.print_document({"papers": entries})
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading, justify in (("paper", "left"), ("title", "left"), ("claims", "right"), ("refuted", "right")):
-        table.add_column(heading, justify=justify, overflow="fold")
+    for heading in ("paper", "title"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("claims", "refuted"):
+        table.add_column(heading, justify="right")
     for paper, claims, refuted in rows:
         table.add_row(paper.key, f"{paper.title} ({paper.year})", str(claims), str(refuted))
     console.out.print(table)

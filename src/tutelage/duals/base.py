@@ -44,9 +44,7 @@ class Kernel(eqx.Module):
     ) -> Float[Array, "n dim"]:
         """Return the weighted sums of gradients in the first argument (see the module's text)."""
 
-    def error_estimate(
-        self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]
-    ) -> Float[Array, "n m"]:
+    def error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
         """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
         return jnp.zeros((first.shape[0], second.shape[0]))
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation, Element
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
@@ -39,9 +38,7 @@ def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadr
         return Atomic(*atoms, sigma, tau)
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total(
-            [Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares]
-        )
+        return _total([Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -194,16 +191,13 @@ def _kink_corrections(
     ]
 
 
-def _from_moments(
-    first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs
-) -> list[Kernel] | None:
+def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs) -> list[Kernel] | None:
     """Return the duals that exist under every law: linear activations, and waves with a characteristic function."""
     kinds = {element.kind for element in first + second}
     if kinds == {"identity"}:
         factor = sum(e.coefficient * e.scale for e in first) * sum(e.coefficient * e.scale for e in second)
         return [Bilinear(jnp.asarray(factor), inputs.second_moment())]
-    if kinds <= set(_WAVES):
-        _require_characteristic(inputs)
+    if kinds <= set(_WAVES) and _has_characteristic(inputs):
         return [
             Waves(
                 inputs=inputs,
@@ -219,6 +213,9 @@ def _from_moments(
     return None
 
 
-def _require_characteristic(inputs: Inputs) -> Float[Array, ""]:
-    # Raises the law's own refusal now rather than at the first evaluation.
-    return inputs.characteristic(jnp.zeros(inputs.dimension)).real
+def _has_characteristic(inputs: Inputs) -> bool:
+    try:
+        inputs.characteristic(jnp.zeros(inputs.dimension))
+    except UnsupportedCombination:
+        return False
+    return True

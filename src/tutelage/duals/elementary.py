@@ -1,9 +1,9 @@
 r"""Closed forms for pairs of elementary functions of a Gaussian pair.
 
-A pair $(u, v) = (w\cdot x, v\cdot x)$ has means $\mu, \nu$, variances $a, b$ and covariance $c$. Each closed form is a
-function $k(\mu, \nu, a, b, c) = E[\sigma(u)\tau(v)]$, and its derivatives are expectations again (Stein's lemma, Price's
-theorem): $\partial_\mu k = E[\sigma'\tau]$, $2\,\partial_a k = E[\sigma''\tau]$, $\partial_c k = E[\sigma'\tau']$. With the
-mean $m$ of the inputs,
+A pair $(u, v) = (w\cdot x, v\cdot x)$ has means $\mu, \nu$, variances $a, b$ and covariance $c$. Each closed form is
+a function $k(\mu, \nu, a, b, c) = E[\sigma(u)\tau(v)]$, and its derivatives are expectations again (Stein's lemma,
+Price's theorem): $\partial_\mu k = E[\sigma'\tau]$, $2\,\partial_a k = E[\sigma''\tau]$ and
+$\partial_c k = E[\sigma'\tau']$. With the mean $m$ of the inputs,
 
 $$\nabla_w K = \partial_\mu k\; m + 2\,\partial_a k\; w + \partial_c k\; v.$$
 
@@ -163,9 +163,7 @@ def _sign_absolute_derivatives(pair: GaussianPair):
     jump = _jump_sign(pair)
     # ∂_a = ½∂_μ² and ∂_μ = E[2δ(u)|v|].
     zeros = jnp.zeros_like(pair.mu)
-    _, by_mu_twice = jax.jvp(
-        lambda mu: _jump_absolute(pair._replace(mu=mu)), (pair.mu,), (jnp.ones_like(zeros),)
-    )
+    _, by_mu_twice = jax.jvp(lambda mu: _jump_absolute(pair._replace(mu=mu)), (pair.mu,), (jnp.ones_like(zeros),))
     swapped = _jump_sign(pair.swapped())
     return _jump_absolute(pair), _sign_sign(pair), 0.5 * by_mu_twice, 0.5 * swapped, jump
 

@@ -69,7 +69,7 @@ class PiecewiseLinear(Kernel):
 
     def pull(self, first, second, weights, same=False):
         if isinstance(second, Axes):
-            return _differentiable_pull(False, second)(self, first, second.dense(first.shape[1]), weights)
+            return _differentiable_pull(False, Axes(second.count))(self, first, second.dense(first.shape[1]), weights)
         return _differentiable_pull(same, None)(self, first, second, weights)
 
 
@@ -147,9 +147,7 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     along_v = jnp.sum(v * second_direction, axis=-1)
     plus = weights * 0.5 * quotient(half_sine, half_cosine) * (along_w + along_v)
     minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
-    mixed = slopes @ second_direction + even * (
-        jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v
-    )
+    mixed = slopes @ second_direction + even * (jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v)
 
     # Curvature, ∂_w² K applied to the directions of the first vectors.
     scale = weights * second_norms * quotient(1.0, first_norms)[:, None]
@@ -157,7 +155,5 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     tangential = first_direction - along_first[:, None] * w
     total = jnp.sum(scale * sine, axis=1)
     normal = scale * quotient(first_direction @ v.T - cosine * along_first[:, None], sine)
-    curvature = even * (
-        total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w
-    )
+    curvature = even * (total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w)
     return value, by_weights + mixed + curvature

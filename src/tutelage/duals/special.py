@@ -48,7 +48,7 @@ def angle_of_cosine(cosine: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(central, 0.5 * np.pi - arcsine, outer)
 
 
-def quotient(numerator: Float[Array, "..."], denominator: Float[Array, "..."]) -> Float[Array, "..."]:
+def quotient(numerator: Float[Array, "..."] | float, denominator: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return `numerator / denominator`, and zero (with zero derivatives) where the denominator is zero.
 
     Used where a formula has a factor that tends to zero faster than its denominator, or where symmetry makes

@@ -64,9 +64,7 @@ def step_size(argument: str, value: Any):
     if callable(value):
         return value
     if not isinstance(value, (jax.Array, np.ndarray, np.generic, float, int)):
-        raise invalid(
-            argument, "be a positive number or a function of the step number", repr(value), "Pass one"
-        )
+        raise invalid(argument, "be a positive number or a function of the step number", repr(value), "Pass one")
     array = jnp.asarray(value, dtype=float)
     if array.ndim != 0 or not bool(jnp.isfinite(array)) or not bool(array > 0):
         raise invalid(

@@ -86,12 +86,8 @@ def descend(
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
     if not isinstance(objective, Objective):
-        raise invalid(
-            "objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)"
-        )
-    follower = _prepare(
-        objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish
-    )
+        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
+    follower = _prepare(objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish)
     try:
         follower.follow_all(progress)
     except KeyboardInterrupt:
@@ -119,9 +115,7 @@ def _stop(stop: Any, objective: Objective) -> Stop:
     stops = [stop] if isinstance(stop, Stop) else list(stop) if isinstance(stop, Sequence) else [stop]
     for one in stops:
         if not isinstance(one, Stop):
-            raise invalid(
-                "stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)"
-            )
+            raise invalid("stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)")
     return reduce(Stop.__or__, stops, Stop())
 
 
@@ -179,9 +173,7 @@ class _Follower:
         recorder = None if self.recorder is None else self.recorder.copy()
         pieces = [cohort[i : i + width] for i in range(0, len(cohort), width)]
         # All pieces are dispatched before the first is read: the devices work while the host waits.
-        outcomes = [
-            compiled.follow(self.task, self._gather(piece, width), jnp.asarray(ends)) for piece in pieces
-        ]
+        outcomes = [compiled.follow(self.task, self._gather(piece, width), jnp.asarray(ends)) for piece in pieces]
         for piece, (outcome, values) in zip(pieces, outcomes, strict=True):
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[piece] = np.asarray(part)[: len(piece)]
@@ -216,9 +208,7 @@ class _Follower:
                 self.state.gate[run] = 0.1 * min(self.state.gate[run], self.state.gradient_norm[run])
                 self.state.code[run] = Code.RUNNING
                 continue
-            for whole, part in zip(
-                jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True
-            ):
+            for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True):
                 whole[run] = np.asarray(part)
             self.state.code[run] = Code.GRADIENT
             self.newton_steps[run] += outcome.steps
@@ -292,9 +282,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     points = objective.problem.points(starts)
     lengths = {leaf.shape[0] for leaf in jax.tree.leaves(points)}
     if len(lengths) > 1:
-        raise invalid(
-            "starts", "have as many runs in all arrays", f"{sorted(lengths)} runs", "Cut them to one length"
-        )
+        raise invalid("starts", "have as many runs in all arrays", f"{sorted(lengths)} runs", "Cut them to one length")
     runs = first_run + np.arange(lengths.pop())
     reduction = None
     if method.equivariant and objective.span_suffices and (record is None or record.invariant):
@@ -366,9 +354,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         state.gate[:] = 0.0
     else:
         state.gate[state.gate == 0] = newton.gate
-    task = Task(
-        inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, jnp.asarray(most_steps)
-    )
+    task = Task(inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, jnp.asarray(most_steps))
     return _Follower(
         objective=objective,
         reduction=earlier.reduction,

@@ -69,9 +69,7 @@ class GradientFlow(Method):
 
     @staticmethod
     def _term(objective: Objective) -> diffrax.ODETerm:
-        return diffrax.ODETerm(
-            lambda time, point, key: jax.tree.map(jnp.negative, objective.gradient(point, key))
-        )
+        return diffrax.ODETerm(lambda time, point, key: jax.tree.map(jnp.negative, objective.gradient(point, key)))
 
     def init(self, objective: Objective, point: PyTree) -> _FlowState:
         term = self._term(objective)

@@ -77,17 +77,13 @@ class Recorder:
         # step.
         runs, steps, values = final._joined()
         earlier = steps != np.asarray(state.step)[runs]
-        final._parts = [
-            (runs[earlier], steps[earlier], {name: value[earlier] for name, value in values.items()})
-        ]
+        final._parts = [(runs[earlier], steps[earlier], {name: value[earlier] for name, value in values.items()})]
         final._last[:] = -1
         final.add_current(state, task)
         final._thin()
         runs, steps, values = final._joined()
         order = np.lexsort((steps, runs))
-        return History(
-            self._runs[runs[order]], steps[order], {name: value[order] for name, value in values.items()}
-        )
+        return History(self._runs[runs[order]], steps[order], {name: value[order] for name, value in values.items()})
 
 
 def _by_slot(value: np.ndarray, slots: int, lanes: int) -> np.ndarray:

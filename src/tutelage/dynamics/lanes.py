@@ -220,9 +220,7 @@ def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, 
     arrays, rest = eqx.partition(task, eqx.is_array)
     shared, split = PartitionSpec(), PartitionSpec("tile")
 
-    @partial(
-        jax.shard_map, mesh=mesh, in_specs=(shared, split, shared), out_specs=(split, split), check_vma=False
-    )
+    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, shared), out_specs=(split, split), check_vma=False)
     def on_device(arrays, lanes, ends):
         lanes, remembered = _follow(eqx.combine(arrays, rest), lanes, ends)
         return lanes, jax.tree.map(lambda leaf: leaf[None], remembered)

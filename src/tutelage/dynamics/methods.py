@@ -32,9 +32,7 @@ class Ball(eqx.Module):
         student = objective.problem.student
         vectors = student.vectors(point)
         norms = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
-        return student.with_vectors(
-            point, vectors * jnp.minimum(1.0, self.radius / jnp.maximum(norms, 1e-300))
-        )
+        return student.with_vectors(point, vectors * jnp.minimum(1.0, self.radius / jnp.maximum(norms, 1e-300)))
 
 
 def _ball(projection: Any) -> Ball | None:

@@ -75,9 +75,7 @@ def _extreme(matrix, dimension: int, solve=None) -> float:
     return float(value) * 1.01  # Lanczos approaches from below
 
 
-def finish(
-    newton: Newton, objective: Objective, method: Method, point: PyTree, tolerance: float
-) -> Finish | None:
+def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, tolerance: float) -> Finish | None:
     """Try to finish a run; return `None` where the conditions fail.
 
     Args:
@@ -112,9 +110,7 @@ def finish(
     current = start
     for steps in range(1, newton.most_steps + 1):
         current = current - direction
-        gradient, hessian = (
-            np.asarray(array) for array in _derivatives(objective, unravel(jnp.asarray(current)))
-        )
+        gradient, hessian = (np.asarray(array) for array in _derivatives(objective, unravel(jnp.asarray(current))))
         size = float(np.linalg.norm(gradient))
         if size <= tolerance:
             if np.linalg.norm(current - start) > radius:
@@ -129,9 +125,7 @@ def finish(
 
 def applicable(newton: Newton | None, objective: Objective, method: Method, point: PyTree) -> bool:
     """Whether a Newton finish can be tried for this objective and method, at any point of this shape."""
-    steady = isinstance(method, GradientFlow) or (
-        isinstance(method, GradientDescent) and not callable(method.step)
-    )
+    steady = isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
     if newton is None or objective.exactness.kind == "sampling" or not steady:
         return False
     size = sum(leaf.size for leaf in jax.tree.leaves(point))

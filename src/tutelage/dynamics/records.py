@@ -150,9 +150,7 @@ def record(
             )
     for name, function in functions.items():
         if name in ("run", "step", "time") or name in names:
-            raise invalid(
-                "record", "give a quantity of your own a name of its own", repr(name), "Choose another name"
-            )
+            raise invalid("record", "give a quantity of your own a name of its own", repr(name), "Choose another name")
         if not callable(function):
             raise invalid(f"record {name}", "be a function of a student", repr(function), "Pass a function")
     chosen = None

@@ -99,9 +99,7 @@ class Runs:
             TutelageError: If nothing was recorded.
         """
         if self._history is None:
-            raise TutelageError(
-                "Nothing was recorded along these runs. Pass record=tl.record(...) to descend."
-            )
+            raise TutelageError("Nothing was recorded along these runs. Pass record=tl.record(...) to descend.")
         columns: dict[str, Any] = {"run": self._history.run, "step": self._history.step}
         for name, values in self._history.values.items():
             columns[name] = values if values.ndim == 1 else values.reshape(len(values), -1).tolist()

@@ -31,16 +31,11 @@ class Stop(eqx.Module):
         if not isinstance(other, Stop):
             return NotImplemented
         names = ("gradient", "loss", "change", "steps", "seconds")
-        both = [
-            name for name in names if getattr(self, name) is not None and getattr(other, name) is not None
-        ]
+        both = [name for name in names if getattr(self, name) is not None and getattr(other, name) is not None]
         if both:
-            raise invalid(
-                "stop", "name each condition once", f"two conditions on {both[0]}", "Keep one of them"
-            )
+            raise invalid("stop", "name each condition once", f"two conditions on {both[0]}", "Keep one of them")
         merged = {
-            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)
-            for name in names
+            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name) for name in names
         }
         return Stop(**merged)
 

@@ -103,9 +103,7 @@ class Inputs(eqx.Module):
         sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
         return self._draw(key, tuple(checks.count("shape", size, least=0) for size in sizes))
 
-    def plane_density(
-        self, first: Float[ArrayLike, " dim"], second: Float[ArrayLike, " dim"]
-    ) -> PlaneDensity:
+    def plane_density(self, first: Float[ArrayLike, " dim"], second: Float[ArrayLike, " dim"]) -> PlaneDensity:
         """The density of the input projected on the plane of two vectors.
 
         Args:

@@ -78,16 +78,12 @@ def finite(points: Any, weights: Any = None) -> Finite:
     """
     array = np.asarray(checks.finite_array("points", points, dimensions=2))
     number, dimension = array.shape
-    return build(
-        array, checked_weights(weights, number, of="points"), f"finite({number} points, {dimension})"
-    )
+    return build(array, checked_weights(weights, number, of="points"), f"finite({number} points, {dimension})")
 
 
 def build(points: np.ndarray, weights: np.ndarray, label: str) -> Finite:
     """The law of checked points and weights."""
-    return Finite(
-        points.shape[1], jnp.asarray(points), jnp.asarray(weights), _symmetric(points, weights), label
-    )
+    return Finite(points.shape[1], jnp.asarray(points), jnp.asarray(weights), _symmetric(points, weights), label)
 
 
 def _symmetric(points: np.ndarray, weights: np.ndarray) -> bool:

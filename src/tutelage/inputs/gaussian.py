@@ -83,9 +83,7 @@ class Gaussian(Inputs):
         centre = jnp.zeros(2) if self.location is None else basis @ self.location
         spread = jnp.eye(2) if self.scatter is None else basis @ self.scatter @ basis.T
         if self.singular and _flat(spread):
-            raise unsupported(
-                "plane density", self, "its covariance is singular in the plane of the two vectors"
-            )
+            raise unsupported("plane density", self, "its covariance is singular in the plane of the two vectors")
         determinant = spread[0, 0] * spread[1, 1] - spread[0, 1] * spread[1, 0]
 
         def density(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
@@ -156,9 +154,7 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     largest = np.abs(matrix).max()
     asymmetry = np.abs(matrix - matrix.T).max()
     if asymmetry > 1e-10 * largest:
-        raise invalid(
-            "covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2"
-        )
+        raise invalid("covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2")
     matrix = (matrix + matrix.T) / 2
     if np.array_equal(matrix, np.eye(dimension)):
         return Gaussian(dimension, location, None, None, 1.0, False)

@@ -44,9 +44,7 @@ def read_idx_images(path: str | os.PathLike[str]) -> UInt8[np.ndarray, "image ro
     if magic != _MAGIC:
         raise _malformed(file, f"the magic number 0x{_MAGIC:08x} of an image file", f"0x{magic:08x}")
     if 0 in (number, height, width):
-        raise _malformed(
-            file, "at least one image of at least one pixel", f"{number} images {height}×{width}"
-        )
+        raise _malformed(file, "at least one image of at least one pixel", f"{number} images {height}×{width}")
     expected, found = number * height * width, len(content) - _HEADER.size
     if expected != found:
         raise _malformed(

@@ -139,9 +139,7 @@ def _patches(images: np.ndarray, size: int, center: bool, scale: str | None, lab
     """The law of the patches of images `[image, row, column, channel]`."""
     _, height, width, channels = images.shape
     if size > min(height, width):
-        raise invalid(
-            "size", f"be at most {min(height, width)}, the side of an image", repr(size), "Lower it"
-        )
+        raise invalid("size", f"be at most {min(height, width)}, the side of an image", repr(size), "Lower it")
     checks.one_of("center", center, (True, False))
     checks.one_of("scale", scale, (None, "unit_variance"))
     number, first, second = _patch_sums(images, size)

@@ -47,9 +47,7 @@ class Mixture(Inputs):
         """Mean of the covariances plus covariance of the means."""
         means = jnp.stack([component.mean() for component in self.components]) - self.mean()
         between = (means * jnp.array(self.weights)[:, None]).T @ means
-        within = [
-            weight * law.covariance() for weight, law in zip(self.weights, self.components, strict=True)
-        ]
+        within = [weight * law.covariance() for weight, law in zip(self.weights, self.components, strict=True)]
         return sum(within, start=between)
 
     def atoms(self) -> Atoms | None:

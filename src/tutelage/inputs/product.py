@@ -156,14 +156,8 @@ def uniform_box(dimension: int, low: Any = -1.0, high: Any = 1.0) -> UniformBox:
             "Exchange them or widen the box",
         )
     usual = bool((lower == -1).all() and (upper == 1).all())
-    label = (
-        f"uniform_box({dimension})"
-        if usual
-        else f"uniform_box({dimension}, {_shown(lower)}, {_shown(upper)})"
-    )
-    return UniformBox(
-        dimension, jnp.asarray(lower), jnp.asarray(upper), bool(np.array_equal(lower, -upper)), label
-    )
+    label = f"uniform_box({dimension})" if usual else f"uniform_box({dimension}, {_shown(lower)}, {_shown(upper)})"
+    return UniformBox(dimension, jnp.asarray(lower), jnp.asarray(upper), bool(np.array_equal(lower, -upper)), label)
 
 
 def rademacher(dimension: int, scale: float = 1.0) -> Rademacher:

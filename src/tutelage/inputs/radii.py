@@ -96,9 +96,7 @@ class StudentRadius(Radius):
     def sample(self, key: PRNGKeyArray, shape: tuple[int, ...], dimension: int) -> Float[Array, "*shape"]:
         above, below = jax.random.split(key)
         # A chi-square with k degrees is twice a Gamma(k / 2); the twos cancel.
-        square = jax.random.gamma(above, dimension / 2, shape) / jax.random.gamma(
-            below, self.degrees / 2, shape
-        )
+        square = jax.random.gamma(above, dimension / 2, shape) / jax.random.gamma(below, self.degrees / 2, shape)
         return jnp.sqrt(self.degrees * square)
 
     def moment(self, order: float, dimension: int) -> float:

@@ -62,9 +62,7 @@ class Spherical(Inputs):
         return square / self.dimension * jnp.eye(self.dimension)
 
     def atoms(self) -> Atoms | None:
-        if self.dimension == 1 and isinstance(
-            self.radius, SphereRadius
-        ):  # the "sphere" of a line is two points
+        if self.dimension == 1 and isinstance(self.radius, SphereRadius):  # the "sphere" of a line is two points
             return jnp.array([[-self.radius.radius], [self.radius.radius]]), jnp.array([0.5, 0.5])
         return None
 

@@ -1,7 +1,7 @@
 """What a model is: an architecture, its parameters and the function it computes."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -25,7 +25,10 @@ class Model(eqx.Module):
         patches: Number of input patches the model reads; `None` if it reads one plain input.
     """
 
-    patches: eqx.AbstractVar[int | None]
+    if TYPE_CHECKING:  # see Activation
+        patches: ClassVar[int | None]
+    else:
+        patches: eqx.AbstractVar[int | None]
 
     @abc.abstractmethod
     def predict(self, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:

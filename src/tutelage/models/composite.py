@@ -1,4 +1,4 @@
-r"""A convolutional first layer followed by any outer function, $x \mapsto g(\sigma(w_1\cdot x_1), \dots, \sigma(w_k\cdot x_k))$.
+r"""A first layer over patches and any outer function, $x \mapsto g(\sigma(w_1\cdot x_1), \dots, \sigma(w_k\cdot x_k))$.
 
 Section 2 of the weight-sharing paper: $\sigma = \tanh$, the outer function known, or learned as a layer of 50 ReLU
 units with a linear output.
@@ -92,9 +92,7 @@ class LearnedComposite(Model):
         """Number of patches."""
         return self.inner.patches
 
-    def predict(
-        self, parameters: FirstAndOuter, inputs: Float[Array, "batch patch dim"]
-    ) -> Float[Array, " batch"]:
+    def predict(self, parameters: FirstAndOuter, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         first = self.inner.hidden(parameters.first, inputs)
         hidden = self.activation(first @ parameters.outer.weights.T + parameters.outer.biases)
         return hidden @ parameters.outer.output + parameters.outer.offset

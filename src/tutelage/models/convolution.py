@@ -39,9 +39,7 @@ class Convolution(Model):
         """Return what the activation's output is multiplied by: one over the norm of the filter, or one."""
         return quotient(jnp.ones(()), safe_norm(filter)) if self.normalized else jnp.ones(())
 
-    def predict(
-        self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]
-    ) -> Float[Array, " batch"]:
+    def predict(self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         hidden = self.activation(inputs @ parameters.filter)
         return self.scale(parameters.filter) * (hidden @ parameters.output)
 

@@ -21,7 +21,7 @@ class WithLinear(NamedTuple):
 
 
 class Homogeneous(NeuronModel):
-    r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$, with an activation that is homogeneous of degree one.
+    r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ with $\sigma$ homogeneous of degree one.
 
     By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a smooth change of variables, at
     $w_i = 0$ too.

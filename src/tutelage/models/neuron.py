@@ -23,7 +23,5 @@ class Neuron(NeuronModel):
     def vectors(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
         return parameters[None]
 
-    def with_vectors(
-        self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]
-    ) -> Float[Array, " dim"]:
+    def with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
         return vectors[0]

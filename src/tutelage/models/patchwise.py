@@ -1,6 +1,7 @@
 """What the models of the weight-sharing paper have in common: one vector for all patches, or one a patch."""
 
 import abc
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,8 +17,12 @@ class Patchwise(Model):
         sharing: Whether all patches share one vector. Parameters are then that vector, else one row a patch.
     """
 
-    patches: eqx.AbstractVar[int]
-    sharing: eqx.AbstractVar[bool]
+    if TYPE_CHECKING:  # see Activation
+        patches: ClassVar[int]
+        sharing: ClassVar[bool]
+    else:
+        patches: eqx.AbstractVar[int]
+        sharing: eqx.AbstractVar[bool]
 
     def rows(self, parameters: Float[Array, "..."]) -> Float[Array, "patch dim"]:
         """Return one weight vector a patch, whether shared or not."""

@@ -1,11 +1,11 @@
 r"""What an objective is: a problem and how its expectation is taken.
 
-Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; label noise adds $\tfrac12\text{noise}^2$.
+Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; label noise adds half its variance.
 """
 
 import abc
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -41,8 +41,12 @@ class Objective(eqx.Module):
         target: The teacher's parameters; in other coordinates than the problem's after a reduction.
     """
 
-    problem: eqx.AbstractVar[Problem]
-    target: eqx.AbstractVar[PyTree]
+    if TYPE_CHECKING:  # see Activation
+        problem: ClassVar[Problem]
+        target: ClassVar[PyTree]
+    else:
+        problem: eqx.AbstractVar[Problem]
+        target: eqx.AbstractVar[PyTree]
 
     @property
     @abc.abstractmethod

@@ -80,15 +80,11 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
     else:
         values = finite_array("labels", labels, dimensions=1)
         if values.shape[0] != array.shape[0]:
-            raise invalid(
-                "labels", f"have {array.shape[0]} entries", f"{values.shape[0]}", "Pass one label a sample"
-            )
+            raise invalid("labels", f"have {array.shape[0]} entries", f"{values.shape[0]}", "Pass one label a sample")
     return Empirical(problem, array, values, None, jnp.zeros(()), support=False)
 
 
-def over_support(
-    problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]
-) -> Empirical:
+def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
     """The population loss under a law with finite support, an exact sum."""
     labels = problem.teacher.predict(problem.target, points)
     return Empirical(problem, points, labels, weights, jnp.asarray(0.5 * problem.noise**2), support=True)

@@ -34,9 +34,7 @@ class Stream(Objective):
 
     def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
         if key is None:
-            raise invalid(
-                "key", "be a random key for a stream objective", "None", "Pass jax.random.key(seed)"
-            )
+            raise invalid("key", "be a random key for a stream objective", "None", "Pass jax.random.key(seed)")
         inputs, labels = self.problem.sample(key, self.batch)
         return 0.5 * jnp.mean((self.problem.student.predict(point, inputs) - labels) ** 2)
 

@@ -35,9 +35,7 @@ def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, ".
     norms = np.linalg.norm(np.atleast_2d(np.asarray(array)), axis=-1)
     if (norms == 0).any():
         row = f" (row {int(np.argmin(norms))})" if dimensions == 2 else ""
-        raise invalid(
-            argument, "not be zero", f"a zero vector{row}", "A teacher that is zero teaches nothing"
-        )
+        raise invalid(argument, "not be zero", f"a zero vector{row}", "A teacher that is zero teaches nothing")
     return array
 
 
@@ -46,7 +44,10 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
         return gaussian(dimension)
     if not isinstance(inputs, Inputs):
         raise invalid(
-            "inputs", "be a law of tutelage.inputs", f"a {type(inputs).__name__}", "Wrap an array in tutelage.inputs.data"
+            "inputs",
+            "be a law of tutelage.inputs",
+            f"a {type(inputs).__name__}",
+            "Wrap an array in tutelage.inputs.data",
         )
     if inputs.dimension != dimension:
         raise invalid(
@@ -56,6 +57,11 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
             "Choose inputs and teacher of the same dimension",
         )
     return inputs
+
+
+def _shapes(structure: Callable, *shapes: Any) -> Any:
+    """Return a structure of parameters with shapes in place of arrays."""
+    return structure(*shapes)
 
 
 def _deviation(noise: Any) -> float:
@@ -173,11 +179,9 @@ def homogeneous(
     if signs is not None:
         signs = finite_array("signs", signs, dimensions=1)
         if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
-            raise invalid(
-                "signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student"
-            )
+            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
     matrix = (students, teacher.shape[1])
-    template = WithLinear((students, teacher.shape[1]), (teacher.shape[1],)) if linear else matrix
+    template = _shapes(WithLinear, matrix, (teacher.shape[1],)) if linear else matrix
     return Problem(
         name="homogeneous",
         student=Homogeneous(activation, signs, linear),
@@ -224,7 +228,7 @@ def convolution(
         target=FilterAndOutput(filter, output),
         inputs=_law(inputs, filter.shape[0]),
         noise=_deviation(noise),
-        template=template_of(FilterAndOutput(tuple(filter.shape), tuple(output.shape))),
+        template=template_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
     )
 
 
@@ -258,12 +262,12 @@ def wave(
     """
     target = _nonzero_rows("target", target, 1)
     patches = count("patches", patches)
-    slope = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
+    factor = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
     dimension = target.shape[0]
     return Problem(
         name="wave",
-        student=Wave(slope, patches, bool(sharing)),
-        teacher=Wave(slope, patches, sharing=True),
+        student=Wave(slope=factor, patches=patches, sharing=bool(sharing)),
+        teacher=Wave(slope=factor, patches=patches, sharing=True),
         target=target,
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
@@ -299,9 +303,7 @@ def parity(
     """
     target = _nonzero_rows("target", target, 1)
     patches = count("patches", patches)
-    degrees = (
-        tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
-    )
+    degrees = tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
     degrees = tuple(count("degrees", degree) for degree in degrees)
     if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
         raise invalid(
@@ -368,7 +370,7 @@ def composite(
     dimension = target.shape[0]
     student = Composite(activation, outer, patches, bool(sharing))
     first = _patch_shape(sharing, patches, dimension)
-    layer = OuterLayer((units, patches), (units,), (units,), ())
+    layer = _shapes(OuterLayer, (units, patches), (units,), (units,), ())
     return Problem(
         name="composite",
         student=LearnedComposite(student, ReLU(), units) if learn_outer else student,
@@ -376,5 +378,5 @@ def composite(
         target=target,
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
-        template=template_of(FirstAndOuter(first, layer) if learn_outer else first),
+        template=template_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
     )

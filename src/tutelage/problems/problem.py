@@ -17,8 +17,8 @@ from tutelage.models import Model
 class Problem(eqx.Module):
     r"""A student model, a teacher, the law of the inputs and the label noise.
 
-    Labels are $y = \text{teacher}(x) + \varepsilon$ with $\varepsilon \sim N(0, \text{noise}^2)$. Build problems with the
-    constructors of `tutelage.problems`.
+    Labels are $y = \text{teacher}(x) + \varepsilon$ with $\varepsilon \sim N(0, \text{noise}^2)$. Build problems with
+    the constructors of `tutelage.problems`.
 
     Attributes:
         name: The family of problems it belongs to.
@@ -57,9 +57,7 @@ class Problem(eqx.Module):
         """Return the shape of a batch of inputs without the last axis."""
         return (batch,) if self.student.patches is None else (batch, self.student.patches)
 
-    def sample(
-        self, key: PRNGKeyArray, batch: int
-    ) -> tuple[Float[Array, "batch ..."], Float[Array, " batch"]]:
+    def sample(self, key: PRNGKeyArray, batch: int) -> tuple[Float[Array, "batch ..."], Float[Array, " batch"]]:
         """Draw a batch of inputs and noisy labels.
 
         Args:
@@ -106,9 +104,7 @@ class Problem(eqx.Module):
         for leaf, shape in zip(leaves, shapes, strict=True):
             array = finite_array(argument, leaf)
             wanted = ("runs", *shape) if batched else shape
-            fits = (
-                array.shape[1:] == shape and array.ndim == len(shape) + 1 if batched else array.shape == shape
-            )
+            fits = array.shape[1:] == shape and array.ndim == len(shape) + 1 if batched else array.shape == shape
             if not fits:
                 text = "(" + ", ".join(str(size) for size in wanted) + ("," if len(wanted) == 1 else "") + ")"
                 raise invalid(

@@ -19,9 +19,7 @@ def _unit(key, shape):
     return vector / jnp.linalg.norm(vector)
 
 
-def sphere_ball(
-    problem: Problem, runs: int, radius: float | None = None, seed: int = 0, first_run: int = 0
-) -> PyTree:
+def sphere_ball(problem: Problem, runs: int, radius: float | None = None, seed: int = 0, first_run: int = 0) -> PyTree:
     r"""The convolutional-filter paper's starts: filter uniform on the sphere, output weights in a ball.
 
     Args:
@@ -52,16 +50,12 @@ def sphere_ball(
     def draw(key):
         filter_key, direction_key, radius_key = jax.random.split(key, 3)
         distance = size * jax.random.uniform(radius_key) ** (1.0 / patches)
-        return FilterAndOutput(
-            _unit(filter_key, target.filter.shape), distance * _unit(direction_key, (patches,))
-        )
+        return FilterAndOutput(_unit(filter_key, target.filter.shape), distance * _unit(direction_key, (patches,)))
 
     return batch(problem, runs, seed, first_run, draw)
 
 
-def near(
-    problem: Problem, runs: int, point: Any, distance: float, seed: int = 0, first_run: int = 0
-) -> PyTree:
+def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0, first_run: int = 0) -> PyTree:
     """Starts at a given distance from a point, in uniformly random directions of the parameter space.
 
     Args:
@@ -75,9 +69,7 @@ def near(
     require_problem(problem)
     centre, unravel = ravel_pytree(problem.point(point))
     distance = positive("distance", distance)
-    return batch(
-        problem, runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape))
-    )
+    return batch(problem, runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape)))
 
 
 def large_norm(problem: Problem, runs: int, norm_sum: float, seed: int = 0, first_run: int = 0) -> PyTree:

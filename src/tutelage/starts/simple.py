@@ -66,9 +66,7 @@ def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_ru
         first_run: Number of the first run.
     """
     if not callable(draw):
-        raise invalid(
-            "draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace"
-        )
+        raise invalid("draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace")
 
     def entries(key, _, shape):
         drawn = jnp.asarray(draw(key, shape), float)
@@ -95,9 +93,7 @@ def signs(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_
         first_run: Number of the first run.
     """
     scale = positive("scale", scale)
-    return product(
-        problem, runs, lambda key, shape: scale * jax.random.rademacher(key, shape), seed, first_run
-    )
+    return product(problem, runs, lambda key, shape: scale * jax.random.rademacher(key, shape), seed, first_run)
 
 
 def uniform(

@@ -20,9 +20,10 @@ def _ends(v, a, w_star, a_star, step, length: int):
     """Return the angle and the output weights after `length` steps, for batches of starts."""
 
     def move(_, state):
-        return descent_step(*state, w_star, a_star, step)
+        v, a = state
+        return descent_step(v, a, w_star, a_star, step)
 
-    v, a = jax.lax.fori_loop(0, length, lambda i, state: move(i, state), (v, a))
+    v, a = jax.lax.fori_loop(0, length, move, (v, a))
     return angle(v, w_star), a
 
 
@@ -51,15 +52,21 @@ def _reaches_global(sign: float):
             # Starts with a tiny signal need more steps than a check can make: they are the study's business.
             fast = np.flatnonzero(steps > 2e-3)
             chosen = {name: value[fast] for name, value in batch.items()}
-            run = jax.jit(jax.vmap(lambda i, step: _ends(sign * i["v"], i["a"], i["w_star"], i["a_star"], step, 20_000)))
+            run = jax.jit(
+                jax.vmap(lambda i, step: _ends(sign * i["v"], i["a"], i["w_star"], i["a_star"], step, 20_000))
+            )
             phi, output = run(chosen, jnp.asarray(steps[fast]))
             errors = np.asarray(phi) + np.linalg.norm(np.asarray(output - chosen["a_star"]), axis=1)
             tried += len(fast)
             index = int(errors.argmax())
             if 1e-3 - errors[index] < worst:
                 worst = float(1e-3 - errors[index])
-                witness = {name: np.asarray(value[index]) for name, value in chosen.items()} | {"step": steps[fast[index]]}
-        return Outcome(worst, tried, witness, f"{tried} runs of 20,000 steps, distance to the global minimum at most 1e-3")
+                witness = {name: np.asarray(value[index]) for name, value in chosen.items()} | {
+                    "step": steps[fast[index]]
+                }
+        return Outcome(
+            worst, tried, witness, f"{tried} runs of 20,000 steps, distance to the global minimum at most 1e-3"
+        )
 
     return test
 
@@ -183,7 +190,8 @@ THEOREM_3_2_START = Claim(
         recipe="left = abs(a.sum())  # |a| is at most |1·a*| |w*| / √k\nright = abs(a_star.sum())\n",
     ),
     corrected=Form(
-        "The last condition is $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", _start_exists(with_norm=True)
+        "The last condition is $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.",
+        _start_exists(with_norm=True),
     ),
     correction="For $\\|w^*\\| > 1$ the ball is too large for the printed condition. With $\\|w^*\\|a^*$ for $a^*$ everywhere (the "
     "teacher's real output weights), here and in Theorem 3.1, the statement is right; its proof ends with this bound.",
@@ -289,7 +297,9 @@ THEOREM_3_3 = Claim(
         "$\\|w^*\\| = 1$, $p = 6$, $k = 8$, $(\\mathbf 1\\cdot a^*)^2 = 0.0032\\,\\|a^*\\|^2$, $\\eta = 0.05$",
         "$a^0\\cdot a^* < 0$, $g(\\phi^0) \\le 1 - 2(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$",
     ),
-    as_printed=Form("Gradient descent ends at $\\phi = \\pi$, with a loss of order $\\|a^*\\|^2$.", _goes_to_spurious(True)),
+    as_printed=Form(
+        "Gradient descent ends at $\\phi = \\pi$, with a loss of order $\\|a^*\\|^2$.", _goes_to_spurious(True)
+    ),
     control=Form("It does so from all other starts.", _goes_to_spurious(False)),
     arithmetic="exact gradients in float64, 20,000 steps",
 )
@@ -338,7 +348,7 @@ def _squared_mean(p: int) -> float:
 def _critical_angle(p: int) -> float:
     """Return the angle where E[σσ*] = g(φ)/(2π) falls to E[σ]²."""
     square = _squared_mean(p)
-    return float(brentq(lambda phi: ((np.pi - phi) * np.cos(phi) + np.sin(phi)) / (2 * np.pi) - square, 0.0, np.pi))
+    return brentq(lambda phi: ((np.pi - phi) * np.cos(phi) + np.sin(phi)) / (2 * np.pi) - square, 0.0, np.pi)  # type: ignore[return-value]
 
 
 def _spherical_signal(p: int, largest: float):
@@ -358,7 +368,10 @@ REMARK_2 = Claim(
     id=f"{PAPER}.remark-2",
     place="Section 3, Remark 2",
     title="rotation-invariant inputs",
-    hypotheses=("patches uniform on the sphere of radius $\\sqrt p$, $p = 2$", "$\\mathbf 1\\cdot a^* = 0$, the case without help from the sums"),
+    hypotheses=(
+        "patches uniform on the sphere of radius $\\sqrt p$, $p = 2$",
+        "$\\mathbf 1\\cdot a^* = 0$, the case without help from the sums",
+    ),
     as_printed=Form(
         "The results carry over with the same conditions: for $\\phi < \\pi/2$ the second layer's signal is pulled up, that is "
         "$E[\\sigma(\\hat v\\cdot Z)\\sigma(\\hat w^*\\cdot Z)] \\ge E[\\sigma(\\hat v\\cdot Z)]^2$.",
@@ -415,9 +428,7 @@ SECTION_E_STEP = Claim(
         _sum_contracts(lambda k: 2 * jnp.pi / (k + jnp.pi - 1)),
     ),
     correction="The fraction is upside down: for $k = 100$ the printed condition allows $\\eta = 16$, which diverges.",
-    control=Form(
-        "The same for $\\eta < 6\\pi/(k+\\pi-1)$.", _sum_contracts(lambda k: 6 * jnp.pi / (k + jnp.pi - 1))
-    ),
+    control=Form("The same for $\\eta < 6\\pi/(k+\\pi-1)$.", _sum_contracts(lambda k: 6 * jnp.pi / (k + jnp.pi - 1))),
 )
 
 CLAIMS = (

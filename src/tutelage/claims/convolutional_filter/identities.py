@@ -70,9 +70,7 @@ right = 0.5 * ((np.pi - 1) / (2 * np.pi) * (s**2 * a_star @ a_star + a @ a) - 2 
     + (s**2 * a_star.sum() ** 2 + a.sum() ** 2) / (2 * np.pi) - 2 * s * a.sum() * a_star.sum())
 """,
     ),
-    corrected=Form(
-        "The same with the cross term divided by $2\\pi$, as the other terms are.", _loss(1 / (2 * jnp.pi))
-    ),
+    corrected=Form("The same with the cross term divided by $2\\pi$, as the other terms are.", _loss(1 / (2 * jnp.pi))),
     correction="The last term of Equation (3) misses the factor $1/(2\\pi)$ that its derivation in Section A gives it.",
     control=Form("The loss with $g(\\phi)$ in place of $g(\\phi) - 1$ and no cross term.", _loss(0.0)),
 )
@@ -123,7 +121,9 @@ THEOREM_2_2_OUTPUT = Claim(
         "\\frac{\\|w^*\\|}{2\\pi}(\\mathbf{11}^\\top + (g(\\phi)-1)I)a^*$.",
         _output_gradient(lambda printed, i: printed),
     ),
-    control=Form("The same with $g(\\phi)$ in place of $g(\\phi)-1$.", _output_gradient(lambda printed, i: printed - i["a_star"])),
+    control=Form(
+        "The same with $g(\\phi)$ in place of $g(\\phi)-1$.", _output_gradient(lambda printed, i: printed - i["a_star"])
+    ),
 )
 
 
@@ -218,9 +218,7 @@ def _fourth_right(printed: bool):
     return right
 
 
-def _lemma_a1(
-    number: int, statement, left, right, control, scale, recipe="", corrected=None, correction=""
-) -> Claim:
+def _lemma_a1(number: int, statement, left, right, control, scale, recipe="", corrected=None, correction="") -> Claim:
     return Claim(
         id=f"{PAPER}.lemma-A.1.identity-{number}",
         place=f"Lemma A.1, identity {number}",

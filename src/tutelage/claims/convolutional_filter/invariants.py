@@ -1,6 +1,5 @@
 """Section 4 and Appendix C.1: one step of gradient descent, and what it leaves invariant."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -58,7 +57,11 @@ def _summation_step(i):
 
 
 def _g_test(check):
-    return Pointwise(lambda i: check(i["phi"]), [Family({"t": ()}, lambda raw: {"phi": np.pi / 2 * jnp.abs(jnp.sin(raw["t"]))})], gradient=True)
+    return Pointwise(
+        lambda i: check(i["phi"]),
+        [Family({"t": ()}, lambda raw: {"phi": np.pi / 2 * jnp.abs(jnp.sin(raw["t"]))})],
+        gradient=True,
+    )
 
 
 G_BOUNDS = Claim(
@@ -249,7 +252,7 @@ right = 0.0
 
 def _angle_decreases(most, condition=lambda i: i["a"] @ i["a_star"] > 0):
     def check(i):
-        v, a, w_star, a_star, step = _quantities(i)
+        v, w_star = i["v"], i["w_star"]
         new_v, _ = _moved(i)
         return given(condition(i), at_most(angle(new_v, w_star), angle(v, w_star), 1.0))
 
@@ -338,7 +341,11 @@ SUMMATION_BOUND = Claim(
     id=f"{PAPER}.section-4.1.summation-bound",
     place="Section 4.1, first display after Lemma 4.3",
     title="bound on the sum of output weights",
-    hypotheses=("$\\|w^*\\| = 1$", "$|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$", "$\\eta < 2\\pi/(k+\\pi-1)$"),
+    hypotheses=(
+        "$\\|w^*\\| = 1$",
+        "$|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$",
+        "$\\eta < 2\\pi/(k+\\pi-1)$",
+    ),
     as_printed=Form(
         "$(\\mathbf 1\\cdot a^{t+1})(\\mathbf 1\\cdot a^*) \\le (1 - \\frac{\\eta(k-\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^t)"
         "(\\mathbf 1\\cdot a^*) + \\frac{\\eta(k+g(\\phi^t)-1)}2(\\mathbf 1\\cdot a^*)^2$.",
@@ -391,7 +398,7 @@ SUMMATION_RECURSION = Claim(
 
 def _sum_stays_small(condition, most=_summation_step):
     def check(i):
-        a, a_star = i["a"], i["a_star"]
+        a_star = i["a_star"]
         left = jnp.sum(a_star) * jnp.sum(_moved(i)[1])
         return given(condition(i), at_most(left, jnp.sum(a_star) ** 2, _sums_size(i)))
 
@@ -461,7 +468,7 @@ EQUATION_9 = Claim(
 
 
 def _small_step(i):
-    """cos φ over (|a*|² + (1·a*)²)|w*|², the middle term of Lemma 4.5's minimum, constant one; and 1/k."""
+    """Cos φ over (|a*|² + (1·a*)²)|w*|², the middle term of Lemma 4.5's minimum, constant one; and 1/k."""
     a_star = i["a_star"]
     size = (a_star @ a_star + jnp.sum(a_star) ** 2) * jnp.sum(i["w_star"] ** 2)
     return jnp.minimum(jnp.cos(angle(i["v"], i["w_star"])) / size, 1.0 / a_star.shape[0])
@@ -545,9 +552,7 @@ left = min(a @ a_star + step * (goal - a @ a_star), goal)
 right = new_a @ a_star
 """,
     ),
-    corrected=Form(
-        "The same with $\\eta\\frac{\\pi-1}{2\\pi}$ for $\\eta$.", _lemma_c1((jnp.pi - 1) / (2 * jnp.pi))
-    ),
+    corrected=Form("The same with $\\eta\\frac{\\pi-1}{2\\pi}$ for $\\eta$.", _lemma_c1((jnp.pi - 1) / (2 * jnp.pi))),
     correction="The growth is slower by the factor $(\\pi-1)/(2\\pi) \\approx 0.34$ that the line before it carries.",
     control=Form("The same with $2\\eta$ for $\\eta$.", _lemma_c1(2.0)),
 )

@@ -69,7 +69,11 @@ COROLLARY_C_2 = Claim(
     id=f"{PAPER}.corollary-C.2",
     place="Corollary C.2",
     title="the signal after 1/η steps",
-    hypotheses=("Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$", "$g(\\phi) - 1 \\ge \\frac12$", "$\\eta = 1/200$"),
+    hypotheses=(
+        "Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$",
+        "$g(\\phi) - 1 \\ge \\frac12$",
+        "$\\eta = 1/200$",
+    ),
     as_printed=Form(
         "After $1/\\eta$ steps $a\\cdot a^* \\ge c\\,\\|a^*\\|^2$; judged with the constant "
         "$c = \\frac14\\frac{g(\\phi)-1}{\\pi-1}$.",
@@ -99,7 +103,9 @@ LEMMA_C_2 = Claim(
     ),
     correction="The induction has no base: Theorem 3.1's conditions bound $\\mathbf 1\\cdot a^0$ but not $a^0\\cdot a^*$. With the "
     "bound at $t = 0$ as a hypothesis it holds for all $t$.",
-    control=Form("The corrected form with half the right-hand side.", _signal_from_above(instances.bounded_signal, 0.5)),
+    control=Form(
+        "The corrected form with half the right-hand side.", _signal_from_above(instances.bounded_signal, 0.5)
+    ),
 )
 
 
@@ -259,9 +265,7 @@ def _final_loss(constant, extra):
         v = w_star + tilt * across / (jnp.linalg.norm(across) + 1e-150)
         return {"v": v, "a": a, "w_star": w_star, "a_star": a_star, "accuracy": accuracy}
 
-    families = [
-        Family({"v": (2,), "a": (k,), "w_star": (2,), "a_star": (k,), "t": (), "e": ()}, build) for k in (1, 8)
-    ]
+    families = [Family({"v": (2,), "a": (k,), "w_star": (2,), "a_star": (k,), "t": (), "e": ()}, build) for k in (1, 8)]
     k = 64
     ones = np.ones(k) / np.sqrt(k)
     corner = {
@@ -278,7 +282,11 @@ LEMMA_C_6 = Claim(
     id=f"{PAPER}.lemma-C.6",
     place="Lemma C.6",
     title="the loss at the end of the second phase",
-    hypotheses=("$\\|w^*\\| = 1$", "$\\pi - g(\\phi) \\le \\epsilon \\le 1$", "$\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$"),
+    hypotheses=(
+        "$\\|w^*\\| = 1$",
+        "$\\pi - g(\\phi) \\le \\epsilon \\le 1$",
+        "$\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$",
+    ),
     as_printed=Form(
         "$\\ell \\le C\\epsilon\\|a^*\\|^2$ with an absolute constant; judged with $C = 1$.",
         _final_loss(1.0, extra=False),
@@ -302,4 +310,3 @@ right = accuracy * a_star @ a_star
 )
 
 CLAIMS = (COROLLARY_C_1, COROLLARY_C_2, LEMMA_C_2, LEMMA_C_3, LEMMA_C_4, LEMMA_C_5, LEMMA_C_6)
-

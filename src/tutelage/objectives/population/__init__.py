@@ -42,9 +42,7 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
         UnsupportedCombination: If the expectation has no closed form and no quadrature here.
     """
     if not isinstance(problem, Problem):
-        raise invalid(
-            "problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems"
-        )
+        raise invalid("problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems")
     quadrature = Quadrature(tolerance, _default_radius(problem) if radius is None else radius)
     if isinstance(problem.student, NeuronModel) and (atoms := problem.inputs.atoms()) is not None:
         return over_support(problem, *atoms)

@@ -90,16 +90,12 @@ class NeuronSum(Objective):
             dual, same = self.student_duals[i][j], i == j
             weights = group.coefficients[:, None] * other.coefficients
             by_weights = by_weights + dual.pull(group.weights, other.weights, weights, same=same)
-            by_coefficients = (
-                by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
-            )
+            by_coefficients = by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
         for j, teacher in enumerate(teachers):
             dual = self.teacher_duals[i][j]
             weights = group.coefficients[:, None] * teacher.coefficients
             by_weights = by_weights - dual.pull(group.weights, teacher.weights, weights)
-            by_coefficients = (
-                by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
-            )
+            by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
         return by_weights, by_coefficients
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
@@ -196,7 +192,7 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose vectors are the first coordinate axes, where the dual makes use of it."""
     vectors = objective.problem.teacher.vectors(objective.target)
     structured = all(isinstance(dual, PiecewiseLinear) for row in objective.teacher_duals for dual in row)
-    axes = structured and bool(jnp.all(vectors == jnp.eye(*vectors.shape)))
+    axes = structured and bool(jnp.all(vectors == jnp.eye(vectors.shape[0], vectors.shape[1])))
     # A static field: dataclasses.replace rather than a pytree surgery.
     return NeuronSum(
         objective.problem,

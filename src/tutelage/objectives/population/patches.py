@@ -1,6 +1,6 @@
 """Population losses of the models that read independent patches, from duals of single patches."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,8 +20,6 @@ from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_
 from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
 from tutelage.problems import Problem
 
-Patched = TypeVar("Patched", bound="PatchObjective")
-
 
 class PatchObjective(Objective):
     """A population loss of a model that reads patches.
@@ -30,7 +28,10 @@ class PatchObjective(Objective):
         target: The teacher's parameters (in reduced coordinates after a reduction).
     """
 
-    target: eqx.AbstractVar[PyTree]
+    if TYPE_CHECKING:  # see Activation
+        target: ClassVar[PyTree]
+    else:
+        target: eqx.AbstractVar[PyTree]
 
     def gradient(self, point: PyTree, key=None) -> PyTree:
         return jax.grad(self.loss)(point)
@@ -86,8 +87,8 @@ class ConvolutionLoss(PatchObjective):
     def loss(self, point: FilterAndOutput, key=None) -> Float[Array, ""]:
         target = self.target
         if self._direction_only:
-            # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a fixed
-            # unit vector, nothing is left to cancel in the gradient.
+            # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a
+            # fixed unit vector, nothing is left to cancel in the gradient.
             unit = point.filter * quotient(jnp.ones(()), safe_norm(point.filter))
             student = FilterAndOutput(unit, point.output)
             axis = target.filter / safe_norm(target.filter)
@@ -152,11 +153,7 @@ class ParityLoss(PatchObjective):
     def _products(self, first: Float[Array, "vector dim"], second: Float[Array, "vector dim"] | None = None):
         """Return the expected product of two sums of products; of one with itself if the second is left out."""
         student: Parity = self.problem.student  # type: ignore[assignment]
-        both = (
-            self._per_patch(self.dual.own, first)
-            if second is None
-            else self._per_patch(self.dual, first, second)
-        )
+        both = self._per_patch(self.dual.own, first) if second is None else self._per_patch(self.dual, first, second)
         first_means = self._per_patch(self.mean, first)
         second_means = first_means if second is None else self._per_patch(self.mean, second)
         total = jnp.zeros(())
