@@ -1,10 +1,12 @@
 from . import activations as activations
+from . import claims as claims
 from . import duals as duals
 from . import dynamics as dynamics
 from . import errors as errors
 from . import inputs as inputs
 from . import models as models
 from . import objectives as objectives
+from . import papers as papers
 from . import problems as problems
 from . import starts as starts
 from .dynamics import Ball as Ball
