@@ -29,7 +29,7 @@ def apply() -> None:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    if not devices_chosen and jax.config.read("jax_num_cpu_devices") == -1:
+    if not devices_chosen and jax.config.jax_num_cpu_devices == -1:  # type: ignore[attr-defined]
         try:
             jax.config.update("jax_num_cpu_devices", available_cores())
         except RuntimeError:

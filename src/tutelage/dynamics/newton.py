@@ -37,7 +37,7 @@ class Newton(eqx.Module):
         most_steps: Newton steps after which a finish counts as failed.
     """
 
-    gate: float = eqx.field(static=True, default=1e-3)
+    gate: float = eqx.field(static=True, default=1e-5)
     most_parameters: int = eqx.field(static=True, default=3000)
     most_steps: int = eqx.field(static=True, default=12)
 
