@@ -65,7 +65,17 @@ def main() -> None:
     publish(
         "finish",
         f"Newton finish: {RUNS} runs of a committee to gradient norm 1e-12",
-        ["k", "plain s", "Newton s", "plain steps", "Newton steps", "plain ended", "Newton ended", "same", "apart"],
+        [
+            "k",
+            "plain, s",
+            "finish, s",
+            "plain steps",
+            "steps before it",
+            "plain ended",
+            "finish ended",
+            "same",
+            "apart",
+        ],
         rows,
         "Seconds are of the whole batch. Steps are means over the runs, and ended are those that reached the norm "
         "within 100,000 steps. Two points count as the same if they are as near as their gradient norms and the "

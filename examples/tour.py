@@ -27,6 +27,7 @@ import tutelage as tl
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 # Okabe and Ito's palette: its colours differ for colour-blind readers too.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
@@ -147,15 +148,17 @@ def committee(quick: bool) -> Exhibit:
         for colour, ends in ((ORANGE, ~reached), (BLUE, reached)):
             for run in np.flatnonzero(ends):
                 loss_curve(axes, runs, run, color=colour, lw=0.6, alpha=0.6)
-        axes.plot([], [], color=BLUE, label="to the global minimum")
-        axes.plot([], [], color=ORANGE, label="to a spurious one")
-        label(axes, f"committee: {count} runs, {neurons} neurons", "step", "loss", "center right")
+        axes.plot([], [], color=BLUE, label="global")
+        axes.plot([], [], color=ORANGE, label="spurious")
+        label(axes, f"committee: {count} runs, {neurons} neurons", "step", "loss")
+        axes.legend(loc="center right", title="minimum reached", title_fontsize=8)
 
     def sums(axes: plt.Axes) -> None:
         margin = 0.1 * np.ptp(norm_sums)
         bins = np.linspace(norm_sums.min() - margin, norm_sums.max() + margin, 31)
         parts = [norm_sums[reached], norm_sums[~reached]]
         axes.hist(parts, bins, stacked=True, color=[BLUE, ORANGE], label=["global minimum", "spurious minimum"])
+        axes.xaxis.set_major_locator(MaxNLocator(4))
         label(axes, "where the runs end", "sum of the students' norms", "runs", "upper left")
 
     rows = table(
@@ -315,7 +318,8 @@ def weight_sharing(title: str, build: Callable[[bool], tl.problems.Problem], ste
         axes.plot([], [], color=ORANGE, label="other patches' own")
         axes.plot(*outcomes[True].curve("distance", 0), color=BLUE, label="shared vector")
         axes.plot(steps_seen, separate[:, 0], "--", color=GREEN, label="first patch's own")
-        label(axes, "distance of vectors to the teacher", "step", "distance", "center right")
+        label(axes, "distance of vectors to the teacher", "step", "distance")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.08))
 
     rows = table(f"{title}: population descent, five runs each", "vectors", "median loss", "largest loss", "distance")
     for sharing, runs in outcomes.items():

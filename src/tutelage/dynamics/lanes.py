@@ -29,7 +29,7 @@ from tutelage.objectives import Empirical, Objective, Stream
 FAR = 1e10
 
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
-_TILE_WORK = 50_000
+_TILE_WORK = 80_000
 _LANES = (4, 256)
 
 
