@@ -1,4 +1,8 @@
-"""The papers, and the verdicts on record. Light: no array library is imported for it."""
+"""The papers, with the verdicts and studies on record. Light: no array library is imported for it.
+
+Each paper has a file here, `<key>.toml`: its title, authors and year, the verdict on record for each of its claims, and
+the outcome on record for each of its studies. The tests judge the claims and run the studies again and compare.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
+
+_KEYS = ("convolutional_filter",)
 
 
 @dataclass(frozen=True)
@@ -25,19 +32,6 @@ class Paper:
     year: int
 
 
-PAPERS: dict[str, Paper] = {
-    paper.key: paper
-    for paper in (
-        Paper(
-            "convolutional_filter",
-            "Gradient Descent Learns One-hidden-layer CNN: Don't be Afraid of Spurious Local Minima",
-            "S. Du, J. Lee, Y. Tian, B. Póczos, A. Singh",
-            2018,
-        ),
-    )
-}
-
-
 @dataclass(frozen=True)
 class Recorded:
     """The verdicts on record for a claim.
@@ -55,13 +49,51 @@ class Recorded:
     finding: str
 
 
+@dataclass(frozen=True)
+class RecordedStudy:
+    """The outcome on record for a study.
+
+    Attributes:
+        id: The study.
+        title: What it shows, in a few words.
+        verdict: Its outcome at quick scale.
+        finding: What differs from the print, in one line; empty where nothing does.
+    """
+
+    id: str
+    title: str
+    verdict: str
+    finding: str
+
+
+def _document(key: str) -> dict[str, Any]:
+    return tomllib.loads(files("tutelage.papers").joinpath(f"{key}.toml").read_text(encoding="utf-8"))
+
+
+_DOCUMENTS = {key: _document(key) for key in _KEYS}
+
+PAPERS: dict[str, Paper] = {
+    key: Paper(key, document["title"], document["authors"], document["year"]) for key, document in _DOCUMENTS.items()
+}
+
+
 @lru_cache
 def recorded_verdicts() -> dict[str, Recorded]:
     """Return the verdicts on record, by claim, in the order of the papers."""
-    document = tomllib.loads(files("tutelage.papers").joinpath("verdicts.toml").read_text(encoding="utf-8"))
     records = {}
-    for paper, claims in document.items():
-        for name, entry in claims.items():
+    for paper, document in _DOCUMENTS.items():
+        for name, entry in document["claims"].items():
             id = f"{paper}.{name}"
             records[id] = Recorded(id, entry["as_printed"], entry.get("corrected"), entry.get("finding", ""))
+    return records
+
+
+@lru_cache
+def recorded_studies() -> dict[str, RecordedStudy]:
+    """Return the outcomes on record, by study, in the order of the papers."""
+    records = {}
+    for paper, document in _DOCUMENTS.items():
+        for name, entry in document.get("studies", {}).items():
+            id = f"{paper}.{name}"
+            records[id] = RecordedStudy(id, entry["title"], entry["verdict"], entry.get("finding", ""))
     return records
