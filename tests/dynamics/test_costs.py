@@ -15,11 +15,11 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
     monkeypatch.setattr(lanes, "_LANES", (4, 4))
     follow, dispatched, occupied = lanes.follow, Counter(), Counter()
 
-    def counting(task, batch, ends):
+    def counting(task, batch, ends, remembered):
         begun = int(batch.step[batch.code == 0].min())
         dispatched[begun] += len(batch.code)
         occupied[begun] += int((batch.code == 0).sum())
-        return follow(task, batch, ends)
+        return follow(task, batch, ends, remembered)
 
     monkeypatch.setattr(lanes, "follow", counting)
     many = np.concatenate([starts, starts + 0.1, starts - 0.1])

@@ -32,6 +32,10 @@ class Mean(eqx.Module):
     def __call__(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         return self.with_one(weights, jnp.zeros_like(weights))
 
+    def error_estimate(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
+        """Return an estimate of the error beyond rounding; zero for a closed form."""
+        return self.with_one.error_estimate(weights, jnp.zeros_like(weights))
+
 
 def mean(activation: Activation, inputs: Inputs, quadrature: Quadrature) -> Mean:
     """Return the mean of `activation` under a law; arguments and errors as in `dual`."""

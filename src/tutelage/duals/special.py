@@ -89,14 +89,22 @@ def normal_distribution(x: Float[Array, "..."]) -> Float[Array, "..."]:
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
+def _legendre_sum(at_node, start):
+    """Return `start` plus the sum of a function of node and weight: a loop compiles in half the time."""
+    nodes, weights = jnp.asarray(_LEGENDRE_NODES), jnp.asarray(_LEGENDRE_WEIGHTS)
+    return jax.lax.fori_loop(0, nodes.shape[0], lambda i, total: total + at_node(nodes[i], weights[i]), start)
+
+
 def _upper_orthant_moderate(h, k, correlation):
     """Plackett's integral over the correlation, for |correlation| < 0.925."""
     half_sum = 0.5 * (h * h + k * k)
     arc = jnp.arcsin(correlation)
-    total = jnp.zeros_like(h)
-    for node, weight in zip(_LEGENDRE_NODES, _LEGENDRE_WEIGHTS, strict=True):
+
+    def at_node(node, weight):
         sine = jnp.sin(0.5 * arc * (1.0 + node))
-        total = total + weight * jnp.exp((sine * h * k - half_sum) / (1.0 - sine * sine))
+        return weight * jnp.exp((sine * h * k - half_sum) / (1.0 - sine * sine))
+
+    total = _legendre_sum(at_node, jnp.zeros_like(h))
     return total * arc / (4 * np.pi) + normal_distribution(-h) * normal_distribution(-k)
 
 
@@ -126,14 +134,17 @@ def _upper_orthant_extreme(h, k, correlation):
         * (1.0 - c * gap * (1.0 - d * gap / 5.0) / 3.0)
     )
     total = jnp.where(exponent > -100.0, start, 0.0) - jnp.where(product > -100.0, correction, 0.0)
-    for node, weight in zip(_LEGENDRE_NODES, _LEGENDRE_WEIGHTS, strict=True):
+
+    def at_node(node, weight):
         square = (0.5 * width * (1.0 + node)) ** 2
         rest = jnp.sqrt(1.0 - square)
         exponent = -0.5 * (quotient(gap, square) + product)
         series = 1.0 + c * square * (1.0 + d * square)
         exact = jnp.exp(-0.5 * product * square / (1.0 + rest) ** 2) / rest
         contribution = 0.5 * width * weight * jnp.exp(jnp.maximum(exponent, -700.0)) * (exact - series)
-        total = total + jnp.where(exponent > -100.0, contribution, 0.0)
+        return jnp.where(exponent > -100.0, contribution, 0.0)
+
+    total = _legendre_sum(at_node, total)
     total = -total / (2 * np.pi)
     aligned = total + normal_distribution(-jnp.maximum(h, k))
     opposed = -total + jnp.maximum(0.0, normal_distribution(-h) - normal_distribution(-k))

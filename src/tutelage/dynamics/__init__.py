@@ -11,6 +11,8 @@ from tutelage.dynamics.methods import StochasticGradientDescent as StochasticGra
 from tutelage.dynamics.newton import Newton as Newton
 from tutelage.dynamics.records import Record as Record
 from tutelage.dynamics.records import record as record
+from tutelage.dynamics.restarts import Restarts as Restarts
+from tutelage.dynamics.restarts import restarts as restarts
 from tutelage.dynamics.runs import Interrupted as Interrupted
 from tutelage.dynamics.runs import Runs as Runs
 from tutelage.dynamics.stops import Stop as Stop

@@ -173,7 +173,8 @@ class _Follower:
         recorder = None if self.recorder is None else self.recorder.copy()
         pieces = [cohort[i : i + width] for i in range(0, len(cohort), width)]
         # All pieces are dispatched before the first is read: the devices work while the host waits.
-        outcomes = [compiled.follow(self.task, self._gather(piece, width), jnp.asarray(ends)) for piece in pieces]
+        slots, used = jnp.asarray(ends), jnp.asarray(remembered)
+        outcomes = [compiled.follow(self.task, self._gather(piece, width), slots, used) for piece in pieces]
         for piece, (outcome, values) in zip(pieces, outcomes, strict=True):
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[piece] = np.asarray(part)[: len(piece)]

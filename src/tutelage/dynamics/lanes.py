@@ -191,27 +191,35 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
 remember = eqx.filter_jit(_remembered)
 
 
-def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, PyTree]:
-    """Follow a tile through the given steps, and return what is remembered at each."""
+def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
+    """Follow a tile through the given steps, and return what is remembered at the first so many of them."""
 
-    def slot(lanes, until):
+    def slot(lanes, at):
+        number, until = at
+
         def going(lanes):
             return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < until))
 
         lanes = jax.lax.while_loop(going, jax.vmap(lambda lane: _move(task, lane, until)), lanes)
-        return lanes, _remembered(task, lanes)
+        # A slot that nobody reads must not cost an evaluation, which may be a whole batch of samples.
+        nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(look, lanes))
+        return lanes, jax.lax.cond(number < remembered, look, lambda _: nothing, lanes)
 
-    return jax.lax.scan(slot, lanes, ends)
+    def look(lanes):
+        return _remembered(task, lanes)
+
+    return jax.lax.scan(slot, lanes, (jnp.arange(ends.shape[0]), ends))
 
 
 @eqx.filter_jit
-def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, PyTree]:
+def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
     """Follow one tile on each host device, side by side in one program.
 
     Args:
         task: What is the same for all runs.
         lanes: As many tiles of lanes as there are devices, in one batch.
-        ends: Steps at which to remember, increasing; the runs stand at the last one afterwards.
+        ends: Steps at which to pause, increasing; the runs stand at the last one afterwards.
+        remembered: How many of these steps, from the first, to remember.
 
     Returns:
         The lanes, and what was remembered, `[device, slot, lane]`.
@@ -220,9 +228,9 @@ def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"]) -> tuple[Lanes, 
     arrays, rest = eqx.partition(task, eqx.is_array)
     shared, split = PartitionSpec(), PartitionSpec("tile")
 
-    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, shared), out_specs=(split, split), check_vma=False)
-    def on_device(arrays, lanes, ends):
-        lanes, remembered = _follow(eqx.combine(arrays, rest), lanes, ends)
-        return lanes, jax.tree.map(lambda leaf: leaf[None], remembered)
+    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, shared, shared), out_specs=split, check_vma=False)
+    def on_device(arrays, lanes, ends, remembered):
+        lanes, values = _follow(eqx.combine(arrays, rest), lanes, ends, remembered)
+        return lanes, jax.tree.map(lambda leaf: leaf[None], values)
 
-    return on_device(arrays, lanes, ends)
+    return on_device(arrays, lanes, ends, remembered)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.objectives.base import Objective
+from tutelage.objectives.base import Objective, checked_problem
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 
@@ -66,6 +66,7 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
     Raises:
         InvalidArgument: If shapes do not fit the problem.
     """
+    problem = checked_problem(problem)
     array = finite_array("inputs", inputs)
     wanted = (*problem.input_shape(0)[1:], problem.dimension)
     if array.shape[1:] != wanted:

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage.checks import count
 from tutelage.errors import invalid
-from tutelage.objectives.base import Objective
+from tutelage.objectives.base import Objective, checked_problem
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 
@@ -49,4 +49,4 @@ def stream(problem: Problem, batch: int) -> Stream:
         problem: The problem.
         batch: Number of samples a batch.
     """
-    return Stream(problem, count("batch", batch))
+    return Stream(checked_problem(problem), count("batch", batch))

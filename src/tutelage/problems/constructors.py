@@ -303,7 +303,10 @@ def parity(
     """
     target = _nonzero_rows("target", target, 1)
     patches = count("patches", patches)
-    degrees = tuple(sorted({1, patches})) if degrees is None else tuple(np.atleast_1d(np.asarray(degrees)).tolist())
+    if degrees is None:
+        degrees = sorted({1, patches})
+    elif not isinstance(degrees, (tuple, list)):
+        degrees = np.atleast_1d(degrees).tolist()
     degrees = tuple(count("degrees", degree) for degree in degrees)
     if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
         raise invalid(

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 
 from tutelage.duals import Quadrature
-from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.errors import UnsupportedCombination
 from tutelage.inputs import Gaussian
 from tutelage.models import Convolution, NeuronModel, Parity, Wave
-from tutelage.objectives.base import Objective
+from tutelage.objectives.base import Objective, checked_problem
 from tutelage.objectives.empirical import over_support
 from tutelage.objectives.population.neuron_sum import neuron_sum
 from tutelage.objectives.population.patches import convolution_loss, parity_loss, wave_loss
@@ -41,8 +41,7 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
     Raises:
         UnsupportedCombination: If the expectation has no closed form and no quadrature here.
     """
-    if not isinstance(problem, Problem):
-        raise invalid("problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems")
+    problem = checked_problem(problem)
     quadrature = Quadrature(tolerance, _default_radius(problem) if radius is None else radius)
     if isinstance(problem.student, NeuronModel) and (atoms := problem.inputs.atoms()) is not None:
         return over_support(problem, *atoms)

@@ -113,9 +113,18 @@ class ConvolutionLoss(PatchObjective):
         return jnp.all(point.filter == 0)
 
     def error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
-        own = self.dual.error_estimate(point.filter, point.filter)
-        cross = self.dual.error_estimate(point.filter, self.target.filter)
-        return own * jnp.sum(point.output**2) + cross * jnp.abs(point.output @ self.target.output)
+        student: Convolution = self.problem.student  # type: ignore[assignment]
+        scale = student.scale(point.filter)
+        return 0.5 * scale**2 * self._product_error(point, point) + scale * self._product_error(point, self.target)
+
+    def _product_error(self, first: FilterAndOutput, second: FilterAndOutput) -> Float[Array, ""]:
+        """Return an estimate of the error of `_product`, from those of the dual and of the means."""
+        both = self.dual.error_estimate(first.filter, second.filter)
+        means = jnp.abs(self.mean(first.filter)) * self.mean.error_estimate(second.filter)
+        means = means + jnp.abs(self.mean(second.filter)) * self.mean.error_estimate(first.filter)
+        outputs = first.output @ second.output
+        others = jnp.sum(first.output) * jnp.sum(second.output) - outputs
+        return jnp.abs(outputs) * both + jnp.abs(others) * means
 
 
 class ParityLoss(PatchObjective):
@@ -185,7 +194,10 @@ class ParityLoss(PatchObjective):
         assert patches is not None
         own = jax.vmap(lambda w: self.dual.error_estimate(w, w))(student)
         cross = jax.vmap(lambda w: self.dual.error_estimate(w, self.target))(student)
-        return patches * (jnp.max(own) + jnp.max(cross))
+        # No factor of a product is larger than the largest E[σ²] (Cauchy–Schwarz).
+        largest = jnp.maximum(jnp.max(jax.vmap(self.dual.own)(student)), self.dual.own(self.target))
+        terms = len(self.problem.student.degrees) ** 2 * patches  # type: ignore[attr-defined]
+        return terms * jnp.maximum(1.0, largest) ** (patches - 1) * (jnp.max(own) + jnp.max(cross))
 
 
 class WaveLoss(PatchObjective):

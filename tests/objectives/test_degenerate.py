@@ -1,0 +1,111 @@
+"""Students where formulas degenerate: aligned, opposite, coincident, zero, tiny and huge ones."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tutelage as tl
+from tutelage.models import FilterAndOutput
+
+TEACHER = np.eye(3)
+
+
+def committee_hessian(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The Hessian of two students as blocks `[2, 3, 2, 3]`."""
+    return np.asarray(HESSIAN(jnp.asarray(np.stack([first, second])))).reshape(2, 3, 2, 3)
+
+
+@eqx.filter_jit
+def everything(objective, point):
+    """Loss, gradient and Hessian in one program."""
+    return objective.loss(point), objective.gradient(point), objective.hessian(point)
+
+
+OBJECTIVE = tl.population(tl.problems.committee(TEACHER, 2))
+HESSIAN = jax.jit(lambda point: OBJECTIVE.hessian(point))
+ONE_NEURON = tl.population(tl.problems.committee(TEACHER, 1))
+SINGLE = jax.jit(lambda point: ONE_NEURON.hessian(point))
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-15, 1e-12, 1e-8, 1e-5, 1e-3])
+def test_blocks_of_aligned_and_opposite_neurons_have_their_limits(angle: float) -> None:
+    """The off-diagonal block tends to ½I for aligned neurons and to 0 for opposite ones, linearly in the angle."""
+    w = np.array([0.3, -0.8, 0.5])
+    normal = np.cross(w, [1.0, 2.0, -0.5])
+    normal *= np.linalg.norm(w) / np.linalg.norm(normal)
+    for scale, limit in ((1.7, 0.5), (-0.6, 0.0)):
+        v = scale * (np.cos(angle) * w + np.sin(angle) * normal)
+        blocks = committee_hessian(w, v)
+        np.testing.assert_allclose(blocks[0, :, 1], limit * np.eye(3), rtol=0, atol=angle + 1e-15)
+        # The other neuron's part of the diagonal block vanishes: what is left is that of the neuron alone.
+        alone = np.asarray(SINGLE(jnp.asarray(w[None])))
+        np.testing.assert_allclose(blocks[0, :, 0], alone, rtol=0, atol=5 * angle + 1e-14)
+
+
+def test_a_neuron_on_a_teacher_has_its_block_without_it() -> None:
+    """At the teacher itself the Hessian is finite, and its blocks are ½I on the diagonal and h₂ off it."""
+    objective = tl.population(tl.problems.committee(TEACHER, 3))
+    blocks = np.asarray(everything(objective, jnp.asarray(TEACHER))[2]).reshape(3, 3, 3, 3)
+    np.testing.assert_allclose(blocks[0, :, 0], np.eye(3) / 2, atol=1e-15)
+    exchange = np.outer(TEACHER[0], TEACHER[1])
+    np.testing.assert_allclose(blocks[0, :, 1], np.eye(3) / 4 + (exchange + exchange.T) / (2 * np.pi), atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-8, 1e8, 1e100])
+def test_tiny_and_huge_students(size: float) -> None:
+    """The gradient of a student of any size is the formula's: no overflow, and no loss of digits."""
+    w = np.array([0.3, -0.8, 0.5])
+    found = np.asarray(tl.population(tl.problems.committee(TEACHER, 1)).gradient(jnp.asarray(size * w[None])))[0]
+    unit = w / np.linalg.norm(w)
+    angles = np.arccos(unit)
+    pulls = np.sum(np.sin(angles)) * unit / (2 * np.pi) + (np.pi - angles) / (2 * np.pi)
+    np.testing.assert_allclose(found, size * w / 2 - pulls, rtol=1e-14)
+
+
+def test_a_sign_neuron_at_its_teacher_is_finite() -> None:
+    """The loss of sign neurons has a cusp at the teacher: zero loss, and finite derivatives by convention."""
+    for law in ("gaussian", "gaussian_shifted", "sphere"):
+        objective = tl.population(tl.problems.neuron([0.5, -1.0, 0.3], "sign", tl.inputs.registry()[law](3)))
+        point = jnp.array([0.5, -1.0, 0.3])
+        assert float(objective.loss(point)) == pytest.approx(0.0, abs=1e-15)
+        np.testing.assert_array_equal(objective.gradient(point), 0.0)
+        if law == "gaussian":
+            assert np.isfinite(everything(objective, point)[2]).all()
+
+
+def test_zero_students_of_every_family_are_finite() -> None:
+    """A zero neuron, a zero filter and zero patches have finite losses, gradients and Hessians."""
+    w = jnp.array([0.5, -1.0, 0.3])
+    problems = [
+        (tl.problems.committee(TEACHER, 2), jnp.zeros((2, 3))),
+        (tl.problems.homogeneous(TEACHER, 2), jnp.zeros((2, 3))),
+        (tl.problems.convolution(w, [1.0, 2.0]), FilterAndOutput(jnp.zeros(3), jnp.ones(2))),
+        (tl.problems.convolution(w, [1.0, 2.0], normalized=False), FilterAndOutput(jnp.zeros(3), jnp.zeros(2))),
+        (tl.problems.wave(w, 2), jnp.zeros(3)),
+        (tl.problems.parity(w, 2, sharing=False), jnp.zeros((2, 3))),
+    ]
+    for problem, point in problems:
+        objective = tl.population(problem)
+        parts = everything(objective, point)
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(parts)), problem.name
+
+
+def test_the_zero_homogeneous_neuron_is_a_critical_point() -> None:
+    """‖w‖σ(w·x) is differentiable at zero with derivative zero, so that the gradient vanishes there."""
+    objective = tl.population(tl.problems.homogeneous(TEACHER, 2, "relu"))
+    np.testing.assert_array_equal(objective.gradient(jnp.zeros((2, 3))), 0.0)
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_low_dimensions_agree_with_sampling(dimension: int) -> None:
+    """More students than dimensions, so that neurons are parallel or nearly so."""
+    teacher = np.array([[1.0, 0.5], [-0.7, 0.2]])[:, :dimension]
+    problem = tl.problems.committee(teacher, 3)
+    point = jnp.asarray(np.array([[0.4, 0.1], [-1.0, 0.3], [0.8, -0.9]])[:, :dimension])
+    inputs, labels = problem.sample(jax.random.key(0), 40_000)
+    halves = 0.5 * np.asarray(problem.student.predict(point, inputs) - labels) ** 2
+    assert abs(float(tl.population(problem).loss(point)) - halves.mean()) <= 4.5 * halves.std() / 200
