@@ -7,14 +7,17 @@ from . import inputs as inputs
 from . import models as models
 from . import objectives as objectives
 from . import papers as papers
+from . import plot as plot
 from . import problems as problems
 from . import starts as starts
+from . import studies as studies
 from .dynamics import Ball as Ball
 from .dynamics import GradientDescent as GradientDescent
 from .dynamics import GradientFlow as GradientFlow
 from .dynamics import Interrupted as Interrupted
 from .dynamics import Newton as Newton
 from .dynamics import PerturbedGradientDescent as PerturbedGradientDescent
+from .dynamics import Restarts as Restarts
 from .dynamics import Runs as Runs
 from .dynamics import StochasticGradientDescent as StochasticGradientDescent
 from .dynamics import descend as descend
@@ -22,6 +25,7 @@ from .dynamics import gradient_norm as gradient_norm
 from .dynamics import loss_below as loss_below
 from .dynamics import parameter_change as parameter_change
 from .dynamics import record as record
+from .dynamics import restarts as restarts
 from .dynamics import step_limit as step_limit
 from .dynamics import wall_time as wall_time
 from .errors import InvalidArgument as InvalidArgument

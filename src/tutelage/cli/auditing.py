@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from rich.table import Table
 
-from tutelage._configuration import available_cores
 from tutelage.claims.base import Verdict
 from tutelage.cli import console
 from tutelage.papers import recorded_verdicts
+from tutelage.sweeps import in_processes
 
 _STYLES = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "not_applicable": "dim"}
-
-
-def _single_device() -> None:
-    # A worker has a core to itself; it sees this before it imports JAX.
-    os.environ["JAX_NUM_CPU_DEVICES"] = "1"
 
 
 def _judge(id: str, effort: str, seed: int) -> list[Verdict]:
@@ -41,20 +33,10 @@ def judge_in_processes(
         workers: Number of processes; zero for one a core.
         advance: Called with the identifier of every claim that is done.
     """
-    workers = min(workers or available_cores(), len(ids))
-    if workers == 1:
-        verdicts = {}
-        for id in ids:
-            verdicts[id] = _judge(id, effort, seed)
-            advance(id)
-    else:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_single_device) as pool:
-            futures = {pool.submit(_judge, id, effort, seed): id for id in ids}
-            verdicts = {}
-            for future in as_completed(futures):
-                verdicts[futures[future]] = future.result()
-                advance(futures[future])
+    verdicts = {}
+    for id, found in in_processes(_judge, {id: (id, effort, seed) for id in ids}, workers):
+        verdicts[id] = found
+        advance(id)
     return [verdict for id in ids for verdict in verdicts[id]]
 
 

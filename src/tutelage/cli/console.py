@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 # Results go to standard output, everything else to standard error.
 out = Console(soft_wrap=False)
@@ -37,7 +39,36 @@ def progress(total: int, what: str) -> Iterator[Any]:
     if not err.is_terminal:
         yield lambda text: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
+    )
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda text: bar.update(task, advance=1, description=text)
+        yield lambda text: bar.update(task, advance=1, description=_shortened(text))
+
+
+def _shortened(text: str, most: int = 34) -> str:
+    return text if len(text) <= most else f"…{text[1 - most :]}"
+
+
+def notice(text: str) -> None:
+    """Print a sentence on standard error."""
+    err.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def writable_folder(path: Path) -> Path:
+    """Return a folder, made if it is absent, or end with a clear line if nothing can be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        bad_input(
+            f"`--out` must be a folder that can be written to, but received {path} ({error.strerror}). Name another."
+        )
+    return path

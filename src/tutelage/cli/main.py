@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
 from rich.table import Table
 
 from tutelage.cli import console
 from tutelage.errors import TutelageError
-from tutelage.papers import PAPERS, recorded_verdicts
+from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
 app = typer.Typer(
     name="tutelage",
@@ -19,6 +22,15 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _claim_names(incomplete: str) -> list[str]:
+    return [name for name in (*PAPERS, *recorded_verdicts()) if name.startswith(incomplete)]
+
+
+def _study_names(incomplete: str) -> list[str]:
+    return [name for name in (*PAPERS, *recorded_studies()) if name.startswith(incomplete)]
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
 
@@ -34,37 +46,41 @@ def papers(json: Json = False) -> None:
 
     Example: [bold]tutelage papers[/]
     """
-    records = recorded_verdicts().values()
     rows = []
     for paper in PAPERS.values():
-        own = [record for record in records if record.id.startswith(f"{paper.key}.")]
-        refuted = sum(record.as_printed == "refuted" for record in own)
-        rows.append((paper, len(own), refuted))
+        own = [record for record in recorded_verdicts().values() if record.id.startswith(f"{paper.key}.")]
+        studies = sum(id.startswith(f"{paper.key}.") for id in recorded_studies())
+        rows.append((paper, len(own), sum(record.as_printed == "refuted" for record in own), studies))
     if json:
+        fields = ("claims", "refuted_as_printed", "studies")
         entries = [
-            {"key": paper.key, "title": paper.title, "claims": claims, "refuted_as_printed": refuted, "studies": 0}
-            for paper, claims, refuted in rows
+            {"key": paper.key, "title": paper.title, **dict(zip(fields, numbers, strict=True))}
+            for paper, *numbers in rows
         ]
         console.print_document({"papers": entries})
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("paper", "title"):
         table.add_column(heading, overflow="fold")
-    for heading in ("claims", "refuted"):
+    for heading in ("claims", "refuted", "studies"):
         table.add_column(heading, justify="right")
-    for paper, claims, refuted in rows:
-        table.add_row(paper.key, f"{paper.title} ({paper.year})", str(claims), str(refuted))
+    for paper, *numbers in rows:
+        table.add_row(paper.key, f"{paper.title} ({paper.year})", *map(str, numbers))
     console.out.print(table)
 
 
 @app.command()
 def audit(
     claims: Annotated[
-        list[str] | None, typer.Argument(help="Papers, claims or patterns such as '*.lemma-*'; all if left out.")
+        list[str] | None,
+        typer.Argument(
+            help="Papers, claims or patterns such as '*.lemma-*'; all if left out.", autocompletion=_claim_names
+        ),
     ] = None,
     effort: Annotated[str, typer.Option(help="How hard to search: default or high.")] = "default",
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the verdicts into the report in this folder.")] = None,
     json: Json = False,
 ) -> None:
     """Judge claims: as printed, and in the corrected form where the print fails.
@@ -82,22 +98,88 @@ def audit(
         effort_named(effort)
     except TutelageError as error:
         console.bad_input(str(error))
-    with console.progress(len(chosen), "judging") as advance:
-        verdicts = judge_in_processes([claim.id for claim in chosen], effort, seed, workers, advance)
+    folder = None if out is None else console.writable_folder(out)
+    try:
+        with console.progress(len(chosen), "judging") as advance:
+            verdicts = judge_in_processes([claim.id for claim in chosen], effort, seed, workers, advance)
+    except TutelageError as error:
+        _failed(str(error))
+    if folder is not None:
+        from tutelage.reports import save_verdicts, write_report
+
+        save_verdicts(folder, verdicts)
+        console.notice(f"Report: {write_report(folder)}")
     if json:
         console.print_document({"claims": [verdict.document() for verdict in verdicts]})
     else:
         show(verdicts)
     records = recorded_verdicts()
-    unexpected = [verdict for verdict in verdicts if getattr(records[verdict.id], verdict.form) != verdict.verdict]
-    for verdict in unexpected:
-        recorded = getattr(records[verdict.id], verdict.form)
-        console.err.print(
-            f"[bold red]unexpected:[/] {verdict.id} ({verdict.form}) {verdict.verdict}, on record: {recorded}",
-            highlight=False,
-            soft_wrap=True,
-        )
-    if unexpected:
+    _end(
+        f"{verdict.id} ({verdict.form}) {verdict.verdict}, on record: {getattr(records[verdict.id], verdict.form)}"
+        for verdict in verdicts
+        if getattr(records[verdict.id], verdict.form) != verdict.verdict
+    )
+
+
+@app.command()
+def reproduce(
+    studies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Papers or studies such as 'convolutional_filter.figure-1b'; all if left out.",
+            autocompletion=_study_names,
+        ),
+    ] = None,
+    scale: Annotated[str, typer.Option(help="quick (seconds to minutes) or paper (as large as the print).")] = "quick",
+    seed: Annotated[int, typer.Option(help="Seed of all that is random.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
+    json: Json = False,
+) -> None:
+    """Run studies (figures, tables, experiments) and write the report.
+
+    What is done is kept: an interrupted command goes on where it stopped. Exit code 0 if every outcome is the one on
+    record, 1 if not, 2 for bad input.
+
+    Example: [bold]tutelage reproduce convolutional_filter[/]
+    """
+    from tutelage.cli import reproducing
+    from tutelage.studies import find
+    from tutelage.studies.base import checked_scale
+
+    try:
+        chosen = find(studies or [])
+        size = checked_scale(scale)
+    except TutelageError as error:
+        console.bad_input(str(error))
+    folder = console.writable_folder(out)
+    try:
+        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh)
+    except KeyboardInterrupt:
+        console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(sys.argv)}")
+        raise typer.Exit(130) from None
+    except (TutelageError, OSError) as error:
+        _failed(str(error))
+    if json:
+        console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
+    else:
+        reproducing.show(done, overview)
+    _end(reproducing.unexpected(done))
+
+
+def _failed(message: str) -> NoReturn:
+    """End with one clear line and the exit code for failure."""
+    console.err.print(f"[bold red]failed:[/] {message}", highlight=False, soft_wrap=True)
+    raise typer.Exit(console.EXIT_FAILED)
+
+
+def _end(unexpected: Iterable[str]) -> None:
+    """End with exit code 1 if something came out otherwise than on record."""
+    sentences = list(unexpected)
+    for sentence in sentences:
+        console.err.print(f"[bold red]unexpected:[/] {sentence}", highlight=False, soft_wrap=True)
+    if sentences:
         raise typer.Exit(console.EXIT_FAILED)
 
 

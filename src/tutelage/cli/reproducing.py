@@ -1,0 +1,73 @@
+"""Running studies, writing the report, and showing what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from tutelage.cli import console
+from tutelage.papers import recorded_studies
+from tutelage.reports import studies_folder, write_report
+from tutelage.studies import Reproduced, Study, reproduce
+from tutelage.studies.base import Scale
+from tutelage.studies.running import pieces_to_do
+
+_STYLES = {"reproduced": "green", "measured": "blue", "differs": "red"}
+
+
+def run(
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, workers: int, fresh: bool
+) -> tuple[list[Reproduced], Path]:
+    """Run studies with a progress bar, write the report, and return the studies in their order and the overview."""
+    store = studies_folder(folder)
+    done = {}
+    with console.progress(pieces_to_do(studies, store, scale, seed, fresh), "running") as advance:
+        for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice):
+            done[study.manifest["id"]] = study
+    return [done[study.id] for study in studies], write_report(folder)
+
+
+def show(studies: Sequence[Reproduced], overview: Path) -> None:
+    """Print studies and their expectations, and where the report is."""
+    for study in studies:
+        manifest = study.manifest
+        style = _STYLES[manifest["verdict"]]
+        reused = ", done before" if study.reused else ""
+        console.out.print(
+            f"[bold]{manifest['id']}[/] [{style}]{manifest['verdict']}[/]"
+            f" [dim]({manifest['scale']}, {manifest['seconds']:.0f} s of computing{reused})[/]",
+            highlight=False,
+        )
+        table = Table(box=None, header_style="dim", pad_edge=True, padding=(0, 1))
+        table.add_column("", width=1)
+        table.add_column("what", ratio=5, overflow="fold")
+        table.add_column("published", ratio=4, overflow="fold")
+        table.add_column("measured", ratio=2, overflow="fold")
+        for expectation in manifest["expectations"]:
+            mark = "[green]✓[/]" if expectation["ok"] else "[red]✗[/]"
+            table.add_row(mark, expectation["what"], _short(expectation["published"]), _short(expectation["measured"]))
+        console.out.print(table)
+        finding = recorded_studies()[manifest["id"]].finding
+        if manifest["verdict"] == "differs" and finding:
+            console.out.print(f"  • {finding}", highlight=False)
+    console.out.print(f"Report: [bold]{overview}[/]", highlight=False, soft_wrap=True)
+
+
+def _short(value: float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def unexpected(studies: Sequence[Reproduced]) -> list[str]:
+    """Return a sentence for every study whose outcome is not the one on record."""
+    sentences = []
+    for study in studies:
+        record = recorded_studies()[study.manifest["id"]]
+        failing = sum(not expectation["ok"] for expectation in study.manifest["expectations"])
+        if (study.manifest["verdict"], failing) != (record.verdict, record.failing):
+            sentences.append(
+                f"{record.id} {study.manifest['verdict']} with {failing} expectations not met, "
+                f"on record: {record.verdict} with {record.failing}"
+            )
+    return sentences

@@ -1,0 +1,76 @@
+"""The style of all figures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#999999"
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
+SEQUENTIAL = "cividis"
+
+_STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.grid": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    # The same data give the same file.
+    "svg.hashsalt": "tutelage",
+    "svg.fonttype": "path",
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in tutelage's style inside the block."""
+    with mpl.rc_context(_STYLE):  # type: ignore[arg-type]
+        yield
+
+
+def panels(rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 2.6, **options: Any):
+    """Return a figure in tutelage's style, laid out without overlaps, and its axes in one flat list.
+
+    No window is opened, and no backend is chosen for the caller.
+
+    Args:
+        rows: Rows of panels.
+        columns: Columns of panels.
+        width: Width of a panel, in inches.
+        height: Height of a panel, in inches.
+        **options: Passed to `matplotlib.figure.Figure.subplots`.
+    """
+    with styled():
+        figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, list(np.ravel(axes))
+
+
+def render(figure: Figure, kind: str) -> bytes:
+    """Return a figure as the bytes of an `svg` or `png` file; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with styled():
+        figure.savefig(buffer, format=kind, metadata=metadata)
+    return buffer.getvalue()

@@ -1,0 +1,5 @@
+"""The report: one folder of static HTML that opens from disk, without a network."""
+
+from tutelage.reports.writing import save_verdicts as save_verdicts
+from tutelage.reports.writing import studies_folder as studies_folder
+from tutelage.reports.writing import write_report as write_report

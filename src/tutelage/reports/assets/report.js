@@ -1,0 +1,34 @@
+// Typesets formulas with the bundled KaTeX, and filters the table of verdicts.
+for (const element of document.querySelectorAll(".math")) {
+  katex.render(element.textContent, element, { throwOnError: false });
+}
+
+const table = document.getElementById("claims");
+if (table) {
+  const rows = [...table.tBodies[0].rows];
+  const search = document.getElementById("search");
+  const paper = document.getElementById("paper");
+  const verdict = document.getElementById("verdict");
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const update = () => {
+    const wanted = search.value.trim().toLowerCase();
+    let shown = 0;
+    rows.forEach((row, i) => {
+      const visible =
+        texts[i].includes(wanted) &&
+        (!paper.value || row.dataset.paper === paper.value) &&
+        (!verdict.value || row.dataset.verdict === verdict.value);
+      row.hidden = !visible;
+      shown += visible;
+    });
+    document.getElementById("shown").textContent = `${shown} of ${rows.length}`;
+  };
+  for (const control of [search, paper, verdict]) control.addEventListener("input", update);
+  for (const tile of document.querySelectorAll(".tile[data-verdict]")) {
+    tile.addEventListener("click", () => {
+      verdict.value = tile.dataset.verdict;
+      update();
+    });
+  }
+  update();
+}

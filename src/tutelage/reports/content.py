@@ -1,0 +1,155 @@
+"""What the report shows: papers, their claims with verdicts, their studies, all as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tutelage.claims import Claim, claims_of, paste
+from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
+from tutelage.studies import Study, studies_of
+
+VERDICT_WORDS = {
+    "holds": "holds",
+    "refuted": "refuted",
+    "inconclusive": "open",
+    "not_applicable": "not applicable",
+    "reproduced": "reproduced",
+    "measured": "measured",
+    "differs": "differs",
+}
+
+
+@dataclass(frozen=True)
+class JudgedForm:
+    """One form of a claim, with its verdict.
+
+    Attributes:
+        name: `as printed` or `corrected`.
+        statement: What it says.
+        verdict: The verdict.
+        numbers: Margin and instances, in words.
+        note: What was measured.
+        witness: Python source that rebuilds the witness; empty where the form holds.
+    """
+
+    name: str
+    statement: str
+    verdict: str
+    numbers: str
+    note: str
+    witness: str
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim, with the verdicts on its forms.
+
+    Attributes:
+        claim: The claim.
+        forms: Its forms.
+        finding: What is wrong with the print, in one line.
+        fresh: Whether the verdicts were made for this report, or are the ones on record.
+        command: What judges it again.
+    """
+
+    claim: Claim
+    forms: tuple[JudgedForm, ...]
+    finding: str
+    fresh: bool
+    command: str
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the print."""
+        return self.forms[0].verdict
+
+
+@dataclass(frozen=True)
+class ShownStudy:
+    """A study with what it has measured.
+
+    Attributes:
+        study: The study.
+        manifest: What was measured; `None` if it has not been run.
+        folder: Its folder, relative to the report.
+        finding: What differs from the print, in one line.
+    """
+
+    study: Study
+    manifest: dict[str, Any] | None
+    folder: str
+    finding: str
+
+
+@dataclass(frozen=True)
+class PaperContent:
+    """What the report shows of a paper."""
+
+    paper: Paper
+    claims: tuple[JudgedClaim, ...]
+    studies: tuple[ShownStudy, ...]
+
+    def count(self, verdict: str) -> int:
+        """Return the number of claims whose print has a verdict."""
+        return sum(claim.verdict == verdict for claim in self.claims)
+
+    def studies_with(self, verdict: str) -> int:
+        """Return the number of studies that were run and have a verdict."""
+        return sum(study.manifest is not None and study.manifest["verdict"] == verdict for study in self.studies)
+
+
+def gather(folder: Path) -> tuple[PaperContent, ...]:
+    """Return the content of the report in a folder: fresh verdicts where there are some, else those on record."""
+    return tuple(_paper(folder, paper) for paper in PAPERS.values())
+
+
+def _paper(folder: Path, paper: Paper) -> PaperContent:
+    recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
+    fresh: dict[tuple[str, str], Any] = {}
+    path = folder / "verdicts" / f"{paper.key}.json"
+    if path.exists():
+        entries = json.loads(path.read_text(encoding="utf-8"))["claims"]
+        fresh = {(entry["id"], entry["form"]): entry for entry in entries}
+    claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
+    records = recorded_studies()
+    studies = tuple(
+        _shown(folder, study, records[study.id].finding if study.id in records else "")
+        for study in studies_of(paper.key)
+    )
+    return PaperContent(paper, claims, studies)
+
+
+def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
+    record = recorded_verdicts()[claim.id]
+    forms = []
+    for name, form in claim.forms.items():
+        entry = fresh.get((claim.id, name)) or recorded.get((claim.id, name))
+        verdict = entry["verdict"] if entry else getattr(record, name)
+        numbers, note, witness = "", "", ""
+        if entry:
+            margin, instances = _number(entry["margin"]), entry["instances"]
+            numbers = f"smallest margin {margin} over {instances:,} instances, {entry['arithmetic']}"
+            note = entry["note"]
+            if entry["verdict"] == "refuted" and entry["witness"]:
+                witness = paste(entry["witness"], form.recipe)
+        forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
+    is_fresh = (claim.id, "as_printed") in fresh
+    return JudgedClaim(claim, tuple(forms), record.finding, is_fresh, f"tutelage audit {claim.id}")
+
+
+def _number(value: Any) -> str:
+    return f"{value:.2g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _shown(folder: Path, study: Study, finding: str) -> ShownStudy:
+    # The larger scale is shown where both were run.
+    for scale in ("paper", "quick"):
+        relative = f"studies/{study.paper}/{study.name}/{scale}"
+        path = folder / relative / "manifest.json"
+        if path.exists():
+            return ShownStudy(study, json.loads(path.read_text(encoding="utf-8")), relative, finding)
+    return ShownStudy(study, None, "", finding)

@@ -1,0 +1,123 @@
+"""Writing the report from what its folder holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tutelage.claims import Verdict
+from tutelage.reports.content import VERDICT_WORDS, PaperContent, gather
+from tutelage.studies import Study
+from tutelage.sweeps import write_bytes, write_json
+
+
+def studies_folder(folder: Path) -> Path:
+    """Return where a report keeps its studies."""
+    return folder / "studies"
+
+
+def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
+    """Keep verdicts for the report: one file a paper, replacing earlier verdicts on the same claims.
+
+    Args:
+        folder: The report's folder.
+        verdicts: Verdicts of any papers.
+    """
+    by_paper: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        by_paper.setdefault(verdict.id.split(".", 1)[0], []).append(verdict.document())
+    for paper, documents in by_paper.items():
+        path = folder / "verdicts" / f"{paper}.json"
+        earlier = json.loads(path.read_text(encoding="utf-8"))["claims"] if path.exists() else []
+        judged = {document["id"] for document in documents}
+        kept = [document for document in earlier if document["id"] not in judged]
+        write_json(path, {"version": version("tutelage"), "claims": kept + documents})
+
+
+def write_report(folder: Path) -> Path:
+    """Write the report's pages from the studies and verdicts in its folder.
+
+    Args:
+        folder: The report's folder.
+
+    Returns:
+        The overview, `index.html`.
+    """
+    contents = gather(folder)
+    environment = _environment()
+    _copy_assets(folder / "assets")
+    for content in contents:
+        page = environment.get_template("paper.html").render(content=content, contents=contents)
+        write_bytes(folder / f"{content.paper.key}.html", page.encode())
+    overview = environment.get_template("index.html").render(contents=contents, totals=_totals(contents))
+    write_bytes(folder / "index.html", overview.encode())
+    return folder / "index.html"
+
+
+def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
+    totals = {name: sum(content.count(name) for content in contents) for name in ("holds", "refuted", "inconclusive")}
+    totals |= {
+        name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
+    }
+    totals["run"] = totals["reproduced"] + totals["measured"] + totals["differs"]
+    totals["claims"] = sum(len(content.claims) for content in contents)
+    totals["studies"] = sum(len(content.studies) for content in contents)
+    totals["corrected"] = sum(len(claim.forms) > 1 for content in contents for claim in content.claims)
+    return totals
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tutelage.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"tex": _tex, "number": _number, "words": lambda verdict: VERDICT_WORDS[verdict]}
+    environment.filters["headline"] = _headline
+    environment.globals["version"] = version("tutelage")
+    return environment
+
+
+def _tex(text: str) -> Markup:
+    """Mark formulas in `$…$` for KaTeX; without scripts their TeX stays readable."""
+    parts = re.split(r"\$([^$]+)\$", text)
+    marked = [
+        Markup('<span class="math">{}</span>').format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
+    ]
+    return Markup("").join(marked)
+
+
+def _number(value: Any) -> str:
+    """Show a measured value with the digits that mean something."""
+    if isinstance(value, bool) or value is None:
+        return "—" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("e-0", "e-").replace("-", "−")
+    if isinstance(value, list):
+        return ", ".join(_number(entry) for entry in value)
+    return str(value)
+
+
+def _headline(study: Study) -> str:
+    """Where a study is printed and what it shows; a figure or table by its number, others by their title."""
+    numbered = re.match(r"(Figure|Table|Section)s? \S+", study.place)
+    title = study.title[0].upper() + study.title[1:]
+    return f"{numbered.group().rstrip(',')}: {study.title}" if numbered else title
+
+
+def _copy_assets(target: Path) -> None:
+    with as_file(files("tutelage.reports").joinpath("assets")) as source:
+        for path in sorted(source.rglob("*")):
+            copy = target / path.relative_to(source)
+            if path.is_file() and not (copy.exists() and copy.read_bytes() == path.read_bytes()):
+                write_bytes(copy, path.read_bytes())

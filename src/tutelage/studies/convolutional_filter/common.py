@@ -1,0 +1,44 @@
+r"""What the studies of this paper share: teachers with a chosen sum, and the loss of the second stationary point.
+
+Symbols as in the paper: filter $v$, output weights $a$, teacher $w^*, a^*$, $k$ patches, $p$ the size of a filter.
+"""
+
+import numpy as np
+
+from tutelage.claims.convolutional_filter.formulas import spurious_output
+from tutelage.models import FilterAndOutput
+from tutelage.objectives import Objective, population
+from tutelage.problems import convolution
+
+# A run with a smaller loss has found the teacher: what is left is the tail of a linear convergence.
+SUCCESS = 1e-9
+
+
+def output_weights(patches: int, ratio: float) -> np.ndarray:
+    r"""Unit output weights with $(\mathbf 1\cdot a^*)^2/\|a^*\|^2$ equal to `ratio`, between 0 and the number of patches."""
+    along = np.ones(patches) / np.sqrt(patches)
+    across = np.zeros(patches)
+    across[:2] = np.array([1.0, -1.0]) / np.sqrt(2)
+    cosine = np.sqrt(ratio / patches)
+    return cosine * along + np.sqrt(max(1 - cosine**2, 0.0)) * across
+
+
+def objective_of(filter_size: int, output: np.ndarray) -> Objective:
+    """The exact population loss of a teacher whose filter is the first axis."""
+    return population(convolution(np.eye(filter_size)[0], output))
+
+
+def spurious_loss(objective: Objective) -> float:
+    """Loss of the second stationary point of Lemma 4.1, where the filter is opposite to the teacher's."""
+    target: FilterAndOutput = objective.target
+    return float(objective.loss(FilterAndOutput(-target.filter, spurious_output(target.output))))
+
+
+def saddle_ratio(patches: int) -> float:
+    r"""The value of $(\mathbf 1\cdot a^*)^2/\|a^*\|^2$ above which the second stationary point is a saddle."""
+    return (patches + np.pi - 1) / np.pi
+
+
+def largest_step(patches: int) -> float:
+    r"""The step $4\pi/(k+\pi-1)$ beyond which descent of the output weights is unstable."""
+    return 4 * np.pi / (patches + np.pi - 1)

@@ -1,0 +1,52 @@
+"""All studies, by paper and identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
+
+from tutelage.errors import invalid
+from tutelage.papers import PAPERS, recorded_studies
+from tutelage.studies.base import Study
+
+
+@lru_cache
+def studies_of(paper: str) -> tuple[Study, ...]:
+    """Return the studies of a paper, in the order of the print.
+
+    Args:
+        paper: The paper's key.
+
+    Raises:
+        InvalidArgument: If the paper is not covered.
+    """
+    if paper not in PAPERS:
+        raise invalid("paper", f"be one of {', '.join(PAPERS)}", repr(paper), "Choose a covered paper")
+    if not any(id.startswith(f"{paper}.") for id in recorded_studies()):
+        return ()
+    return import_module(f"tutelage.studies.{paper}").STUDIES
+
+
+def all_studies() -> tuple[Study, ...]:
+    """Return all studies of all papers."""
+    return tuple(study for paper in PAPERS for study in studies_of(paper))
+
+
+def find(names: Sequence[str] = ()) -> tuple[Study, ...]:
+    """Return the studies that are named; all of them if none is.
+
+    Args:
+        names: Papers (`convolutional_filter`) or studies (`convolutional_filter.figure-1b`).
+
+    Raises:
+        InvalidArgument: If a name is neither.
+    """
+    chosen: dict[str, Study] = {}
+    for name in names or PAPERS:
+        matching = {study.id: study for study in all_studies() if name in (study.id, study.paper)}
+        if not matching and name not in PAPERS:
+            studies = ", ".join(study.id for study in all_studies())
+            raise invalid("study", "be a paper or a study", repr(name), f"The studies are {studies}")
+        chosen |= matching
+    return tuple(chosen.values())

@@ -1,0 +1,237 @@
+"""Running studies: pieces in processes, every piece kept, finished studies reused.
+
+A study's folder holds `pieces/*.npz` (what was measured), its figures and tables, and, once it is complete, a
+`manifest.json` with the checksum of every file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tutelage._configuration import available_cores
+from tutelage.errors import MalformedData
+from tutelage.plot import render, styled
+from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
+from tutelage.studies.registry import find
+from tutelage.sweeps import digest, in_processes, read_arrays, write_arrays, write_bytes, write_json
+
+Notice = Callable[[str], None]
+_SECONDS = "__seconds__"
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A finished study: its manifest, and the folder with its files.
+
+    Attributes:
+        folder: Where its files are.
+        manifest: What was measured, from what, and when.
+        reused: Whether it had been finished before.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    reused: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return the outcome as plain data for JSON."""
+        fields = ("id", "scale", "verdict", "expectations", "remarks", "seed", "seconds")
+        figures = [str(self.folder / name) for picture in self.manifest["figures"] for name in picture["files"]]
+        return {field: self.manifest[field] for field in fields} | {"figures": figures, "reused": self.reused}
+
+
+def reproduce(
+    studies: Sequence[Study],
+    folder: Path,
+    scale: Scale = "quick",
+    seed: int = 0,
+    workers: int = 0,
+    fresh: bool = False,
+    advance: Notice | None = None,
+    notice: Notice | None = None,
+) -> Iterator[Reproduced]:
+    """Run studies, and yield each as it is finished.
+
+    Args:
+        studies: The studies.
+        folder: Where to keep results; each study has a folder of its own in it.
+        scale: `quick` or `paper`.
+        seed: Seed of all that is random.
+        workers: Number of processes; zero for one a core.
+        fresh: Whether to compute again what is there already.
+        advance: Called with the name of every piece that is done; see `pieces_to_do`.
+        notice: Called with a sentence for every damaged file that is computed again.
+
+    Raises:
+        PieceFailed: If a piece of work raises.
+    """
+    advance, notice = advance or _ignore, notice or _ignore
+    jobs = [_Job(study, folder, checked_scale(scale), seed) for study in studies]
+    finished = {} if fresh else {job.study.id: found for job in jobs if (found := job.finished(notice)) is not None}
+    yield from finished.values()
+    open_jobs = {job.study.id: job for job in jobs if job.study.id not in finished}
+    missing: dict[str, tuple[Any, ...]] = {}
+    for job in open_jobs.values():
+        names = job.names if fresh else job.missing(notice)
+        missing |= {f"{job.study.id}: {name}": (job.study.id, job.scale, seed, name) for name in names}
+    # The longest pieces of every study come first in it: begin all studies with theirs.
+    waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
+    for id in [id for id, names in waiting.items() if not names]:
+        yield open_jobs[id].conclude()
+        del waiting[id]
+    for name, (arrays, seconds) in in_processes(_measure, missing, workers):
+        id = missing[name][0]
+        open_jobs[id].keep(missing[name][3], arrays, seconds)
+        advance(name)
+        waiting[id].remove(name)
+        if not waiting[id]:
+            yield open_jobs[id].conclude()
+
+
+def pieces_to_do(studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False) -> int:
+    """Return how many pieces `reproduce` will have to do."""
+    jobs = [_Job(study, folder, scale, seed) for study in studies]
+    return sum(len(job.names if fresh else job.missing(_ignore)) for job in jobs if fresh or not job.finished(_ignore))
+
+
+def _ignore(text: str) -> None:
+    pass
+
+
+def _measure(id: str, scale: Scale, seed: int, name: str):
+    study = find([id])[0]
+    values = study.values(scale)
+    started = time.perf_counter()
+    arrays = study.measure(values, seed, **study.pieces(values)[name])
+    return arrays, time.perf_counter() - started
+
+
+class _Job:
+    """One study in its folder."""
+
+    def __init__(self, study: Study, folder: Path, scale: Scale, seed: int):
+        self.study, self.scale, self.seed = study, scale, seed
+        self.folder = folder / study.paper / study.name / scale
+        self.values = study.values(scale)
+        self.names = list(study.pieces(self.values))
+        # Another seed, setting, version or program is another study.
+        described = [study.id, scale, seed, dict(self.values), version("tutelage"), _source(study)]
+        self.specification = digest(json.dumps(described, sort_keys=True, default=str))
+
+    def _piece(self, name: str) -> Path:
+        return self.folder / "pieces" / f"{name}.npz"
+
+    def missing(self, notice: Notice) -> list[str]:
+        """Return the names of the pieces that are absent, damaged, or of another specification."""
+        return [name for name in self.names if self._read(name, notice) is None]
+
+    def _read(self, name: str, notice: Notice):
+        try:
+            return read_arrays(self._piece(name), self.specification)
+        except MalformedData as error:
+            notice(str(error).replace("Remove it to compute it again", "It is computed again"))
+            return None
+
+    def keep(self, name: str, arrays, seconds: float) -> None:
+        """Keep what a piece has measured."""
+        write_arrays(self._piece(name), {**arrays, _SECONDS: seconds}, self.specification)
+
+    def finished(self, notice: Notice) -> Reproduced | None:
+        """Return the study if it is complete, of this specification, and undamaged."""
+        path = self.folder / "manifest.json"
+        if not path.exists():
+            return None
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            same = manifest["specification"] == self.specification
+            files = manifest["files"]
+        except (ValueError, KeyError, TypeError):
+            notice(f"{path} is damaged. It is computed again.")
+            return None
+        if not same:
+            return None
+        for name, checksum in files.items():
+            file = self.folder / name
+            if not file.exists() or digest(file.read_bytes()) != checksum:
+                notice(
+                    f"{file} is {'damaged' if file.exists() else 'absent'}. The study is made again from its pieces."
+                )
+                return None
+        return Reproduced(self.folder, manifest, reused=True)
+
+    def conclude(self) -> Reproduced:
+        """Draw figures, write tables, compare with the print, and write the manifest last."""
+        started = time.perf_counter()
+        pieces = {name: read_arrays(self._piece(name), self.specification) or {} for name in self.names}
+        # Pieces may have been measured at other times: each knows how long it took.
+        measuring = sum(float(arrays.pop(_SECONDS)) for arrays in pieces.values())
+        with styled():
+            conclusion = self.study.conclude(self.values, pieces)
+        files = {}
+        for name, content in self._outputs(conclusion):
+            write_bytes(self.folder / name, content)
+            files[name] = digest(content)
+        for name in self.names:
+            files[f"pieces/{name}.npz"] = digest(self._piece(name).read_bytes())
+        concluding = time.perf_counter() - started
+        manifest = {
+            "id": self.study.id,
+            "scale": self.scale,
+            "verdict": self.study.verdict(conclusion),
+            "expectations": [expectation.document() for expectation in conclusion.expectations],
+            "remarks": list(conclusion.remarks),
+            "settings": [_setting(setting, self.scale) for setting in self.study.settings],
+            "figures": [
+                {
+                    "name": picture.name,
+                    "caption": picture.caption,
+                    "files": [f"{picture.name}.svg", f"{picture.name}.png"],
+                }
+                for picture in conclusion.pictures
+            ],
+            "tables": [f"{name}.parquet" for name in conclusion.tables],
+            "seed": self.seed,
+            "seconds": round(measuring + concluding, 3),
+            "command": f"tutelage reproduce {self.study.id} --scale {self.scale} --seed {self.seed}",
+            "version": version("tutelage"),
+            "machine": f"{platform.system()} {platform.machine()}, {available_cores()} cores",
+            "written": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+            "specification": self.specification,
+            "files": files,
+        }
+        write_json(self.folder / "manifest.json", manifest)
+        return Reproduced(self.folder, manifest, reused=False)
+
+    def _outputs(self, conclusion: Conclusion) -> Iterator[tuple[str, bytes]]:
+        for picture in conclusion.pictures:
+            for kind in ("svg", "png"):
+                yield f"{picture.name}.{kind}", render(picture.figure, kind)
+        for name, table in conclusion.tables.items():
+            buffer = io.BytesIO()
+            table.write_parquet(buffer)
+            yield f"{name}.parquet", buffer.getvalue()
+
+
+def _setting(setting, scale: str) -> dict[str, Any]:
+    value = getattr(setting, scale)
+    return {"name": setting.name, "value": _shown(value), "source": setting.source, "note": setting.note}
+
+
+def _shown(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _source(study: Study) -> str:
+    """Return a digest of the program that a study is: its own module, and what it shares with others of its paper."""
+    own = Path(study.measure.__code__.co_filename)
+    shared = own.with_name("common.py")
+    sources = [path.read_text(encoding="utf-8") for path in (own, shared) if path.exists()]
+    return digest("".join(sources))
