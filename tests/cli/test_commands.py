@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tutelage.cli.main import app
-from tutelage.papers import Recorded, recorded_verdicts
+from tutelage.papers import PAPERS, Recorded, RecordedStudy, recorded_verdicts
 
 run = CliRunner().invoke
 CHEAP = "convolutional_filter.section-E.step"
@@ -17,9 +18,10 @@ CHEAP = "convolutional_filter.section-E.step"
 def test_papers_document():
     """`papers --json` prints one document with every covered paper."""
     result = run(app, ["papers", "--json"])
-    (paper,) = json.loads(result.stdout)["papers"]
-    assert result.exit_code == 0
-    assert paper["key"] == "convolutional_filter" and paper["claims"] == len(recorded_verdicts())
+    papers = {paper["key"]: paper for paper in json.loads(result.stdout)["papers"]}
+    assert result.exit_code == 0 and list(papers) == list(PAPERS)
+    assert sum(paper["claims"] for paper in papers.values()) == len(recorded_verdicts())
+    assert papers["convolutional_filter"]["studies"] == 4
 
 
 def test_papers_table_fits_eighty_columns():
@@ -74,6 +76,9 @@ def test_unexpected_verdict_exits_with_one(monkeypatch):
         (["audit", CHEAP, "--effort", "extreme"], "extreme"),
         (["audit", CHEAP, "--seed", "-1"], "seed"),
         (["papers", "--colour"], "colour"),
+        (["reproduce", "convolutional_filter.figure-9"], "figure-9"),
+        (["reproduce", "convolutional_filter.figure-1b", "--scale", "huge"], "huge"),
+        (["reproduce", "convolutional_filter.figure-1b", "--out", "/dev/null/report"], "/dev/null/report"),
         (["adit"], "adit"),
     ],
 )
@@ -92,3 +97,38 @@ def test_start_up_does_not_import_jax():
         "assert 'jax' not in sys.modules and 'polars' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_reproduce_document(tmp_path):
+    """`reproduce ID --json` prints outcomes with the promised fields, writes the report, and reuses what is done."""
+    arguments = ["reproduce", "convolutional_filter.figure-1b", "--out", str(tmp_path), "--workers", "1", "--json"]
+    result = run(app, arguments)
+    document = json.loads(result.stdout)
+    (study,) = document["studies"]
+    assert result.exit_code == 0, result.stderr
+    assert {"id", "scale", "verdict", "expectations", "figures", "seconds"} <= study.keys()
+    assert study["verdict"] == "reproduced" and study["scale"] == "quick"
+    wanted = {"what", "published", "measured", "tolerance", "ok"}
+    assert all(wanted <= expectation.keys() and expectation["ok"] for expectation in study["expectations"])
+    assert all(Path(figure).stat().st_size > 1000 for figure in study["figures"])
+    assert Path(document["report"]).is_file()
+    shown = run(app, arguments[:-1], env={"COLUMNS": "80"})
+    assert shown.exit_code == 0 and "done before" in shown.stdout and "index.html" in shown.stdout.replace("\n", "")
+
+
+def test_unexpected_outcome_exits_with_one(tmp_path, monkeypatch):
+    """An outcome other than the one on record is named, and the exit code says so."""
+    from tutelage.cli import reproducing
+
+    id = "convolutional_filter.figure-1b"
+    record = RecordedStudy(id, "a success and a failure", "differs", 1, "It differs.")
+    monkeypatch.setattr(reproducing, "recorded_studies", lambda: {id: record})
+    result = run(app, ["reproduce", id, "--out", str(tmp_path), "--workers", "1"])
+    assert result.exit_code == 1 and "on record: differs with 1" in result.stderr
+
+
+def test_audit_writes_into_a_report(tmp_path):
+    """`audit --out` keeps the verdicts where the report shows them."""
+    result = run(app, ["audit", CHEAP, "--workers", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 0 and (tmp_path / "index.html").is_file()
+    assert json.loads((tmp_path / "verdicts" / "convolutional_filter.json").read_text())["claims"]

@@ -68,10 +68,9 @@ class Pointwise:
             found.append((float(shown["margin"]), {**instance, **shown}))
         for number, family in enumerate(self.families):
             random = np.random.default_rng([seed, number])
-            count, worst, raw = _attack(self.check, family, effort, random, self.gradient)
+            count, worst, shown = _attack(self.check, family, effort, random, self.gradient)
             tried += count
-            instance = dict(family.build({name: jnp.asarray(value) for name, value in raw.items()}))
-            found.append((worst, {**instance, **self.check(instance)}))
+            found.append((worst, shown))
         # A margin that is not a number is a failure of the program, and must not pass for a large margin.
         broken = [entry for entry in found if np.isnan(entry[0])]
         if broken:
@@ -96,18 +95,31 @@ def _draw(shapes: Shapes, random: np.random.Generator, count: int) -> dict[str, 
 
 
 def _attack(check, family: Family, effort: Effort, random: np.random.Generator, gradient: bool):
-    """Return how many instances were tried, the smallest margin, and the unconstrained numbers of the worst."""
+    """Return how many instances were tried, the smallest margin, and the worst instance with what its check shows."""
 
     def margin(raw):
         return check(family.build(raw))["margin"]
 
-    margins = jax.jit(jax.vmap(margin))
+    @jax.jit
+    @jax.vmap
+    def evaluate(raw):
+        instance = family.build(raw)
+        return {**instance, **check(instance)}
+
+    # One program for everything: compiling costs more than evaluating.
+    def margins(raws):
+        return evaluate(raws)["margin"]
+
+    def shown(raw):
+        repeated = {name: np.repeat(np.asarray(value)[None], effort.samples, axis=0) for name, value in raw.items()}
+        return {name: value[0] for name, value in evaluate(repeated).items()}
+
     raws = _draw(family.shapes, random, effort.samples)
     values = np.asarray(margins(raws))
     tried = int(np.isfinite(values).sum())
     if np.isnan(values).any():
         first = int(np.argmax(np.isnan(values)))
-        return tried, float("nan"), _pick(raws, first)
+        return tried, float("nan"), shown(_pick(raws, first))
     order = np.argsort(values)[: effort.restarts]
     best, best_values = _pick(raws, order), values[order]
     for _ in range(effort.generations):
@@ -133,7 +145,7 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
             best = {name: np.asarray(value) for name, value in followed.items()}
             best_values = np.asarray(followed_values)
     worst = int(best_values.argmin())
-    return tried, float(best_values[worst]), _pick(best, worst)
+    return tried, float(best_values[worst]), shown(_pick(best, worst))
 
 
 def _pick(raws: Mapping[str, np.ndarray], index) -> dict[str, np.ndarray]:

@@ -77,7 +77,8 @@ def read_arrays(path: Path, specification: str) -> dict[str, np.ndarray] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # From memory: a file that turns out to be damaged must not stay open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
             if _STAMP not in archive or str(archive[_STAMP]) != specification:
                 return None
             return {name: archive[name] for name in archive.files if name != _STAMP}

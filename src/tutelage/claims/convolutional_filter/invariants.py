@@ -1,5 +1,6 @@
 """Section 4 and Appendix C.1: one step of gradient descent, and what it leaves invariant."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -244,6 +245,47 @@ right = 0.0
         _stays_minimum(lambda a_star: _ratio(a_star) < 2 * _threshold(a_star)),
         slack=0.0,
     ),
+)
+
+
+def _hessians(curvature: float, at_second: float):
+    """Compare the exact Hessians at both stationary points with their closed forms."""
+
+    def check(i):
+        w_star, a_star, length = i["w_star"], i["a_star"], i["length"]
+        p, k = w_star.shape[0], a_star.shape[0]
+        scale = jnp.linalg.norm(w_star)
+        direction = w_star / scale
+        across = jnp.eye(p) - jnp.outer(direction, direction)
+        outputs = (jnp.ones((k, k)) + (jnp.pi - 1) * jnp.eye(k)) / (2 * jnp.pi)
+        objective = exact(w_star, a_star)
+        first = objective.hessian(FilterAndOutput(length * direction, scale * a_star))
+        second = objective.hessian(FilterAndOutput(-length * direction, spurious_output(a_star, scale)))
+        size = scale**2 * (a_star @ a_star) / length**2
+        expected_first = jax.scipy.linalg.block_diag(curvature * size * across, outputs)
+        expected_second = jax.scipy.linalg.block_diag(at_second * size * across, outputs)
+        both, expected = jnp.stack([first, second]), jnp.stack([expected_first, expected_second])
+        return equal(both, expected, size + 1.0)
+
+    def build(raw):
+        built = instances.anywhere(raw)
+        return {"w_star": built["w_star"], "a_star": built["a_star"], "length": jnp.exp(raw["t"])}
+
+    return Pointwise(check, instances.families(build, most=None, more={"t": ()}, shapes=((3, 4),)))
+
+
+LEMMA_4_1_HESSIAN = Claim(
+    id=f"{PAPER}.lemma-4.1.hessian",
+    place="Lemma 4.1, the second derivatives (not printed)",
+    title="the Hessian at both stationary points",
+    hypotheses=("$w^*, a^* \\ne 0$", "$\\|v\\| > 0$"),
+    as_printed=Form(
+        "Both Hessians are block diagonal, with $(\\mathbf{11}^\\top + (\\pi-1)I)/(2\\pi)$ in the output weights. In the filter it is "
+        "$\\frac{\\|w^*\\|^2\\|a^*\\|^2}{2\\|v\\|^2}$ times the projection across $w^*$ at the first point (its only null direction is "
+        "the length of $v$), and zero at the second: there second derivatives do not tell a minimum from a saddle.",
+        _hessians(0.5, 0.0),
+    ),
+    control=Form("The second point has a hundredth of the first one's curvature.", _hessians(0.5, 0.01)),
 )
 
 
@@ -563,6 +605,7 @@ CLAIMS = (
     LEMMA_4_1_POINTS,
     LEMMA_4_1_ONLY,
     LEMMA_4_1_KIND,
+    LEMMA_4_1_HESSIAN,
     LEMMA_4_2,
     LEMMA_4_3,
     SUMMATION_BOUND,

@@ -25,6 +25,48 @@ def _norms(i):
     return jnp.sum(i["a_star"] ** 2) + jnp.sum(i["a_star"]) ** 2
 
 
+def _invariants(constant: float):
+    """The smallest margin of all invariants of Section 4.1 and of Lemma 4.5, over all steps of a run."""
+
+    def check(i):
+        trace, step = _path(i), i["step"]
+        phi, signal, total = trace.phi, trace.signal, trace.total
+        squares, square, sum_square = jnp.sin(phi) ** 2, jnp.sum(i["a_star"] ** 2), jnp.sum(i["a_star"]) ** 2
+        sums = total * jnp.sum(i["a_star"])
+        rate = (jnp.pi - phi) * signal / (2 * jnp.pi * trace.size**2)
+        predicted = (1 - step * (jnp.pi - 1) / (2 * jnp.pi)) * signal
+        predicted = predicted + step * ((g(phi) - 1) * square + sum_square - sums) / (2 * jnp.pi)
+        margins = {
+            "angle_decreases": jnp.min(phi[:-1] - phi[1:]),
+            "signal_positive": jnp.min(signal) / _norms(i),
+            "sum_small": jnp.min(sum_square - sums) / _norms(i),
+            "angle_contracts": jnp.min((1 - step * jnp.cos(phi) * rate)[:-1] * squares[:-1] - squares[1:]),
+            "signal_equation": 1e-9 - jnp.max(jnp.abs(signal[1:] - predicted[:-1])) / _norms(i),
+        }
+        return {"margin": jnp.min(jnp.stack(list(margins.values()))), **margins}
+
+    return _along(check, instances.bounded_signal, constant)
+
+
+INVARIANTS = Claim(
+    id=f"{PAPER}.section-4.1.invariants",
+    place="Section 4.1, summary after Lemma 4.4",
+    title="all invariants hold at every step of a run",
+    hypotheses=(
+        "$\\|w^*\\| = \\|v^0\\| = 1$, $\\phi^0 < \\pi/2$, $a^0\\cdot a^* > 0$, $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|$",
+        "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$ (the base of Lemma C.2)",
+        "the step of Lemma C.3",
+    ),
+    as_printed=Form(
+        "At each of the first 300 steps the angle does not increase (Lemma 4.2), $a^t\\cdot a^* > 0$ (Lemma 4.3), "
+        "$(\\mathbf 1\\cdot a^t)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (Lemma 4.4), $\\sin^2\\phi^t$ contracts as in "
+        "Lemma 4.5, and the signal follows Equation (4) with $\\|a^*\\|^2$ in its middle term.",
+        _invariants(1.0),
+    ),
+    control=Form("The same with steps fifty times as large.", _invariants(50.0)),
+)
+
+
 def _signal_from_below(factor: float):
     def check(i):
         phi = angle(i["v"], i["w_star"])
@@ -309,4 +351,4 @@ right = accuracy * a_star @ a_star
     control=Form("The corrected form with $\\epsilon/20$.", _final_loss(0.05, extra=True)),
 )
 
-CLAIMS = (COROLLARY_C_1, COROLLARY_C_2, LEMMA_C_2, LEMMA_C_3, LEMMA_C_4, LEMMA_C_5, LEMMA_C_6)
+CLAIMS = (INVARIANTS, COROLLARY_C_1, COROLLARY_C_2, LEMMA_C_2, LEMMA_C_3, LEMMA_C_4, LEMMA_C_5, LEMMA_C_6)

@@ -1,0 +1,18 @@
+"""A report with one study and one judged claim."""
+
+import pytest
+
+from tutelage.claims import find as find_claims
+from tutelage.claims import judge
+from tutelage.reports import save_verdicts, studies_folder, write_report
+from tutelage.studies import find, reproduce
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory):
+    """The folder of a report."""
+    folder = tmp_path_factory.mktemp("report")
+    list(reproduce(find(["convolutional_filter.figure-1b"]), studies_folder(folder), workers=1))
+    save_verdicts(folder, judge(find_claims(["convolutional_filter.section-E.step"])[0]))
+    assert write_report(folder) == folder / "index.html"
+    return folder

@@ -1,0 +1,99 @@
+"""The report: complete, self-contained, and true to what its folder holds."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tutelage.claims import all_claims
+from tutelage.papers import PAPERS
+from tutelage.reports import save_verdicts, write_report
+from tutelage.reports.writing import _number, _tex
+from tutelage.studies import all_studies
+
+CHEAP = "convolutional_filter.section-E.step"
+
+
+class Page(HTMLParser):
+    """What a page links to, and the places in it that can be linked to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.targets, self.places, self.text = [], set(), ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.places |= {found["id"]} if "id" in found else set()
+        self.targets += [found[name] for name in ("href", "src") if name in found]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def pages(report):
+    return {path.name: Page(path) for path in report.glob("*.html")}
+
+
+def test_every_link_leads_somewhere_on_disk(report, pages):
+    """Links and images are relative, their files exist, and places within pages too."""
+    assert set(pages) == {"index.html", *(f"{key}.html" for key in PAPERS)}
+    for page in pages.values():
+        for target in page.targets:
+            if target == "data:,":
+                continue
+            assert not re.match(r"\w+:|//|/", target), target
+            file, _, place = target.partition("#")
+            if file:
+                assert (report / file).is_file(), target
+            if place:
+                assert place in pages[file or "index.html"].places, target
+
+
+def test_nothing_is_fetched(report):
+    """No page, style or script of ours names an address on a network."""
+    for path in [*report.glob("*.html"), *report.glob("assets/*.*")]:
+        assert not re.search(r"(https?:)?//\w+\.\w", path.read_text(encoding="utf-8")), path
+
+
+def test_all_statements_and_studies_are_there(pages):
+    """The overview lists every claim, a paper's page describes each, and studies that were not run say how."""
+    for claim in all_claims():
+        assert claim.place in pages["index.html"].text
+        assert claim.id in pages[f"{claim.paper}.html"].places
+    for study in all_studies():
+        page = pages[f"{study.paper}.html"]
+        assert study.name in page.places and f"tutelage reproduce {study.id}" in page.text
+
+
+def test_a_judged_claim_has_its_witness(pages):
+    """A refuted form comes with numbers to paste, and the command that judges it again."""
+    text = pages["convolutional_filter.html"].text
+    assert "import numpy as np" in text and f"tutelage audit {CHEAP}" in text
+
+
+def test_verdicts_are_merged(report, tmp_path):
+    """Judging some claims again replaces their verdicts and keeps the others."""
+    from tutelage.claims import find, judge
+
+    first, second = judge(find([CHEAP])[0]), judge(find(["convolutional_filter.section-4.1.g"])[0])
+    save_verdicts(tmp_path, first)
+    save_verdicts(tmp_path, second)
+    save_verdicts(tmp_path, first)
+    claims = json.loads((tmp_path / "verdicts" / "convolutional_filter.json").read_text())["claims"]
+    assert len(claims) == len(first) + len(second)
+    assert write_report(tmp_path).is_file()
+
+
+def test_text_is_escaped():
+    """Formulas are marked, and nothing in a statement becomes markup."""
+    marked = _tex("if $a < b$ then <b>")
+    assert marked == 'if <span class="math">a &lt; b</span> then &lt;b&gt;'
+
+
+def test_numbers_have_the_digits_that_mean_something():
+    """Four digits, a true minus sign, lists as words."""
+    assert _number(0.123456) == "0.1235" and _number(-0.5) == "−0.5" and _number(None) == "—"
+    assert _number([1.0, 2.5]) == "1, 2.5" and _number(50) == "50"

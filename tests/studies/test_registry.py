@@ -1,0 +1,82 @@
+"""Every registered study: it runs (smaller than its quick scale), and what it promises is there."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tutelage.errors import InvalidArgument
+from tutelage.papers import recorded_studies
+from tutelage.plot import styled
+from tutelage.studies import Conclusion, all_studies, described, find, studies_of
+from tutelage.studies.base import Values
+
+STUDIES = {study.id: study for study in all_studies()}
+# Settings that make a study small enough for a test; its outcome is then not judged.
+SMALLER = {
+    "convolutional_filter.figure-1b": {"random_runs": 4},
+    "convolutional_filter.success-probability": {
+        "runs": 8,
+        "ratios": (0.01, 9.0),
+        "filter_sizes": (20,),
+        "patch_numbers": (25,),
+        "steps": (0.4, 1.05),
+    },
+    "convolutional_filter.phase-portrait": {"grid": 5},
+    "convolutional_filter.sampled-data": {"batches": (4, 8, 16), "runs": 2, "steps": 30},
+}
+
+
+def test_records_and_studies_are_the_same():
+    """Every study has an outcome on record and every record a study, in the same order, with the same title."""
+    assert {id: record.title for id, record in recorded_studies().items()} == {
+        id: study.title for id, study in STUDIES.items()
+    }
+    for record in recorded_studies().values():
+        assert (record.verdict == "differs") == bool(record.failing) == bool(record.finding)
+
+
+@pytest.mark.parametrize("id", STUDIES)
+def test_it_runs(id):
+    """All pieces are measured, and figures, tables and expectations follow from them."""
+    study = STUDIES[id]
+    assert all(setting.source in ("printed", "chosen") for setting in study.settings)
+    values = Values({**study.values("quick"), **SMALLER[id]})
+    pieces = study.pieces(values)
+    assert all(re.fullmatch(r"[\w.+-]+", name) for name in pieces), "names of pieces are names of files"
+    measured = {name: dict(study.measure(values, 0, **arguments)) for name, arguments in pieces.items()}
+    with styled():
+        conclusion = study.conclude(values, measured)
+    assert conclusion.expectations and conclusion.pictures and conclusion.tables
+    assert study.verdict(conclusion) in ("reproduced", "measured", "differs")
+    for picture in conclusion.pictures:
+        assert picture.caption.endswith(".")
+        drawn = [axes for axes in picture.figure.axes if axes.has_data()]
+        assert drawn == picture.figure.axes, "no empty panels"
+        assert all(axes.get_xlabel() for axes in picture.figure.axes if axes.get_subplotspec()), "labelled axes"
+
+
+def test_paper_scale_is_declared():
+    """Every study has values at paper scale too, and its pieces there."""
+    for study in STUDIES.values():
+        assert len(study.pieces(study.values("paper"))) >= len(study.pieces(study.values("quick")))
+
+
+def test_find():
+    """Papers and studies are found by name; what is neither is refused with the names that exist."""
+    assert find(["convolutional_filter"]) == studies_of("convolutional_filter")
+    assert [study.id for study in find(["convolutional_filter.figure-1b"])] == ["convolutional_filter.figure-1b"]
+    assert find() == tuple(STUDIES.values())
+    with pytest.raises(InvalidArgument, match="figure-9"):
+        find(["convolutional_filter.figure-9"])
+    with pytest.raises(InvalidArgument, match="huge"):
+        find(["convolutional_filter.figure-1b"])[0].values("huge")
+
+
+def test_a_failed_expectation_differs():
+    """One expectation that is not met makes the verdict `differs`; with nothing published, it is a measurement."""
+    study = STUDIES["convolutional_filter.figure-1b"]
+    met, missed = (described("it", "rises", "falls", ok) for ok in (True, False))
+    assert study.verdict(Conclusion((met, met), (), {})) == "reproduced"
+    assert study.verdict(Conclusion((met, missed), (), {})) == "differs"
+    assert replace(study, beyond=True).verdict(Conclusion((met,), (), {})) == "measured"

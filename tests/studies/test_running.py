@@ -1,0 +1,131 @@
+"""Running studies: every piece once, kept, resumed, and made again when damaged."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tutelage.plot import panels
+from tutelage.studies import Conclusion, Picture, Study, at_least, chosen, described, printed, reproduce, within
+from tutelage.studies import running as module
+from tutelage.sweeps import PieceFailed
+
+calls: list[str] = []
+
+
+def _measure(values, seed, name):
+    calls.append(name)
+    if values.fail == name:
+        raise ValueError("out of luck")
+    return {"x": np.full(3, values.size + seed)}
+
+
+def _conclude(values, pieces):
+    total = float(sum(arrays["x"].sum() for arrays in pieces.values()))
+    figure, (axes,) = panels()
+    axes.plot(np.concatenate([arrays["x"] for arrays in pieces.values()]))
+    return Conclusion(
+        (within("total", 9.0, total, 0.5),),
+        (Picture("sum", "The sum.", figure),),
+        {"rows": pl.DataFrame({"total": [total]})},
+        ("A remark.",),
+    )
+
+
+def study(**settings) -> Study:
+    values = {"size": 1, "fail": "", **settings}
+    return Study(
+        id="convolutional_filter.toy",
+        place="Table 9",
+        title="a toy",
+        question="Does it add up?",
+        settings=(printed("size", values["size"], note="printed"), chosen("fail", values["fail"])),
+        pieces=lambda values: {name: {"name": name} for name in ("a", "b", "c")},
+        measure=_measure,
+        conclude=_conclude,
+    )
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    def run(toy=None, **options):
+        toy = toy or study()
+        monkeypatch.setattr(module, "find", lambda names: (toy,))
+        calls.clear()
+        notices: list[str] = []
+        (done,) = reproduce([toy], tmp_path, workers=1, notice=notices.append, **options)
+        return done, list(calls), notices
+
+    return run
+
+
+def test_a_study_leaves_figures_tables_and_a_manifest(run):
+    """Vector and pixel figures, a Parquet table, and a manifest that says what, from what, and how long."""
+    done, measured, notices = run()
+    assert measured == ["a", "b", "c"] and not notices and not done.reused
+    document = done.document()
+    assert document["verdict"] == "reproduced" and document["scale"] == "quick"
+    assert document["expectations"] == [
+        {"what": "total", "published": 9.0, "measured": 9.0, "tolerance": 0.5, "ok": True}
+    ]
+    assert {path.rsplit(".", 1)[1] for path in document["figures"]} == {"svg", "png"}
+    assert pl.read_parquet(done.folder / "rows.parquet")["total"].to_list() == [9.0]
+    manifest = json.loads((done.folder / "manifest.json").read_text())
+    wanted = {"version", "command", "seed", "settings", "machine", "seconds", "specification", "files"}
+    assert wanted <= manifest.keys()
+    assert [setting["source"] for setting in manifest["settings"]] == ["printed", "chosen"]
+
+
+def test_a_finished_study_is_reused(run):
+    """A second run computes nothing; another seed, setting or `fresh` computes again."""
+    first, _, _ = run()
+    again, measured, _ = run()
+    assert again.reused and not measured and again.manifest == first.manifest
+    assert run(fresh=True)[1] == ["a", "b", "c"]
+    assert run(seed=1)[1] == ["a", "b", "c"]
+    assert run(study(size=2))[1] == ["a", "b", "c"]
+
+
+def test_an_interrupted_study_goes_on(run, monkeypatch):
+    """Pieces that were done before a failure are kept, and only the others are computed."""
+    with pytest.raises(PieceFailed, match="b: ValueError: out of luck"):
+        run(study(fail="b"))
+    assert calls == ["a", "b"]
+    monkeypatch.setattr(module, "_measure", _lucky)
+    done, measured, _ = run(study(fail="b"))
+    assert measured == ["b", "c"] and done.manifest["verdict"] == "reproduced"
+
+
+def _lucky(id, scale, seed, name):
+    calls.append(name)
+    return {"x": np.ones(3)}, 0.0
+
+
+@pytest.mark.parametrize("name", ["sum.svg", "rows.parquet", "pieces/b.npz", "manifest.json"])
+def test_a_damaged_file_is_made_again(run, name):
+    """What does not match its checksum is reported and made again, from as few pieces as possible."""
+    done, _, _ = run()
+    path = done.folder / name
+    before = path.read_bytes()
+    path.write_bytes(before[: len(before) // 2])
+    again, measured, notices = run()
+    assert not again.reused and notices and path.name in notices[0]
+    assert measured == (["b"] if name.startswith("pieces") else [])
+    if name != "manifest.json":
+        assert path.read_bytes() == before or name.startswith("pieces")
+
+
+def test_figures_are_the_same_every_time(run):
+    """The same data give the same bytes."""
+    first = {path.name: path.read_bytes() for path in run()[0].folder.glob("sum.*")}
+    second = {path.name: path.read_bytes() for path in run(fresh=True)[0].folder.glob("sum.*")}
+    assert first == second and len(first) == 2
+
+
+def test_ways_to_compare():
+    """Bounds and tolerances decide as they say."""
+    assert within("x", 1.0, 1.2, 0.3).ok and not within("x", 1.0, 1.4, 0.3).ok
+    assert at_least("x", 0.25, 0.2, 0.1).ok and not at_least("x", 0.25, 0.1, 0.1).ok
+    assert not described("x", "falls", "rises", np.bool_(False)).ok
+    assert within("x", 1.0, float("inf"), 1.0).document()["measured"] == "inf"
