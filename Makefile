@@ -6,6 +6,7 @@ WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+REPORT := build/report
 LOCK := requirements-dev.lock
 SOURCES := $(wildcard src tests examples benchmarks docs)
 
@@ -18,14 +19,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types layers docs bench check lock clean
+.PHONY: help setup demo tour record test lint format types layers docs bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Set up .venv (every other target does it when it has to)
 
-demo: $(STAMP) ## A small tour: a figure and a table for each family of problems
+demo: $(STAMP) ## Reproduce and audit the papers at quick scale, and write the report
+	@echo "Figures and experiments of the papers:"
+	@$(VENV)/bin/tutelage reproduce --out $(REPORT)
+	@echo "Statements of the papers:"
+	@$(VENV)/bin/tutelage audit --out $(REPORT)
+	@echo "Open $(REPORT)/index.html"
+
+tour: $(STAMP) ## A figure and a table for each family of problems
 	@$(RUN) examples/tour.py
 
 test: $(STAMP) ## Run all tests (WORKERS=1 for one process, ARGS="-k name" for some of them)
@@ -53,6 +61,10 @@ bench: $(STAMP) ## Run the benchmarks: ratios measured in one run, accuracy besi
 	@set -e; for file in benchmarks/*.py; do \
 		[ -e "$$file" ] || { echo "There are no benchmarks yet."; break; }; \
 		echo "== $$file"; $(RUN) "$$file"; done
+
+record: $(STAMP) ## Judge all claims, and keep the verdicts that the report shows where no audit was run
+	@mkdir -p build; set -e; for paper in $$($(VENV)/bin/tutelage papers --json | $(RUN) -c 'import json, sys; print(*(paper["key"] for paper in json.load(sys.stdin)["papers"]))'); do \
+		$(VENV)/bin/tutelage audit $$paper --json > build/$$paper.json && mv build/$$paper.json src/tutelage/papers/$$paper.verdicts.json; done
 
 check: lint types layers docs test ## All checks: lint, types, layers, docs, test
 

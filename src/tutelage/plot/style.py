@@ -14,10 +14,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 # Okabe and Ito's palette.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#999999"
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+BLUE = "#0072B2"
+RED = "#D55E00"
+PURPLE = "#CC79A7"
+GREY = "#999999"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
+"""The order in which curves take colours."""
 SEQUENTIAL = "cividis"
+"""The map of colours for numbers that go from little to much."""
 
 _STYLE: dict[str, Any] = {
     "font.size": 9,

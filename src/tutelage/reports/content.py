@@ -87,7 +87,13 @@ class ShownStudy:
 
 @dataclass(frozen=True)
 class PaperContent:
-    """What the report shows of a paper."""
+    """What the report shows of a paper.
+
+    Attributes:
+        paper: The paper.
+        claims: Its claims.
+        studies: Its studies.
+    """
 
     paper: Paper
     claims: tuple[JudgedClaim, ...]
