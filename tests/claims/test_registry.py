@@ -5,7 +5,7 @@ import pytest
 
 from tutelage.claims import all_claims, find, judge, paste
 from tutelage.errors import InvalidArgument
-from tutelage.papers import recorded_verdicts
+from tutelage.papers import PAPERS, recorded_verdicts, recorded_witnesses
 
 CLAIMS = {claim.id: claim for claim in all_claims()}
 # Far above what a claim takes; it catches a search that has run away, not a slow machine.
@@ -30,14 +30,26 @@ def test_verdict_is_the_recorded_one(id):
         assert verdicts["corrected"].verdict == record.corrected, verdicts["corrected"]
     assert sum(verdict.seconds for verdict in verdicts.values()) < BUDGET_SECONDS
     if record.as_printed == "refuted":
-        _check_recipe(claim, verdicts["as_printed"])
+        assert claim.correction and claim.corrected is not None
+        _check_recipe(claim, verdicts["as_printed"].document())
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_kept_verdicts_are_the_recorded_ones(paper):
+    """What the report shows before an audit: every form of every claim, and witnesses that still refute."""
+    kept = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper)}
+    own = [claim for claim in CLAIMS.values() if claim.paper == paper]
+    assert list(kept) == [(claim.id, form) for claim in own for form in claim.forms], "Run make record"
+    for (id, form), entry in kept.items():
+        assert entry["verdict"] == getattr(recorded_verdicts()[id], form), "Run make record"
+        if form == "as_printed" and entry["verdict"] == "refuted":
+            _check_recipe(CLAIMS[id], entry)
 
 
 def _check_recipe(claim, verdict):
-    assert claim.correction and claim.corrected is not None
-    assert verdict.margin < 0 and verdict.witness
+    assert verdict["margin"] < 0 and verdict["witness"]
     names: dict = {}
-    exec(paste(verdict.document()["witness"], claim.as_printed.recipe), names)
+    exec(paste(verdict["witness"], claim.as_printed.recipe), names)
     left, right = np.asarray(names["left"]), np.asarray(names["right"])
     # Sampled sides have an error of a few tenths of a per cent; a refutation must be plain beyond it.
     assert np.max(np.abs(left - right)) > 0.02 * np.max(np.abs([left, right]))
