@@ -35,7 +35,7 @@ def variance(dimension: int, frequency: float, size: float, amplitudes: dict[int
         for k, c in amplitudes.items():
             damping = -0.5 * frequency**2 * (j**2 + k**2 * size**2)
             inner = j * k * frequency**2 * size * cosines
-            cosh, sinh = 0.5 * (np.exp(damping + inner) + np.exp(damping - inner)), None
+            cosh = 0.5 * (np.exp(damping + inner) + np.exp(damping - inner))
             sinh = 0.5 * (np.exp(damping + inner) - np.exp(damping - inner))
             factor = b * c * k * frequency**2
             along += factor * (k * size * cosh - j * cosines * sinh)
