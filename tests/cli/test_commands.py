@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tutelage.cli.main import app
-from tutelage.papers import Recorded, recorded_verdicts
+from tutelage.papers import PAPERS, Recorded, recorded_verdicts
 
 run = CliRunner().invoke
 CHEAP = "convolutional_filter.section-E.step"
@@ -17,9 +17,10 @@ CHEAP = "convolutional_filter.section-E.step"
 def test_papers_document():
     """`papers --json` prints one document with every covered paper."""
     result = run(app, ["papers", "--json"])
-    (paper,) = json.loads(result.stdout)["papers"]
+    papers = json.loads(result.stdout)["papers"]
     assert result.exit_code == 0
-    assert paper["key"] == "convolutional_filter" and paper["claims"] == len(recorded_verdicts())
+    assert [paper["key"] for paper in papers] == list(PAPERS)
+    assert sum(paper["claims"] for paper in papers) == len(recorded_verdicts())
 
 
 def test_papers_table_fits_eighty_columns():
