@@ -93,7 +93,10 @@ PAIRING = Claim(
     id=f"{PAPER}.section-D.pairing",
     place="Appendix D, proof of Lemma 6.2, the case $a \\ge 1$",
     title="a point and its reflection",
-    hypotheses=("$g(y) = (\\|w\\|y_1 - \\sigma(y\\cdot\\hat v))\\,y_2\\hat v_2$, $y_1 > 0$, $\\tilde y = (y_1, -y_2)$", "$g(y) > 0$"),
+    hypotheses=(
+        "$g(y) = (\\|w\\|y_1 - \\sigma(y\\cdot\\hat v))\\,y_2\\hat v_2$, $y_1 > 0$, $\\tilde y = (y_1, -y_2)$",
+        "$g(y) > 0$",
+    ),
     as_printed=Form(
         "$g(\\tilde y) < 0$ and $g(\\tilde y) \\ge g(y)$.",
         _pairing(printed=True),
@@ -270,7 +273,8 @@ right = max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) * (1 - np.cos(gap)) / 2
 """,
     ),
     corrected=Form(
-        "$\\|w(t)\\| \\ge \\min\\{\\|w(0)\\|, (\\sin\\epsilon - \\epsilon\\cos\\epsilon)/\\pi\\}$ at all times.", _norm_floor(printed=False)
+        "$\\|w(t)\\| \\ge \\min\\{\\|w(0)\\|, (\\sin\\epsilon - \\epsilon\\cos\\epsilon)/\\pi\\}$ at all times.",
+        _norm_floor(printed=False),
     ),
     correction="A start below the threshold is below it at first; the minimum with $\\|w(0)\\|$ is meant, with the right threshold of "
     "Lemma 6.3. The conclusion, a positive bound, stands.",

@@ -16,12 +16,13 @@ from jaxtyping import Float
 
 from tutelage import activations, checks
 from tutelage.activations import Activation
+from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 
 _DISTANCES = 129
 _TURNS = 64
 _PLANES = 64
-_SLOPES = 4001
+_SLOPES = 1001
 
 
 class SpreadAndSlope(NamedTuple):
@@ -78,24 +79,28 @@ def smallest_density(inputs: Inputs, radius: float, target: Any = None, seed: in
     Reference:
         Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Assumption 4.1 (1).
     """
-    radius = checks.positive("radius", radius)
+    return float(_densities(inputs, np.array([checks.positive("radius", radius)]), target, seed)[0])
+
+
+def _densities(inputs: Inputs, radii: np.ndarray, target: Any, seed: int) -> np.ndarray:
+    """The smallest density for each of several radii."""
     axes = np.eye(inputs.dimension)
     target = axes[0] if target is None else np.asarray(checks.finite_array("target", target, dimensions=1))
-    distances = np.linspace(0.0, radius, _DISTANCES)
+    distances = radii[:, None] * np.linspace(0.0, 1.0, _DISTANCES)
     if inputs.symmetry == "rotation":
         density = inputs.plane_density(axes[0], axes[min(1, inputs.dimension - 1)])
-        return float(jnp.min(density(np.stack([distances, np.zeros_like(distances)], axis=1))))
+        return np.asarray(density(np.stack([distances, np.zeros_like(distances)], axis=-1))).min(axis=1)
     turns = np.linspace(0.0, 2 * np.pi, _TURNS, endpoint=False)
-    points = distances[:, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    planes = 1 if inputs.dimension == 2 else _PLANES
+    points = distances[:, :, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    planes = 0 if inputs.dimension == 2 else _PLANES
     others = np.random.default_rng(seed).normal(size=(planes, inputs.dimension))
     # The axes are the likely extremes of laws with a product or a diagonal structure.
     others = np.concatenate([others, axes])
 
     def lowest(other):
-        return jnp.min(inputs.plane_density(target, other)(points))
+        return jnp.min(inputs.plane_density(target, other)(points), axis=(1, 2))
 
-    return float(jnp.min(jax.vmap(lowest)(jnp.asarray(others))))
+    return np.asarray(jax.jit(lambda others: jnp.min(jax.lax.map(lowest, others), axis=0))(jnp.asarray(others)))
 
 
 def smallest_slope(activation: str | Activation, radius: float) -> float:
@@ -113,13 +118,17 @@ def smallest_slope(activation: str | Activation, radius: float) -> float:
     Reference:
         Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Assumption 4.1 (2).
     """
-    radius = checks.positive("radius", radius)
-    activation = activations.get(activation)
+    return float(_slopes(activations.get(activation), np.array([checks.positive("radius", radius)]))[0])
+
+
+def _slopes(activation: Activation, radii: np.ndarray) -> np.ndarray:
+    """The smallest slope for each of several radii."""
     if not activation.monotone:
-        return 0.0
+        return np.zeros_like(radii)
     # The interval is open: a kink at zero does not count, and the ends are approached from within.
-    inside = 2 * radius * np.concatenate([[1e-9], (np.arange(1, _SLOPES) / _SLOPES), [1 - 1e-9]])
-    return float(max(0.0, jnp.min(activation.derivative(jnp.asarray(inside)))))
+    inside = np.concatenate([[1e-9], np.arange(1, _SLOPES) / _SLOPES, [1 - 1e-9]])
+    slopes = np.asarray(activation.derivative(jnp.asarray(2 * radii[:, None] * inside)))
+    return np.maximum(slopes.min(axis=1), 0.0)
 
 
 def spread_and_slope(
@@ -158,7 +167,11 @@ def trade_off(
         UnsupportedCombination: If the law has no plane density in closed form.
     """
     tried = np.geomspace(0.01, 10.0, 60) if radii is None else np.asarray(checks.finite_array("radii", radii))
-    found = [spread_and_slope(inputs, activation, float(radius), target, seed) for radius in tried]
-    best = max(found, key=lambda constants: constants.rate)
-    _, densities, slopes, rates = (np.array(column) for column in zip(*found, strict=True))
-    return TradeOff(tried, densities, slopes, rates, best)
+    if tried.ndim != 1 or not (tried > 0).all():
+        raise invalid("radii", "be positive numbers on one axis", f"shape {tried.shape}", "Pass the radii to try")
+    densities = _densities(inputs, tried, target, seed)
+    slopes = _slopes(activations.get(activation), tried)
+    rates = tried**4 * densities * slopes**2
+    best = int(rates.argmax())
+    chosen = SpreadAndSlope(float(tried[best]), float(densities[best]), float(slopes[best]), float(rates[best]))
+    return TradeOff(tried, densities, slopes, rates, chosen)

@@ -234,5 +234,4 @@ EQUATION_27 = Claim(
     control=Form("The same with four times the right-hand side.", _cubic(4.0)),
 )
 
-MAIN = (REMARK_6_5,)
 APPENDIX = (LEMMA_D_1, EQUATION_24, EQUATION_25, LEMMA_D_2, EQUATION_26, EQUATION_27)

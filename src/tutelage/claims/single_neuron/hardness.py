@@ -167,7 +167,9 @@ def _exponent(rate: float, best: bool, most: int):
 
     def check(i):
         options = [range(1, d + 1) if best else (d,) for d in i["dimension"]]
-        left = [min(escape(int(d), used) for used in choices) for d, choices in zip(i["dimension"], options, strict=True)]
+        left = [
+            min(escape(int(d), used) for used in choices) for d, choices in zip(i["dimension"], options, strict=True)
+        ]
         shown = scan.at_most(left, np.exp(-rate * i["dimension"]))
         return shown
 

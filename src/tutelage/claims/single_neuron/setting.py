@@ -162,7 +162,9 @@ ORIGIN = Claim(
     place="Section 1.1, on the start at the origin",
     title="the gradient at the origin points along the teacher",
     hypotheses=("ReLU with $\\sigma'(0) = 1$", "spherically symmetric inputs with a finite second moment"),
-    as_printed=Form("$\\nabla F(0) = -c\\,v$ with $c > 0$.", _origin([(kind, dimension) for dimension, kind in SPHERICAL.items()])),
+    as_printed=Form(
+        "$\\nabla F(0) = -c\\,v$ with $c > 0$.", _origin([(kind, dimension) for dimension, kind in SPHERICAL.items()])
+    ),
     control=Form("The same for inputs uniform on the unit vectors of the axes.", _origin([("axes", 2)])),
 )
 

@@ -13,7 +13,7 @@ from scipy.special import betainc
 from scipy.stats import chi2
 
 from tutelage.claims.base import Claim, Effort, Form, Outcome
-from tutelage.claims.pointwise import Family, Pointwise, at_most, given
+from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.single_neuron import estimators, scan
 from tutelage.claims.single_neuron.formulas import (
     PAPER,
@@ -302,4 +302,4 @@ right = first
     arithmetic="gradients by a Gauss–Legendre rule and closed forms, in float64",
 )
 
-MAIN = (LEMMA_6_2, LEMMA_6_3, THEOREM_6_4, GOOD_START, SECTION_6_2)
+MAIN = (LEMMA_6_2, LEMMA_6_3, THEOREM_6_4, GOOD_START)

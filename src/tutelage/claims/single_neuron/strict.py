@@ -119,7 +119,8 @@ FLOW = Claim(
     title="Theorem 3.2 for gradient flow",
     hypotheses=("as Theorem 3.2",),
     as_printed=Form(
-        "Gradient flow has $\\frac{d}{dt}\\|w - v\\|^2 \\le -2\\lambda\\gamma^2\\|w - v\\|^2$, hence the same rate and more.", _flows(2.0)
+        "Gradient flow has $\\frac{d}{dt}\\|w - v\\|^2 \\le -2\\lambda\\gamma^2\\|w - v\\|^2$, hence the same rate and more.",
+        _flows(2.0),
     ),
     control=Form("The same with $4\\lambda\\gamma^2$.", _flows(4.0)),
     arithmetic="exact sums in float64",
@@ -152,7 +153,9 @@ STOCHASTIC = Claim(
         + "left = weights @ np.sum((w - v - step * terms) ** 2, axis=1)\n"
         + "right = (1 - smallest * gamma**2 * step) * squared\n",
     ),
-    corrected=Form("The same with $E\\|x\\|^4$ in place of $c_1^2$ in the bound on the step.", _stochastic(fourth=True)),
+    corrected=Form(
+        "The same with $E\\|x\\|^4$ in place of $c_1^2$ in the bound on the step.", _stochastic(fourth=True)
+    ),
     correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only. With "
     "$\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the printed step is right.",
     control=Form("The corrected form with $1 - 3\\lambda\\gamma^2\\eta$.", _stochastic(fourth=True, rate=3.0)),
@@ -214,7 +217,8 @@ FOURTH_MOMENT = Claim(
         recipe="left = weights @ np.sum(points**2, axis=1) ** 2\nright = (weights @ np.sum(points**2, axis=1)) ** 2\n",
     ),
     corrected=Form(
-        "$\\|\\nabla F(w)\\| \\le E\\|g\\| \\le c_1c_2^2\\|w - v\\|$, which is what the proof needs.", _bounded("gradient")
+        "$\\|\\nabla F(w)\\| \\le E\\|g\\| \\le c_1c_2^2\\|w - v\\|$, which is what the proof needs.",
+        _bounded("gradient"),
     ),
     correction="The fourth moment is not bounded by the square of the second. But the norm of a mean is at most the mean of the "
     "norms, which needs the second moment only: Theorem 3.2 stands.",
