@@ -1,5 +1,7 @@
 """Sections 1 and 2: the loss, its gradient, stochastic gradients, and the start at the origin."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +34,7 @@ def _loss_is(factor: float):
             losses = np.asarray(jax.jit(jax.vmap(lambda w, o=objective: o.loss(w)))(jnp.asarray(students)))
             for size, turn, loss in zip(sizes, turns, losses, strict=True):
                 nodes = rule(law, size, turn, reach)
-                value = factor * nodes.mean(lambda s, t, f=activation: np.asarray(f.value(s) - f.value(t)) ** 2)
+                value = factor * nodes.mean(partial(_squared_residual, activation))
                 margin = 1e-9 - abs(value - loss) / (1 + size**2)
                 tried += 1
                 if margin < worst:
@@ -42,6 +44,10 @@ def _loss_is(factor: float):
         return Outcome(float(worst), tried, witness)
 
     return test
+
+
+def _squared_residual(activation, student, teacher):
+    return np.asarray(activation.value(student) - activation.value(teacher)) ** 2
 
 
 EQUATION_1 = Claim(
@@ -141,7 +147,7 @@ def _origin(kinds):
         random = np.random.default_rng(seed)
         worst, tried, witness = np.inf, 0, {}
         for kind, dimension in kinds:
-            for _ in range(3):
+            for _ in range(2):
                 v = random.normal(size=dimension)
                 v /= np.linalg.norm(v)
                 objective = population(neuron(v, ReLU(kink=1.0), law_named(kind, dimension)))
