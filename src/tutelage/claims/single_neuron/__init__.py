@@ -1,0 +1,42 @@
+"""Every numbered statement of the single-neuron paper, and some unnumbered ones that carry weight."""
+
+from tutelage.claims.single_neuron import (
+    circle,
+    convergence,
+    correlation,
+    epochs,
+    gaussian,
+    hardness,
+    periodic,
+    setting,
+    spherical,
+    stochastic,
+    strict,
+)
+
+CLAIMS = (
+    *setting.CLAIMS,
+    *hardness.MAIN,
+    *periodic.MAIN,
+    *strict.MAIN,
+    *correlation.MAIN,
+    *convergence.MAIN,
+    stochastic.STOCHASTIC,
+    *convergence.REMARKS,
+    *spherical.MAIN,
+    gaussian.REMARK_6_5,
+    spherical.SECTION_6_2,
+    *hardness.APPENDIX,
+    *strict.APPENDIX,
+    *correlation.APPENDIX,
+    *epochs.BEFORE_LEMMAS,
+    stochastic.LEMMA_C_1,
+    stochastic.LEMMA_C_2,
+    *epochs.OF_LEMMA_C_2,
+    stochastic.LEMMA_C_3,
+    epochs.MEAN_PATH,
+    convergence.GRADIENT_BOUND,
+    *epochs.OF_LEMMA_C_3,
+    *circle.APPENDIX,
+    *gaussian.APPENDIX,
+)

@@ -1,0 +1,90 @@
+r"""Common ground of the single-neuron paper's claims: its setting, and the numbers that they are judged against.
+
+Symbols: $w$ the student, $v$ the teacher ($\|v\| = 1$ unless stated otherwise), $\theta$ the angle between them, $F$ the
+loss of Equation (1), $\eta$ the step, $d$ the dimension; $\alpha, \beta, \gamma$ the constants of Assumption 4.1 and
+$c_1, c_2$ those of Assumption 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tutelage.activations import ReLU
+from tutelage.inputs import Inputs, ball, finite, gaussian, sphere, student_t
+from tutelage.objectives import Objective, population
+from tutelage.problems import neuron
+
+PAPER = "single_neuron"
+
+LAWS: dict[str, Callable[[int], Inputs]] = {
+    "gaussian": gaussian,
+    "axes": lambda dimension: finite(np.eye(dimension)),
+    "ball": ball,
+    "sphere": lambda dimension: sphere(dimension, radius=0.3),
+    "student": lambda dimension: student_t(dimension, degrees=2.5),
+}
+# One spherical law for each dimension, so that a family of instances of that dimension is judged under it.
+SPHERICAL = {2: "gaussian", 3: "ball", 4: "student", 5: "sphere"}
+
+
+def angle(w: Float[Array, " dim"], v: Float[Array, " dim"]) -> Float[Array, ""]:
+    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
+    first, second = w / jnp.linalg.norm(w), v / jnp.linalg.norm(v)
+    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
+    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
+    return 2 * jnp.arctan2(apart, together)
+
+
+@lru_cache
+def law_named(kind: str, dimension: int) -> Inputs:
+    """A law by its name in `LAWS`, one object a dimension."""
+    # Made of concrete arrays even when first asked for inside a compiled function.
+    with jax.ensure_compile_time_eval():
+        return LAWS[kind](dimension)
+
+
+@lru_cache
+def _template(kind: str, dimension: int, kink: float) -> Objective:
+    with jax.ensure_compile_time_eval():
+        # Not an axis: for teachers on the axes the library takes a shortcut, which a replaced teacher would not fit.
+        return population(neuron(np.arange(1.0, dimension + 1), ReLU(kink=kink), law_named(kind, dimension)))
+
+
+def exact_gradient(w, v, kind: str = "gaussian", kink: float = 0.0):
+    """The exact population gradient of a ReLU neuron for a teacher that may be traced."""
+    objective = eqx.tree_at(lambda o: o.target, _template(kind, v.shape[0], kink), v)
+    return objective.gradient(w)
+
+
+def scale_of(kind: str, dimension: int) -> float:
+    """The mean square of a coordinate: the natural scale of gradients."""
+    law = law_named(kind, dimension)
+    with jax.ensure_compile_time_eval():
+        return float(jnp.trace(law.second_moment()) / dimension)
+
+
+def unit(vector):
+    """A vector over its norm."""
+    return vector / (jnp.linalg.norm(vector) + 1e-150)
+
+
+def nonzero(vector):
+    """Keep a vector away from zero, smoothly, without changing its direction."""
+    return vector * (1 + 1e-3 / (jnp.linalg.norm(vector) + 1e-12))
+
+
+def student_and_teacher(raw):
+    """Any student, and a teacher of norm one."""
+    return {"w": nonzero(raw["w"]), "v": unit(raw["v"])}
+
+
+def sigmoid(t):
+    """A number between zero and one."""
+    return 1 / (1 + jnp.exp(-t))

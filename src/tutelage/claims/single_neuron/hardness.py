@@ -1,0 +1,255 @@
+r"""Section 3.1 and its proof in Appendix A: inputs on which a ReLU neuron cannot be learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import binom
+
+from tutelage import checks
+from tutelage.activations import ReLU
+from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.pointwise import Family, Pointwise, at_most
+from tutelage.claims.single_neuron import scan
+from tutelage.claims.single_neuron.formulas import PAPER
+from tutelage.claims.single_neuron.scan import Scan
+from tutelage.inputs import finite
+from tutelage.objectives import population
+from tutelage.problems import Problem, neuron
+
+
+def hard_problem(positive: Any) -> Problem:
+    r"""The problem of Theorem 3.1 for a given law of the start: finitely many inputs that most starts never see.
+
+    The inputs are uniform on $b_ie_i$ with $b_i = 1$ where the start's coordinate is more often negative and $-1$
+    elsewhere; the teacher is $b/\sqrt d$. A coordinate that starts with $b_iw_i \le 0$ never moves.
+
+    Args:
+        positive: The probability $P(w_i > 0)$ of each coordinate of the start, `[dim]`.
+
+    Returns:
+        The problem, with the convention $\sigma'(0) = 0$.
+
+    Reference:
+        Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, proof of Theorem 3.1.
+    """
+    chances = np.asarray(checks.finite_array("positive", positive, dimensions=1))
+    signs = np.where(chances < 0.5, 1.0, -1.0)
+    return neuron(signs / np.sqrt(len(signs)), ReLU(), finite(np.diag(signs)))
+
+
+# Product laws of the start: how to draw one coordinate, and the probability that it is positive.
+STARTS = {
+    "gaussian": (lambda random, shape: random.normal(size=shape), 0.5),
+    "small": (lambda random, shape: 1e-3 * random.normal(size=shape), 0.5),
+    "large": (lambda random, shape: random.uniform(-5, 5, size=shape), 0.5),
+    "signs": (lambda random, shape: random.choice([-0.5, 0.5], size=shape), 0.5),
+    "skewed": (lambda random, shape: random.exponential(size=shape) - 0.2, float(np.exp(-0.2))),
+    "zeros": (lambda random, shape: random.choice([0.0, 0.0, 1.0], size=shape), 1 / 3),
+}
+
+
+def _flow(gradient, w, time: float):
+    """Runge–Kutta steps of gradient flow; the flow of a stuck coordinate is exactly zero."""
+
+    def move(w, _):
+        first = gradient(w)
+        second = gradient(w - time / 2 * first)
+        third = gradient(w - time / 2 * second)
+        fourth = gradient(w - time * third)
+        w = w - time / 6 * (first + 2 * second + 2 * third + fourth)
+        return w, w
+
+    return jax.lax.scan(move, w, length=200)[1]
+
+
+def _stuck(dimension: int, factor: float):
+    """Run all three methods from starts with a quarter of dead coordinates and compare with factor/d."""
+
+    def test(effort: Effort, seed: int) -> Outcome:
+        random = np.random.default_rng([seed, dimension])
+        worst, tried, witness = np.inf, 0, {}
+        for name, (draw, chance) in STARTS.items():
+            problem = hard_problem(np.full(dimension, chance))
+            objective = population(problem)
+            starts = draw(random, (effort.runs, dimension))
+            signs = np.sqrt(dimension) * np.asarray(problem.target)
+            starts = starts[np.sum(starts * signs <= 0, axis=1) >= dimension / 4][: effort.runs // 5]
+            # Every start gets a step of its own, small or far too large.
+            steps = dimension * 10.0 ** random.uniform(-1.5, 0.7, size=len(starts))
+            seen = random.integers(dimension, size=(200, len(starts)))
+            lowest = np.asarray(_lowest_losses(objective, starts, steps, seen))
+            tried += 3 * len(starts)
+            method, index = np.unravel_index(lowest.argmin(), lowest.shape)
+            margin = lowest[method, index] * dimension - factor
+            if margin < worst:
+                worst = float(margin)
+                witness = {"start": starts[index], "signs": signs, "step": steps[index], "loss": lowest[method, index]}
+                witness |= {"law": name, "method": ("descent", "stochastic", "flow")[method]}
+        return Outcome(worst, tried, witness, f"lowest loss times d over all runs, d = {dimension}")
+
+    return test
+
+
+def _lowest_losses(objective, starts, steps, seen):
+    """The lowest loss met by descent, stochastic descent and flow, for each start."""
+
+    def one(w, step, seen):
+        def descent(w, _):
+            w = w - step * objective.gradient(w)
+            return w, w
+
+        def stochastic(w, number):
+            # Equation (3): only the coordinate of the input drawn moves, and d times as far as in Equation (2).
+            chosen = jnp.arange(w.shape[0]) == number
+            w = w - step / w.shape[0] * jnp.where(chosen, w.shape[0] * objective.gradient(w), 0.0)
+            return w, w
+
+        paths = (
+            jax.lax.scan(descent, w, length=200)[1],
+            jax.lax.scan(stochastic, w, seen)[1],
+            _flow(objective.gradient, w, 0.2 * w.shape[0]),
+        )
+        return jnp.stack([jnp.min(jax.vmap(lambda u: objective.loss(u))(path)) for path in paths])
+
+    run = jax.jit(jax.vmap(one, in_axes=(0, 0, 1), out_axes=1))
+    return run(jnp.asarray(starts), jnp.asarray(steps), jnp.asarray(seen))
+
+
+def _stuck_in(dimensions, factor: float):
+    def test(effort: Effort, seed: int) -> Outcome:
+        outcomes = [_stuck(dimension, factor)(effort, seed) for dimension in dimensions]
+        worst = min(outcomes, key=lambda outcome: outcome.margin)
+        tried = sum(outcome.instances for outcome in outcomes)
+        return Outcome(worst.margin, tried, worst.witness, "lowest loss times d minus the factor, over all runs")
+
+    return test
+
+
+METHODS = Claim(
+    id=f"{PAPER}.theorem-3.1.methods",
+    place="Theorem 3.1",
+    title="all three methods stay away from the minimum",
+    hypotheses=(
+        "ReLU with $\\sigma'(0) = 0$, the inputs and the teacher of the proof, six product laws of the start",
+        "at least $d/4$ coordinates of the start with $b_iw_i \\le 0$",
+    ),
+    as_printed=Form(
+        "Gradient descent, SGD (any step) and gradient flow have $F - \\inf F \\ge 1/(8d)$ at all times.",
+        _stuck_in((3, 8), 1 / 8),
+    ),
+    control=Form("They have $F - \\inf F \\ge 1/(4d)$.", _stuck_in((8,), 1 / 4)),
+    arithmetic="exact sums in float64; 200 steps of each method",
+)
+
+
+# The probability ------------------------------------------------------------------------------------------------------
+
+
+def escape(dimension: int, used: int) -> float:
+    r"""The probability that a symmetric start escapes, when the construction uses only some of the coordinates.
+
+    With $m$ coordinates (inputs uniform on $m$ axes, teacher $\pm1/\sqrt m$ on them) the loss ends at $N/(2m^2)$, $N$ the
+    number of dead coordinates, so that it ends below $1/(8d)$ if $N < m^2/(4d)$; $N$ is binomial.
+    """
+    least = int(np.ceil(used**2 / (4 * dimension) - 1e-12))
+    return float(binom.cdf(least - 1, used, 0.5))
+
+
+def _exponent(rate: float, best: bool, most: int):
+    """Is the probability to escape at most exp(−rate·d), for all d up to `most`?"""
+
+    def draw(count, random):
+        return {"dimension": np.arange(1, most + 1)}
+
+    def check(i):
+        options = [range(1, d + 1) if best else (d,) for d in i["dimension"]]
+        left = [
+            min(escape(int(d), used) for used in choices) for d, choices in zip(i["dimension"], options, strict=True)
+        ]
+        shown = scan.at_most(left, np.exp(-rate * i["dimension"]))
+        return shown
+
+    return Scan(draw, check)
+
+
+_RECIPE_PROBABILITY = """
+from math import ceil, comb
+d = int(dimension)
+escape = lambda m: sum(comb(m, n) for n in range(ceil(m * m / (4 * d)))) / 2**m
+"""
+
+PROBABILITY = Claim(
+    id=f"{PAPER}.theorem-3.1.probability",
+    place="Theorem 3.1",
+    title="probability of the starts that are stuck",
+    hypotheses=(
+        "a symmetric product start, $P(w_i > 0) = \\frac12$",
+        "inputs as in the proof, on any number $m \\le d$ of axes: the best of these laws. Other laws are not excluded",
+    ),
+    as_printed=Form(
+        "With probability at least $1 - e^{-d/4}$ all methods stay above $1/(8d)$.",
+        _exponent(0.25, best=True, most=100),
+        recipe=_RECIPE_PROBABILITY + "left = min(escape(m) for m in range(1, d + 1))\nright = np.exp(-d / 4)\n",
+    ),
+    corrected=Form(
+        "With probability at least $1 - e^{-d/8}$, already with $m = d$.", _exponent(0.125, best=False, most=600)
+    ),
+    correction="Hoeffding's inequality for $d$ variables in $[0, 1]$ and a deviation of $d/4$ gives $e^{-2(d/4)^2/d} = e^{-d/8}$, not "
+    "$e^{-d/4}$. The exact exponent is 0.131 for the proof's law and 0.162 for the best choice of $m \\approx 0.62\\,d$; "
+    "$e^{-d/4}$ is reached for $d \\le 34$ only.",
+    control=Form("With probability at least $1 - e^{-d/6}$, with $m = d$.", _exponent(1 / 6, best=False, most=600)),
+    arithmetic="exact binomial probabilities",
+)
+
+HOEFFDING = Claim(
+    id=f"{PAPER}.section-A.hoeffding",
+    place="Appendix A, proof of Theorem 3.1, Hoeffding's inequality",
+    title="number of coordinates that move",
+    hypotheses=("$Z$ a sum of $d$ independent indicators of mean $\\frac12$",),
+    as_printed=Form(
+        "$P(Z \\le \\frac34d) \\ge 1 - e^{-d/4}$.",
+        _exponent(0.25, best=False, most=40),
+        recipe=_RECIPE_PROBABILITY + "left = escape(d)\nright = np.exp(-d / 4)\n",
+    ),
+    corrected=Form("$P(Z \\le \\frac34d) \\ge 1 - e^{-d/8}$.", _exponent(0.125, best=False, most=600)),
+    correction="The exponent of Hoeffding's inequality is $2(d/4)^2/d = d/8$; the print fails for $d = 13$ and for all $d \\ge 21$.",
+    control=Form("$P(Z \\le \\frac34d) \\ge 1 - e^{-d/7}$.", _exponent(1 / 7, best=False, most=600)),
+    arithmetic="exact binomial probabilities",
+)
+
+
+# Equation (4) ---------------------------------------------------------------------------------------------------------
+
+
+def _stuck_loss(factor: float):
+    def check(i):
+        w = i["w"]
+        d = w.shape[0]
+        # In the coordinates b_i w_i the inputs are the axes and the teacher is 1/√d.
+        loss = jnp.sum((jnp.maximum(w, 0) - d**-0.5) ** 2) / (2 * d)
+        return at_most(factor / d, loss, 1e-12)
+
+    def build(raw):
+        w = raw["w"]
+        dead = jnp.arange(w.shape[0]) < -(-w.shape[0] // 4)
+        return {"w": jnp.where(dead, -jnp.abs(w), w)}
+
+    corners = [{"w": np.where(np.arange(d) < -(-d // 4), -1.0, d**-0.5)} for d in (4, 8)]
+    return Pointwise(check, [Family({"w": (d,)}, build) for d in (4, 5)], corners)
+
+
+EQUATION_4 = Claim(
+    id=f"{PAPER}.equation-4",
+    place="Equation (4)",
+    title="loss of a start with dead coordinates",
+    hypotheses=("the inputs of the proof", "at least $d/4$ coordinates with $b_iw_i \\le 0$"),
+    as_printed=Form("$F(w) \\ge 1/(8d)$.", _stuck_loss(1 / 8)),
+    control=Form("$F(w) \\ge 1/(7d)$.", _stuck_loss(1 / 7)),
+)
+
+MAIN = (METHODS, PROBABILITY)
+APPENDIX = (HOEFFDING, EQUATION_4)

@@ -1,0 +1,166 @@
+r"""Section 3.2 on periodic activations: how much the gradient tells of the teacher.
+
+Under standard Gaussian inputs the part of the gradient that depends on the teacher is $-E[\sigma(v\cdot x)\sigma'(w\cdot x)x]$. For
+an even periodic $\sigma(z) = \sum_j b_j\cos(jaz)$ it is a sum of
+
+$$E[\cos(jav\cdot x)\sin(kaw\cdot x)\,x] = a\,e^{-a^2(j^2 + k^2\|w\|^2)/2}\,(kw\cosh(jka^2w\cdot v) - jv\sinh(jka^2w\cdot v)),$$
+
+and its variance over teachers uniform on the unit sphere is an integral over the cosine between $w$ and $v$.
+"""
+
+import numpy as np
+from scipy.special import roots_gegenbauer
+
+from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.single_neuron.formulas import PAPER
+
+_NODES = 160
+_DIMENSIONS = np.array([4, 6, 8, 12, 16, 24, 32])
+
+
+def variance(dimension: int, frequency: float, size: float, amplitudes: dict[int, float]) -> float:
+    r"""The variance over the teacher of the gradient at a student of norm `size`.
+
+    Args:
+        dimension: The dimension $d \ge 3$.
+        frequency: The frequency $a$ of the first harmonic.
+        size: The norm of the student.
+        amplitudes: The amplitudes $b_j$ by the number $j$ of the harmonic.
+    """
+    # The cosine between a fixed direction and a uniform one has the density (1 − c²)^((d−3)/2).
+    cosines, weights = roots_gegenbauer(_NODES, dimension / 2 - 1)
+    weights = weights / weights.sum()
+    along, across = np.zeros(_NODES), np.zeros(_NODES)
+    for j, b in amplitudes.items():
+        for k, c in amplitudes.items():
+            damping = -0.5 * frequency**2 * (j**2 + k**2 * size**2)
+            inner = j * k * frequency**2 * size * cosines
+            cosh = 0.5 * (np.exp(damping + inner) + np.exp(damping - inner))
+            sinh = 0.5 * (np.exp(damping + inner) - np.exp(damping - inner))
+            factor = b * c * k * frequency**2
+            along += factor * (k * size * cosh - j * cosines * sinh)
+            across -= factor * j * np.sqrt(1 - cosines**2) * sinh
+    mean = weights @ along
+    # What is across the student has mean zero, its direction being uniform.
+    return float(weights @ (along - mean) ** 2 + weights @ across**2)
+
+
+def cosine_wave(frequency: float) -> dict[int, float]:
+    r"""The amplitudes of $\cos(az)/a$, which has slope at most one."""
+    return {1: 1 / frequency}
+
+
+def triangle_wave(frequency: float) -> dict[int, float]:
+    r"""The amplitudes of a wave with slopes $\pm1$ and period $2\pi/a$, a sum of ReLUs on every bounded segment."""
+    return {j: 4 / (np.pi * frequency * j**2) for j in (1, 3, 5, 7, 9)}
+
+
+def _decay(wave, frequency_of, sizes):
+    """Is the variance at most C·exp(−d), with C fixed at the smallest dimension? The worst of the given students."""
+
+    def test(effort: Effort, seed: int) -> Outcome:
+        values = np.array([max(variance(int(d), a, s, wave(a)) for s in sizes) for d, a in _frequencies(frequency_of)])
+        bound = values[0] * np.exp(-(_DIMENSIONS - _DIMENSIONS[0]))
+        margins = (bound - values) / np.maximum(bound, values)
+        worst = int(margins.argmin())
+        slope = np.polyfit(np.log(_DIMENSIONS), np.log(values), 1)[0]
+        rate = -np.polyfit(_DIMENSIONS, np.log(values), 1)[0]
+        note = f"fitted power of d: {slope:.2f}; fitted exponential rate: {rate:.2f} a dimension"
+        witness = {"dimensions": _DIMENSIONS, "variances": values, "d": _DIMENSIONS[worst], "size": sizes[0]}
+        return Outcome(float(margins[worst]), len(values) * len(sizes), witness, note)
+
+    return test
+
+
+def _frequencies(frequency_of):
+    return [(int(d), float(frequency_of(int(d)))) for d in _DIMENSIONS]
+
+
+_SIZES = tuple(np.linspace(0.1, 2.0, 20))
+# With a² = κd the variance at the worst student decays like exp(−(1 + log 2κ)d/2): faster than exp(−d) for κ > e/2.
+_KAPPA = 2.0
+
+
+def _high(dimension: int) -> float:
+    return np.sqrt(_KAPPA * dimension)
+
+
+def _middle(dimension: int) -> float:
+    return np.sqrt(0.5 * dimension)
+
+
+_RECIPE = """
+v = np.random.default_rng(0).normal(size=(200_000, int(d)))
+v /= np.linalg.norm(v, axis=1, keepdims=True)
+w = size * np.eye(int(d))[0]
+"""
+
+COSINE = Claim(
+    id=f"{PAPER}.section-3.2.cosine",
+    place="Section 3.2, on periodic activations",
+    title="variance of the gradient over teachers, for cosines",
+    hypotheses=(
+        "standard Gaussian inputs, $v$ uniform on the unit sphere, $d = 4, \\dots, 32$",
+        "$\\sigma$ periodic with slope at most one",
+    ),
+    as_printed=Form(
+        "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma = \\cos$ and $\\|w\\| = 1$.",
+        _decay(cosine_wave, lambda dimension: 1.0, (1.0,)),
+        recipe=_RECIPE
+        + """
+inner = (v @ w)[:, None]
+gradients = np.exp(-(1 + size**2) / 2) * (w * np.cosh(inner) - v * np.sinh(inner))  # exact but for a constant
+left = np.sum(np.var(gradients, axis=0))
+right = variances[0] * np.exp(-(d - dimensions[0]))
+""",
+    ),
+    corrected=Form(
+        "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma(z) = \\cos(az)/a$ with $a^2 = 2d$, at any $w$.",
+        _decay(cosine_wave, _high, _SIZES),
+    ),
+    correction="The period must be short against the norm of the teacher: with unit teachers and a fixed period the variance "
+    "falls like $1/d$. With $\\cos(az)/a$ and $a^2 = \\kappa d$ the rate is $(1 + \\log 2\\kappa)/2$ a dimension, so that "
+    "$\\kappa \\ge e/2$ gives $e^{-d}$. (The theorem cited lets the norm of the teacher grow with $d$.)",
+    control=Form(
+        "The corrected form with $a^2 = d/2$, at any $w$: the rate is then one half.",
+        _decay(cosine_wave, _middle, _SIZES),
+    ),
+    arithmetic="closed form; Gauss–Gegenbauer rule over the cosine between student and teacher",
+)
+
+RELUS = Claim(
+    id=f"{PAPER}.section-3.2.relus",
+    place="Section 3.2, on activations that are periodic on a segment",
+    title="variance of the gradient over teachers, for sums of ReLUs",
+    hypotheses=(
+        "standard Gaussian inputs, $v$ uniform on the unit sphere, $d = 4, \\dots, 32$",
+        "$\\sigma$ a sum of ReLUs that is a triangle wave on a segment of length $2d$ or more: the wave continued to the "
+        "whole line differs from it by less than $e^{-d^2/2}$ in expectation",
+    ),
+    as_printed=Form(
+        "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for a wave of slopes $\\pm1$ and period 4, $\\|w\\| = 1$.",
+        _decay(triangle_wave, lambda dimension: np.pi / 2, (1.0,)),
+        recipe=_RECIPE
+        + """
+a, gradients = np.pi / 2, 0
+for j in range(1, 10, 2):
+    for k in range(1, 10, 2):
+        inner = (j * k * a**2 * (v @ w))[:, None]
+        damping = np.exp(-(a**2) * (j**2 + k**2 * size**2) / 2)
+        terms = damping * (k * w * np.cosh(inner) - j * v * np.sinh(inner))
+        gradients = gradients + (8 / np.pi**2) ** 2 / (j * k) ** 2 * k * a**2 * terms
+left = np.sum(np.var(gradients, axis=0))
+right = variances[0] * np.exp(-(d - dimensions[0]))
+""",
+    ),
+    corrected=Form(
+        "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm at most 2.",
+        _decay(triangle_wave, _high, _SIZES),
+    ),
+    correction="As for the cosine: the period must shrink like $1/\\sqrt d$ (or the teacher grow). With a fixed period the variance "
+    "falls like $1/d$.",
+    control=Form("The corrected form with the period $2\\pi/\\sqrt{d/2}$.", _decay(triangle_wave, _middle, _SIZES)),
+    arithmetic="Fourier series; Gauss–Gegenbauer rule over the cosine between student and teacher",
+)
+
+MAIN = (COSINE, RELUS)

@@ -1,0 +1,54 @@
+r"""Expectations $E[f(w\cdot x, v\cdot x)]$ under a spherical law, by a rule in the plane of $w$ and $v$; in NumPy.
+
+The plane is cut into the four sectors in which $w\cdot x$ and $v\cdot x$ keep their signs. In each, the rule is a product of
+Gauss–Legendre rules in the angle and in the distance, so that kinks at zero are never crossed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tutelage.inputs import Inputs
+
+
+class Rule(NamedTuple):
+    """Nodes of a plane rule: both arguments, the distance to the origin, and the weights with the density."""
+
+    student: np.ndarray
+    teacher: np.ndarray
+    distance: np.ndarray
+    weights: np.ndarray
+
+    def mean(self, function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+        """The expectation of a function of both arguments."""
+        return float(np.sum(self.weights * function(self.student, self.teacher)))
+
+
+_ANGULAR = np.polynomial.legendre.leggauss(20)
+_RADIAL = np.polynomial.legendre.leggauss(60)
+
+
+def rule(law: Inputs, size: float, turn: float, reach: float) -> Rule:
+    r"""The rule for $\|w\| =$ `size`, $\|v\| = 1$, angle `turn`, and a law that lives within `reach` (up to rounding)."""
+    axes = np.eye(law.dimension)
+    half = reach / 2
+    distances = half * (_RADIAL[0] + 1)
+    points = np.stack([distances, np.zeros_like(distances)], axis=1)
+    density = np.asarray(law.plane_density(axes[0], axes[1])(points))
+    radial = half * _RADIAL[1] * distances * density
+    # w·y changes sign at turn ± π/2 and v·y at ± π/2.
+    edges = np.unique(np.mod([turn + np.pi / 2, turn - np.pi / 2, np.pi / 2, -np.pi / 2], 2 * np.pi))
+    edges = np.append(edges, edges[0] + 2 * np.pi)
+    middle, width = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    angles = (middle[:, None] + width[:, None] * _ANGULAR[0]).ravel()
+    angular = (width[:, None] * _ANGULAR[1]).ravel()
+    spread = distances[None, :] * np.cos(angles[:, None] - turn)
+    return Rule(
+        student=size * spread,
+        teacher=distances[None, :] * np.cos(angles[:, None]),
+        distance=np.broadcast_to(distances[None, :], spread.shape),
+        weights=angular[:, None] * radial[None, :],
+    )

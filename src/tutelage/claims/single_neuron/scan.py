@@ -1,0 +1,61 @@
+"""Judging a statement on many instances at once in NumPy, where there are few numbers and no need for a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutelage.claims.base import Effort, Outcome
+
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A test by a margin on drawn instances.
+
+    Attributes:
+        draw: Takes the number of instances wanted and a generator to arrays by name, instances first. Boundary values
+            belong to it as well.
+        check: Takes those arrays to `margin` and whatever else is worth showing, instances first. An infinite margin
+            means that the hypotheses are not satisfied.
+        note: What was measured, in words.
+    """
+
+    draw: Callable[[int, np.random.Generator], Arrays]
+    check: Callable[[Arrays], Arrays]
+    note: str = ""
+
+    def __call__(self, effort: Effort, seed: int) -> Outcome:
+        """Judge; see `tutelage.claims.base.Test`."""
+        drawn = self.draw(20 * effort.samples, np.random.default_rng(seed))
+        shown = {**drawn, **self.check(drawn)}
+        margin = np.asarray(shown["margin"], float)
+        if np.isnan(margin).any():
+            return Outcome(float("nan"), margin.size, {}, "a margin is not a number", "inconclusive")
+        counted = int(np.isfinite(margin).sum())
+        if not counted:
+            return Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable")
+        worst = int(margin.argmin())
+        return Outcome(float(margin[worst]), counted, _pick(shown, worst), self.note)
+
+
+def _pick(shown: Mapping[str, Any], index: int) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value)[index] for name, value in shown.items()}
+
+
+def at_most(left, right) -> dict[str, np.ndarray]:
+    """Return the check of `left ≤ right`, elementwise, with a margin relative to the larger side."""
+    left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
+    size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
+    return {"margin": (right - left) / size, "left": left, "right": right}
+
+
+def spaced(count: int, low: float, high: float, *, logarithmic: bool = False) -> np.ndarray:
+    """Return numbers from a range, both ends among them."""
+    if logarithmic:
+        return np.geomspace(low, high, count)
+    return np.linspace(low, high, count)

@@ -1,0 +1,213 @@
+"""The numbers behind the single-neuron claims, against oracles that share no code with them."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tutelage as tl
+from tutelage.claims.single_neuron import estimators
+from tutelage.claims.single_neuron.convergence import start_probability
+from tutelage.claims.single_neuron.correlation import slice_moments
+from tutelage.claims.single_neuron.formulas import SPHERICAL, exact_gradient, law_named
+from tutelage.claims.single_neuron.hardness import escape, hard_problem
+from tutelage.claims.single_neuron.periodic import cosine_wave, triangle_wave, variance
+from tutelage.claims.single_neuron.plane import rule
+from tutelage.claims.single_neuron.spherical import shifted_gradient
+from tutelage.inputs import ball, gaussian, mixture, sphere, student_t
+
+
+def _close(value, samples, deviations=5.0):
+    """Whether a number is within a few standard errors of the mean of samples."""
+    error = np.std(samples) / np.sqrt(len(samples))
+    return abs(value - np.mean(samples)) <= deviations * error
+
+
+# The estimators -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 40])
+@pytest.mark.parametrize("radius", [0.1, 1.0, 4.0])
+def test_gaussian_density_does_not_depend_on_the_dimension(dimension, radius):
+    expected = np.exp(-(radius**2) / 2) / (2 * np.pi)
+    assert estimators.smallest_density(gaussian(dimension), radius) == pytest.approx(expected, rel=1e-12)
+
+
+def test_bounded_laws():
+    """A sphere in four dimensions is a uniform disc in the plane; outside of its support a law has no density."""
+    assert estimators.smallest_density(sphere(4, radius=2.0), 1.9) == pytest.approx(1 / (4 * np.pi))
+    assert estimators.smallest_density(ball(2, radius=2.0), 2.5) == 0.0
+    # In three dimensions the density of a sphere grows with the distance: the minimum is at the origin.
+    assert estimators.smallest_density(sphere(3, radius=1.0), 0.9) == pytest.approx(1 / (2 * np.pi))
+
+
+def test_density_off_centre():
+    """For a Gaussian with a mean in the plane the smallest density is opposite to the mean."""
+    law = gaussian(2, mean=[0.0, 1.0])
+    assert estimators.smallest_density(law, 1.5) == pytest.approx(np.exp(-(2.5**2) / 2) / (2 * np.pi), rel=1e-9)
+
+
+def test_density_is_over_planes_through_the_teacher():
+    """A direction of small variance lowers the density in the planes that contain it."""
+    law = gaussian(3, covariance=np.diag([1.0, 1.0, 4.0]))
+    # With the teacher on the first axis the worst of the planes is that with the third axis, or within the first two.
+    wide, narrow = 1 / (2 * np.pi * 2), np.exp(-0.5) / (2 * np.pi)
+    found = estimators.smallest_density(law, 1.0, target=[1.0, 0.0, 0.0])
+    assert found == pytest.approx(min(wide * np.exp(-0.5), narrow), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("activation", "radius", "expected"),
+    [
+        ("relu", 3.0, 1.0),
+        ("leaky_relu", 3.0, 1.0),
+        ("tanh", 0.5, 1 - np.tanh(1.0) ** 2),
+        ("sigmoid", 1.0, 1 / (2 + np.exp(2.0) + np.exp(-2.0))),
+        ("softplus", 2.0, 0.5),
+        ("gelu", 1.0, 0.0),
+        ("step", 1.0, 0.0),
+    ],
+)
+def test_slopes(activation, radius, expected):
+    assert estimators.smallest_slope(activation, radius) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_trade_off_has_the_best_choice():
+    """For ReLU and Gaussian inputs the rate is largest at a radius of two: the maximum of r⁴exp(−r²/2)."""
+    found = estimators.trade_off(gaussian(3), radii=np.linspace(0.1, 5, 491))
+    assert found.best.radius == pytest.approx(2.0)
+    assert found.best.rate == pytest.approx(16 * np.exp(-2) / (2 * np.pi))
+    assert found.best.rate == found.rates.max() and (np.diff(found.densities) <= 0).all()
+    alone = estimators.spread_and_slope(gaussian(3), "relu", 2.0)
+    assert alone.rate == pytest.approx(found.best.rate)
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(tl.InvalidArgument, match="radius"):
+        estimators.smallest_density(gaussian(2), -1.0)
+    with pytest.raises(tl.InvalidArgument, match="radii"):
+        estimators.trade_off(gaussian(2), radii=[[1.0], [2.0]])
+    with pytest.raises(tl.UnsupportedCombination):
+        estimators.smallest_density(sphere(2), 0.5)
+    with pytest.raises(tl.UnsupportedCombination):
+        estimators.smallest_density(gaussian(1), 0.5)
+
+
+def test_mixture_is_at_least_its_share():
+    law = mixture([gaussian(3, mean=[5.0, 0.0, 0.0]), gaussian(3)], weights=[0.9, 0.1])
+    assert estimators.smallest_density(law, 1.0) >= 0.1 * np.exp(-0.5) / (2 * np.pi) * (1 - 1e-12)
+
+
+# The other ingredients ------------------------------------------------------------------------------------------------
+
+
+def test_replaced_teacher_is_the_teacher():
+    """The exact gradient with a traced teacher is that of an objective built for this teacher."""
+    random = np.random.default_rng(0)
+    for dimension, kind in SPHERICAL.items():
+        w, v = random.normal(size=(2, dimension))
+        objective = tl.population(tl.problems.neuron(v, "relu", law_named(kind, dimension)))
+        np.testing.assert_allclose(
+            exact_gradient(jnp.asarray(w), jnp.asarray(v), kind), objective.gradient(w), rtol=1e-12
+        )
+
+
+def test_plane_rule_integrates():
+    """Total mass and second moments of the plane rule, for a law with a density up to its edge."""
+    nodes = rule(ball(4, radius=1.5), 0.7, 2.0, 1.5)
+    assert np.sum(nodes.weights) == pytest.approx(1.0, rel=1e-9)
+    moment = 1.5**2 / 6
+    assert nodes.mean(lambda s, t: t**2) == pytest.approx(moment, rel=1e-9)
+    assert nodes.mean(lambda s, t: s * t) == pytest.approx(0.7 * np.cos(2.0) * moment, rel=1e-9)
+
+
+def test_slice_moments():
+    along, across = slice_moments(np.array([0.3, 2.0, np.pi]))
+    openings = np.array([0.3, 2.0, np.pi])
+    np.testing.assert_allclose(along, (openings + np.sin(openings)) / 8, rtol=1e-12)
+    np.testing.assert_allclose(across, (openings - np.sin(openings)) / 8, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dimension", "deviation"), [(1, 0.5), (2, 0.3), (20, 0.02)])
+def test_start_probability_by_sampling(dimension, deviation):
+    w = deviation * np.random.default_rng(1).normal(size=(200_000, dimension))
+    w[:, 0] -= 1
+    inside = np.sum(w**2, axis=1) <= 1 - 2 * deviation**2 * dimension
+    assert _close(start_probability(dimension, deviation), inside)
+
+
+@pytest.mark.parametrize(("dimension", "used"), [(5, 5), (12, 7)])
+def test_escape_by_running(dimension, used):
+    """The probability to escape is that of losses below 1/(8d) after descent on the construction with some axes."""
+    problem = hard_problem(np.full(used, 0.5))
+    starts = np.random.default_rng(2).normal(size=(4000, used)) * 0.1
+    signs = np.sqrt(used) * np.asarray(problem.target)
+    # Live coordinates reach the teacher's, dead ones contribute 1/m each to twice m times the loss.
+    dead = np.sum(starts * signs <= 0, axis=1)
+    ends = np.where(starts * signs > 0, np.asarray(problem.target), starts)
+    objective = tl.population(problem)
+    losses = np.array([float(objective.loss(end)) for end in ends[:20]])
+    np.testing.assert_allclose(losses, dead[:20] / (2 * used**2), atol=1e-12)
+    assert _close(escape(dimension, used), dead / (2 * used**2) < 1 / (8 * dimension))
+
+
+def test_hard_problem_turns_to_the_rarer_sign():
+    problem = hard_problem([0.2, 0.5, 0.9])
+    points, weights = problem.inputs.atoms()
+    np.testing.assert_array_equal(points, np.diag([1.0, -1.0, -1.0]))
+    np.testing.assert_allclose(weights, 1 / 3)
+    np.testing.assert_allclose(problem.target, np.array([1.0, -1.0, -1.0]) / np.sqrt(3))
+
+
+@pytest.mark.parametrize(("wave", "frequency"), [(cosine_wave, 1.0), (cosine_wave, 2.0), (triangle_wave, np.pi / 2)])
+def test_variance_over_teachers_by_quadrature(wave, frequency):
+    """The closed form against a product rule over inputs, and teachers drawn on the sphere."""
+    size, amplitudes = 0.8, wave(frequency)
+    values, slopes = _waves(frequency, amplitudes)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1)
+    measure = np.outer(weights, weights)
+    random = np.random.default_rng(3)
+    gradients = []
+    for _ in range(400):
+        v = random.normal(size=4)
+        v /= np.linalg.norm(v)
+        cosine, sine = v[0], np.sqrt(1 - v[0] ** 2)
+        # In the plane of w and v; what is across the student points along the rest of v.
+        term = measure * values(cosine * grid[..., 0] + sine * grid[..., 1]) * slopes(size * grid[..., 0])
+        along, across = np.sum(term * grid[..., 0]), np.sum(term * grid[..., 1])
+        gradients.append(np.concatenate([[along], across * v[1:] / sine]))
+    gradients = np.array(gradients)
+    deviations = np.sum((gradients - gradients.mean(axis=0)) ** 2, axis=1)
+    assert _close(variance(4, frequency, size, amplitudes), deviations)
+
+
+def _waves(frequency, amplitudes):
+    def values(z):
+        return sum(b * np.cos(j * frequency * z) for j, b in amplitudes.items())
+
+    def slopes(z):
+        return sum(-b * j * frequency * np.sin(j * frequency * z) for j, b in amplitudes.items())
+
+    return values, slopes
+
+
+def test_triangle_wave_has_unit_slopes():
+    """The first harmonics add up to a wave of slopes ±1 and period 4, up to the tail of its series."""
+    values, _ = _waves(np.pi / 2, triangle_wave(np.pi / 2))
+    z = np.linspace(-2, 2, 201)
+    np.testing.assert_allclose(values(z), 1 - np.abs(z), atol=0.05)
+
+
+def test_shifted_gradient_is_the_librarys():
+    objective = tl.population(tl.problems.neuron([1.0, 0.0], "relu", gaussian(2, mean=[0.0, 1.0])))
+    for w in ([-1.0, 1.0], [0.2, 0.1], [-0.05, -0.1], [2.0, 0.0]):
+        ours = shifted_gradient(jnp.array(w), jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0]))
+        np.testing.assert_allclose(ours, objective.gradient(jnp.array(w)), atol=1e-11)
+
+
+def test_heavy_tails_have_a_gradient():
+    """The t law that the claims use has a second moment and no fourth."""
+    law = law_named("student", 4)
+    assert np.isfinite(law.radial_moment(2)) and np.isinf(law.radial_moment(4))
+    assert law.name == student_t(4, degrees=2.5).name
