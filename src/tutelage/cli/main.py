@@ -157,7 +157,7 @@ def reproduce(
     try:
         done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh)
     except KeyboardInterrupt:
-        console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(["tutelage", *sys.argv[1:]])}")
+        console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(['tutelage', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
     except (TutelageError, OSError) as error:
         _failed(str(error))

@@ -23,6 +23,7 @@ from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
+from tutelage.inputs import Gaussian
 from tutelage.objectives import Empirical, Objective, Stream
 
 # A student this far from zero is beyond saving.
@@ -67,9 +68,19 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     if isinstance(objective, Empirical):
         samples = objective.labels.shape[0]
     samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
-    nodes = 10_000 if objective.exactness.kind == "quadrature" else 1
-    work = max(pairs * nodes, parameters, samples)
+    work = max(pairs * _pair_cost(objective), parameters, samples)
     return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), *_LANES))
+
+
+def _pair_cost(objective: Objective) -> int:
+    """Return what a pair of neurons costs, in units of a closed form of its norms and cosine."""
+    if objective.exactness.kind == "quadrature":
+        return 10_000
+    inputs = objective.problem.inputs
+    # Under a Gaussian law with a mean a pair takes orthant probabilities, each an integral of its own.
+    if objective.exactness.kind == "closed form" and isinstance(inputs, Gaussian) and not inputs.centred:
+        return 2_000
+    return 1
 
 
 def device_count() -> int:

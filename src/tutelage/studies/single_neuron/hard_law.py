@@ -1,0 +1,142 @@
+r"""The law of Theorem 3.1, on which descent is stuck: inputs $b_i e_i$, with $b_i$ against the likely sign of the start."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from scipy.stats import binom
+
+from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
+from tutelage.inputs import finite
+from tutelage.objectives import population
+from tutelage.plot import COLOURS, GREY, RED, panels
+from tutelage.problems import neuron
+from tutelage.starts import signs, uniform, xavier
+from tutelage.statistics import wilson_interval
+from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.expectations import described
+
+_STARTS = {"Xavier": xavier, "uniform": uniform, "Rademacher": signs}
+
+
+def _pieces(values: Values):
+    return {f"d-{d}": {"d": d} for d in sorted(values.dimensions, reverse=True)}
+
+
+def _measure(values: Values, seed: int, d: int) -> Arrays:
+    # All three laws of starts are symmetric: P(w_i > 0) = 1/2, for which the construction takes b_i = −1.
+    problem = neuron(np.full(d, -1 / np.sqrt(d)), inputs=finite(-np.eye(d)))
+    objective = population(problem)
+    measured = {}
+    for name, draw in _STARTS.items():
+        runs = descend(
+            objective,
+            draw(problem, values.runs, seed=seed),
+            # On this law the loss is a sum over coordinates of curvature 1/d each: any smaller multiple of d descends.
+            GradientDescent(values.step * d),
+            gradient_norm(1e-10) | step_limit(values.iterations),
+        )
+        measured[name] = runs.losses
+    return measured
+
+
+def _exact(d: int) -> float:
+    """Probability that at least d/4 coordinates are dead, for symmetric starts: P(Bin(d, ½) ≤ 3d/4)."""
+    return float(binom.cdf(np.floor(0.75 * d), d, 0.5))
+
+
+def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+    rows = []
+    for d in values.dimensions:
+        for name in _STARTS:
+            losses = pieces[f"d-{d}"][name]
+            stuck = losses >= 1 / (8 * d) - 1e-12
+            low, high = wilson_interval(int(stuck.sum()), len(stuck))
+            rows.append(
+                {
+                    "starts": name,
+                    "d": d,
+                    "stuck": float(stuck.mean()),
+                    "low": low,
+                    "high": high,
+                    "exact": _exact(d),
+                    "printed_bound": float(1 - np.exp(-d / 4)),
+                    "proved_bound": float(1 - np.exp(-d / 8)),
+                    "mean_loss_times_d": float(losses.mean() * d),
+                }
+            )
+    frame = pl.DataFrame(rows)
+    exact = np.array([_exact(d) for d in values.dimensions])
+    dimensions = np.array(values.dimensions)
+    violated = dimensions[1 - exact > np.exp(-dimensions / 4)]
+    expected = frame["exact"].to_numpy()
+    deviations = np.abs(frame["stuck"].to_numpy() - expected)
+    errors = np.sqrt(np.maximum(expected * (1 - expected), 1e-9) / values.runs)
+    expectations = (
+        described(
+            "runs stuck at a loss of at least 1/(8d), against the exact probability: largest deviation in standard errors",
+            "the construction works for every product start",
+            float((deviations / (errors + 0.5 / values.runs)).max()),
+            (deviations <= 4 * errors + 1.5 / values.runs).all(),
+            "4 standard errors",
+        ),
+        described(
+            "exact probability, at least 1 − exp(−d/4)",
+            "in every dimension",
+            "fails at d = " + ", ".join(str(d) for d in violated) if violated.size else "in every dimension",
+            violated.size == 0,
+        ),
+        described(
+            "exact probability, at least 1 − exp(−d/8)",
+            "what Hoeffding's inequality gives",
+            f"smallest excess {np.min(exact - 1 + np.exp(-dimensions / 8)):.2g}",
+            (exact >= 1 - np.exp(-dimensions / 8)).all(),
+        ),
+    )
+    remarks = (
+        "A run is stuck exactly if at least a quarter of the start's coordinates are on the dead side of their input, whatever "
+        "the method: for symmetric starts the probability is P(Bin(d, ½) ≤ 3d/4), and its complement falls as exp(−0.131 d). "
+        "The printed exponent 1/4 is too large; Hoeffding's inequality with these numbers gives 1/8.",
+        f"On average the loss stays at {frame['mean_loss_times_d'].to_numpy().mean():.3f}/d: half of the coordinates are dead.",
+    )
+    figure, (left, right) = panels(columns=2)
+    for shift, (name, colour) in zip((0.94, 1.0, 1.06), zip(_STARTS, COLOURS, strict=False), strict=True):
+        own = frame.filter(pl.col("starts") == name)
+        x, y = own["d"].to_numpy(), own["stuck"].to_numpy()
+        bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
+        left.errorbar(shift * x, y, bars, fmt="o", color=colour, capsize=2, label=name, alpha=0.8)
+    grid = np.arange(4, max(dimensions) + 1, 4)
+    left.plot(grid, [_exact(int(d)) for d in grid], color=GREY, linewidth=1, label="exact")
+    left.set(xscale="log", xlabel="dimension $d$", ylabel="fraction of runs stuck", ylim=(0.85, 1.01))
+    left.legend(loc="lower right")
+    shown = grid[grid <= 130]
+    right.semilogy(shown, [max(1 - _exact(int(d)), 1e-300) for d in shown], color=GREY, label="exact")
+    right.semilogy(shown, np.exp(-shown / 4), color=RED, linestyle="--", label="printed, $e^{-d/4}$")
+    right.semilogy(shown, np.exp(-shown / 8), color=COLOURS[2], linestyle=":", label="proved, $e^{-d/8}$")
+    right.set(xlabel="dimension $d$", ylabel="probability of not being stuck")
+    right.legend(loc="lower left")
+    caption = (
+        f"Theorem 3.1's law. Left: fraction of {values.runs} runs of descent that end at a loss of at least 1/(8d), with 95 % "
+        "intervals, and the exact probability. Right: the probability that a run is not stuck, with the printed bound and the "
+        "one that the proof gives."
+    )
+    return Conclusion(expectations, (Picture("hard-law", caption, figure),), {"stuck": frame}, remarks)
+
+
+STUDY = Study(
+    id="single_neuron.hard-law",
+    place="Theorem 3.1",
+    title="inputs on which descent is stuck",
+    question="On the constructed law, which fraction of runs ends above 1/(8d), for three kinds of product starts, and how does "
+    "it compare with the exact probability and with the printed bound?",
+    settings=(
+        printed("activation", "ReLU, with derivative 0 at 0"),
+        chosen("dimensions", (4, 8, 16, 32, 64, 128, 512), paper=(4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)),
+        chosen("runs", 500, paper=5000, note="for each kind of start"),
+        chosen("step", 0.5, note="in units of d"),
+        chosen("iterations", 400),
+    ),
+    pieces=_pieces,
+    measure=_measure,
+    conclude=_conclude,
+)
