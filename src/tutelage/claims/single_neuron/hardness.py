@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +18,7 @@ from tutelage.claims.single_neuron import scan
 from tutelage.claims.single_neuron.formulas import PAPER
 from tutelage.claims.single_neuron.scan import Scan
 from tutelage.inputs import finite
-from tutelage.objectives import population
+from tutelage.objectives import Objective, population
 from tutelage.problems import Problem, neuron
 
 
@@ -75,13 +76,13 @@ def _stuck(dimension: int, factor: float):
         for name, (draw, chance) in STARTS.items():
             problem = hard_problem(np.full(dimension, chance))
             objective = population(problem)
-            starts = draw(random, (effort.runs, dimension))
+            starts = draw(random, (2 * effort.runs, dimension))
             signs = np.sqrt(dimension) * np.asarray(problem.target)
             starts = starts[np.sum(starts * signs <= 0, axis=1) >= dimension / 4][: effort.runs // 5]
             # Every start gets a step of its own, small or far too large.
             steps = dimension * 10.0 ** random.uniform(-1.5, 0.7, size=len(starts))
             seen = random.integers(dimension, size=(200, len(starts)))
-            lowest = np.asarray(_lowest_losses(objective, starts, steps, seen))
+            lowest = np.asarray(_lowest_losses(objective, jnp.asarray(starts), jnp.asarray(steps), jnp.asarray(seen)))
             tried += 3 * len(starts)
             method, index = np.unravel_index(lowest.argmin(), lowest.shape)
             margin = lowest[method, index] * dimension - factor
@@ -94,7 +95,8 @@ def _stuck(dimension: int, factor: float):
     return test
 
 
-def _lowest_losses(objective, starts, steps, seen):
+@eqx.filter_jit
+def _lowest_losses(objective: Objective, starts, steps, seen):
     """The lowest loss met by descent, stochastic descent and flow, for each start."""
 
     def one(w, step, seen):
@@ -103,9 +105,9 @@ def _lowest_losses(objective, starts, steps, seen):
             return w, w
 
         def stochastic(w, number):
-            # Equation (3): only the coordinate of the input drawn moves, and d times as far as in Equation (2).
+            # Equation (3) with the step η/d: only the coordinate of the input drawn moves.
             chosen = jnp.arange(w.shape[0]) == number
-            w = w - step / w.shape[0] * jnp.where(chosen, w.shape[0] * objective.gradient(w), 0.0)
+            w = w - step * jnp.where(chosen, objective.gradient(w), 0.0)
             return w, w
 
         paths = (
@@ -113,10 +115,9 @@ def _lowest_losses(objective, starts, steps, seen):
             jax.lax.scan(stochastic, w, seen)[1],
             _flow(objective.gradient, w, 0.2 * w.shape[0]),
         )
-        return jnp.stack([jnp.min(jax.vmap(lambda u: objective.loss(u))(path)) for path in paths])
+        return jnp.stack([jnp.min(jax.vmap(objective.loss)(path)) for path in paths])
 
-    run = jax.jit(jax.vmap(one, in_axes=(0, 0, 1), out_axes=1))
-    return run(jnp.asarray(starts), jnp.asarray(steps), jnp.asarray(seen))
+    return jax.vmap(one, in_axes=(0, 0, 1), out_axes=1)(starts, steps, seen)
 
 
 def _stuck_in(dimensions, factor: float):
