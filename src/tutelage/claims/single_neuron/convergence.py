@@ -276,7 +276,7 @@ def _best_rate(kind: str, dimension: int) -> float:
 
 
 REMARK_5_4 = Claim(
-    id=f"{PAPER}.remark-5.4",
+    id=f"{PAPER}.remark-5.4.descent",
     place="Remark 5.4",
     title="gradient descent with unbounded inputs",
     hypotheses=("ReLU, standard Gaussian inputs in the plane, where $E\\|x\\|^4 = 8$", "$\\|w_t - v\\|^2 < 1$"),

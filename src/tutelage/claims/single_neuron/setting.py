@@ -154,7 +154,7 @@ def _origin(kinds):
                 objective = population(neuron(v, ReLU(kink=1.0), law_named(kind, dimension)))
                 gradient = np.asarray(eqx.filter_jit(objective.gradient)(jnp.zeros(dimension)))
                 along = -gradient @ v
-                off = np.linalg.norm(gradient + along * v) / abs(along)
+                off = np.linalg.norm(gradient + along * v) / (abs(along) + 1e-300)
                 margin = min(1e-9 - off, along / scale_of(kind, dimension) - 0.1)
                 tried += 1
                 if margin < worst:
