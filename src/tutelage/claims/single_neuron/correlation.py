@@ -136,9 +136,9 @@ def _best_rates(name: str) -> dict[str, float]:
 
 def _points_to_teacher(factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        random = np.random.default_rng(seed)
-        sizes = np.concatenate([[1e-3, 1.0, 2.0], random.uniform(0, 2, size=4)])
-        turns = np.concatenate([[0.0, np.pi / 2, np.pi - 0.1], random.uniform(0, np.pi, size=3)])
+        random, extra = np.random.default_rng(seed), 2 + effort.runs // 100
+        sizes = np.concatenate([[1e-3, 1.0, 2.0], random.uniform(0, 2, size=extra)])
+        turns = np.concatenate([[0.0, np.pi / 2, np.pi - 0.1], random.uniform(0, np.pi, size=extra)])
         worst, tried, witness = np.inf, 0, {}
         for name, make, reach in _CASES:
             law = make()
