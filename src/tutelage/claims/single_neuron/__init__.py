@@ -23,6 +23,7 @@ CLAIMS = (
     *convergence.MAIN,
     stochastic.STOCHASTIC,
     *convergence.REMARKS,
+    stochastic.REMARK_5_4,
     *spherical.MAIN,
     gaussian.REMARK_6_5,
     spherical.SECTION_6_2,

@@ -98,9 +98,9 @@ def _bounded_gradients(power: float):
 
     def build(raw):
         slopes = jnp.exp(raw["slopes"] / (1 + jnp.abs(raw["slopes"])))
-        gap = raw["w"] * (1 + 0.1 / (jnp.linalg.norm(raw["w"]) + 1e-12))
+        gap = raw["w"] * (1 + 0.1 / (jnp.linalg.norm(raw["w"]) + 1e-150))
         v = unit(raw["v"])
-        x = raw["x"] * (1 + 0.1 / (jnp.linalg.norm(raw["x"]) + 1e-12))
+        x = raw["x"] * (1 + 0.1 / (jnp.linalg.norm(raw["x"]) + 1e-150))
         return {"w": v + gap, "v": v, "x": x, "left_slope": slopes[0], "right_slope": slopes[1]}
 
     return Pointwise(check, [Family({"w": (d,), "v": (d,), "x": (d,), "slopes": (2,)}, build) for d in (1, 3)])
@@ -276,7 +276,7 @@ def _best_rate(kind: str, dimension: int) -> float:
 
 
 REMARK_5_4 = Claim(
-    id=f"{PAPER}.remark-5.4",
+    id=f"{PAPER}.remark-5.4.descent",
     place="Remark 5.4",
     title="gradient descent with unbounded inputs",
     hypotheses=("ReLU, standard Gaussian inputs in the plane, where $E\\|x\\|^4 = 8$", "$\\|w_t - v\\|^2 < 1$"),

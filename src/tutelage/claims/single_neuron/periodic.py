@@ -120,7 +120,7 @@ right = variances[0] * np.exp(-(d - dimensions[0]))
     ),
     correction="The period must be short against the norm of the teacher: with unit teachers and a fixed period the variance "
     "falls like $1/d$. With $\\cos(az)/a$ and $a^2 = \\kappa d$ the rate is $(1 + \\log 2\\kappa)/2$ a dimension, so that "
-    "$\\kappa \\ge e/2$ gives $e^{-d}$. (The theorem cited lets the norm of the teacher grow with $d$.)",
+    "$\\kappa \\ge e/2$ gives $e^{-d}$. (Or the norm of the teacher must grow: their product is what matters.)",
     control=Form(
         "The corrected form with $a^2 = d/2$, at any $w$: the rate is then one half.",
         _decay(cosine_wave, _middle, _SIZES),

@@ -1,4 +1,4 @@
-r"""Expectations $E[f(w\cdot x, v\cdot x)]$ under a spherical law, by a rule in the plane of $w$ and $v$; in NumPy.
+r"""Expectations $E[f(w\cdot x, v\cdot x)]$ by a rule in the plane of $w$ and $v$, for laws with a plane density; in NumPy.
 
 The plane is cut into the four sectors in which $w\cdot x$ and $v\cdot x$ keep their signs. In each, the rule is a product of
 Gauss–Legendre rules in the angle and in the distance, so that kinks at zero are never crossed.
@@ -32,13 +32,14 @@ _RADIAL = np.polynomial.legendre.leggauss(60)
 
 
 def rule(law: Inputs, size: float, turn: float, reach: float) -> Rule:
-    r"""The rule for $\|w\| =$ `size`, $\|v\| = 1$, angle `turn`, and a law that lives within `reach` (up to rounding)."""
+    r"""The rule for $\|w\| =$ `size`, $\|v\| = 1$, angle `turn`, and a law that lives within `reach` (up to rounding).
+
+    The teacher is on the first axis and the student in the plane of the first two.
+    """
     axes = np.eye(law.dimension)
     half = reach / 2
     distances = half * (_RADIAL[0] + 1)
-    points = np.stack([distances, np.zeros_like(distances)], axis=1)
-    density = np.asarray(law.plane_density(axes[0], axes[1])(points))
-    radial = half * _RADIAL[1] * distances * density
+    radial = half * _RADIAL[1] * distances
     # w·y changes sign at turn ± π/2 and v·y at ± π/2.
     edges = np.unique(np.mod([turn + np.pi / 2, turn - np.pi / 2, np.pi / 2, -np.pi / 2], 2 * np.pi))
     edges = np.append(edges, edges[0] + 2 * np.pi)
@@ -46,9 +47,15 @@ def rule(law: Inputs, size: float, turn: float, reach: float) -> Rule:
     angles = (middle[:, None] + width[:, None] * _ANGULAR[0]).ravel()
     angular = (width[:, None] * _ANGULAR[1]).ravel()
     spread = distances[None, :] * np.cos(angles[:, None] - turn)
+    density = law.plane_density(axes[0], axes[1])
+    if law.symmetry == "rotation":
+        values = np.asarray(density(np.stack([distances, np.zeros_like(distances)], axis=1)))[None, :]
+    else:
+        directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        values = np.asarray(density(distances[None, :, None] * directions[:, None, :]))
     return Rule(
         student=size * spread,
         teacher=distances[None, :] * np.cos(angles[:, None]),
         distance=np.broadcast_to(distances[None, :], spread.shape),
-        weights=angular[:, None] * radial[None, :],
+        weights=angular[:, None] * radial[None, :] * values,
     )

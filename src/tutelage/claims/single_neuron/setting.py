@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,7 @@ from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal
 from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, nonzero, scale_of, unit
 from tutelage.claims.single_neuron.plane import rule
-from tutelage.inputs import ball, gaussian, sphere
+from tutelage.inputs import ball, gaussian
 from tutelage.objectives import population
 from tutelage.problems import neuron
 
@@ -24,7 +25,7 @@ def _loss_is(factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
         worst, tried, witness = np.inf, 0, {}
-        cases = (gaussian(2), 10.0, ReLU()), (ball(4), np.sqrt(6.0), LeakyReLU(0.2)), (sphere(4), 2.0, ReLU())
+        cases = (gaussian(2), 10.0, ReLU()), (ball(4), np.sqrt(6.0), LeakyReLU(0.2))
         for law, reach, activation in cases:
             objective = population(neuron(np.eye(law.dimension)[0], activation, law))
             sizes = 10.0 ** random.uniform(-2, 1, size=effort.runs // 10)
@@ -54,7 +55,7 @@ EQUATION_1 = Claim(
     id=f"{PAPER}.equation-1",
     place="Equation (1)",
     title="population loss",
-    hypotheses=("Gaussian inputs, a ball, a sphere; ReLU and leaky ReLU", "$\\|v\\| = 1$"),
+    hypotheses=("ReLU with Gaussian inputs, leaky ReLU with a ball", "$\\|v\\| = 1$"),
     as_printed=Form(
         "$F(w) = E[\\frac12(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2]$: the closed form of the library is this integral.",
         _loss_is(0.5),
@@ -76,7 +77,7 @@ def _stochastic_gradients(activation, w, v, points):
 
 def _activation(dimension: int):
     """An activation for each dimension, so that several are judged."""
-    return {1: LeakyReLU(0.3), 2: Softplus(), 3: Tanh()}[dimension]
+    return {1: LeakyReLU(0.3), 3: Tanh()}[dimension]
 
 
 def _gradient_is(slope: bool):
@@ -96,7 +97,7 @@ def _anywhere(raw):
     return {"w": nonzero(raw["w"]), "v": unit(raw["v"]), "points": raw["points"]}
 
 
-def _families(build, dimensions=(1, 2, 3)):
+def _families(build, dimensions=(1, 3)):
     return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d)}, build) for d in dimensions]
 
 
@@ -104,7 +105,7 @@ EQUATION_2 = Claim(
     id=f"{PAPER}.equation-2",
     place="Equation (2)",
     title="gradient of the loss",
-    hypotheses=("inputs uniform on five points", "leaky ReLU ($d = 1$), softplus ($d = 2$), tanh ($d = 3$)"),
+    hypotheses=("inputs uniform on five points", "leaky ReLU ($d = 1$), tanh ($d = 3$)"),
     as_printed=Form(
         "$\\nabla F(w) = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))\\,\\sigma'(w\\cdot x)\\,x]$.",
         _gradient_is(True),
@@ -151,9 +152,9 @@ def _origin(kinds):
                 v = random.normal(size=dimension)
                 v /= np.linalg.norm(v)
                 objective = population(neuron(v, ReLU(kink=1.0), law_named(kind, dimension)))
-                gradient = np.asarray(objective.gradient(jnp.zeros(dimension)))
+                gradient = np.asarray(eqx.filter_jit(objective.gradient)(jnp.zeros(dimension)))
                 along = -gradient @ v
-                off = np.linalg.norm(gradient + along * v) / abs(along)
+                off = np.linalg.norm(gradient + along * v) / (abs(along) + 1e-300)
                 margin = min(1e-9 - off, along / scale_of(kind, dimension) - 0.1)
                 tried += 1
                 if margin < worst:

@@ -22,7 +22,7 @@ def _setting(raw):
     left, right = jnp.exp(jnp.tanh(raw["slopes"]))
     second = jnp.einsum("n,ni,nj->ij", weights, points, points)
     return {
-        "w": unit(raw["v"]) + raw["w"] * (1 + 0.1 / (jnp.linalg.norm(raw["w"]) + 1e-12)),
+        "w": unit(raw["v"]) + raw["w"] * (1 + 0.1 / (jnp.linalg.norm(raw["w"]) + 1e-150)),
         "v": unit(raw["v"]),
         "points": points,
         "weights": weights,
@@ -74,6 +74,11 @@ squared = np.sum((w - v) ** 2)
 """
 
 
+def _resolution(decrease):
+    """The natural size of a relative change: that of the decrease claimed, as far as rounding lets it be seen."""
+    return jnp.maximum(decrease, 1e-6)
+
+
 def _descends(rate: float):
     def check(i):
         lowest, _ = _constants(i)
@@ -81,7 +86,8 @@ def _descends(rate: float):
         step = i["share"] * _largest_step(i)
         moved = i["w"] - step * i["weights"] @ _gradients(i)
         before, after = jnp.sum((i["w"] - i["v"]) ** 2), jnp.sum((moved - i["v"]) ** 2)
-        return at_most(after, before * (1 - rate * i["smallest"] * lowest**2 * step), 1e-12) | {"step": step}
+        decrease = i["smallest"] * lowest**2 * step
+        return at_most(after, before * (1 - rate * decrease), before * _resolution(decrease)) | {"step": step}
 
     return Pointwise(check, _families())
 
@@ -136,7 +142,8 @@ def _stochastic(fourth: bool, rate: float = 1.0):
         step = i["share"] * i["smallest"] * lowest**2 / (moment * highest**4)
         gap = i["w"] - i["v"]
         after = i["weights"] @ jnp.sum((gap - step * _gradients(i)) ** 2, axis=1)
-        return at_most(after, (gap @ gap) * (1 - rate * i["smallest"] * lowest**2 * step), 1e-12) | {"step": step}
+        decrease, before = i["smallest"] * lowest**2 * step, gap @ gap
+        return at_most(after, before * (1 - rate * decrease), before * _resolution(decrease)) | {"step": step}
 
     return Pointwise(check, _families())
 
