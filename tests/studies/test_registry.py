@@ -24,6 +24,11 @@ SMALLER = {
     },
     "convolutional_filter.phase-portrait": {"grid": 5},
     "convolutional_filter.sampled-data": {"batches": (4, 8, 16), "runs": 2, "steps": 30},
+    "single_neuron.figure-1": {"iterations": 400, "grid": 9},
+    "single_neuron.success-rates": {"dimensions": (2, 20), "taus": (0.1,), "runs": 20},
+    "single_neuron.hard-law": {"dimensions": (4, 32), "runs": 20},
+    "single_neuron.learnability-map": {"sample": 32, "runs": 2, "descent_iterations": 20, "iterations": 20},
+    "single_neuron.shifted-gaussians": {"dimensions": (2, 5), "lengths": (0.0, 1.0), "runs": 10, "horizon": 10},
 }
 
 
