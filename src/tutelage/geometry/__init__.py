@@ -1,4 +1,4 @@
-"""Geometry: critical points and their kinds, splitting neurons, convexity and its relatives, and the atlas of minima."""
+"""Geometry: critical points, splitting neurons, convexity and its relatives, and the atlas of minima."""
 
 from tutelage.geometry.atlas import Atlas as Atlas
 from tutelage.geometry.atlas import AtlasEntry as AtlasEntry
@@ -11,6 +11,17 @@ from tutelage.geometry.critical import critical_point as critical_point
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima
+from tutelage.geometry.neighbourhoods import Neighbourhood as Neighbourhood
+from tutelage.geometry.quotients import Lojasiewicz as Lojasiewicz
+from tutelage.geometry.quotients import OnePointConvexity as OnePointConvexity
+from tutelage.geometry.quotients import PolyakLojasiewicz as PolyakLojasiewicz
+from tutelage.geometry.quotients import Quotient as Quotient
+from tutelage.geometry.search import ConvexityRadius as ConvexityRadius
+from tutelage.geometry.search import FittedExponent as FittedExponent
+from tutelage.geometry.search import Worst as Worst
+from tutelage.geometry.search import convexity_radius as convexity_radius
+from tutelage.geometry.search import lojasiewicz_exponent as lojasiewicz_exponent
+from tutelage.geometry.search import worst as worst
 from tutelage.geometry.spectrum import Spectrum as Spectrum
 from tutelage.geometry.spectrum import spectrum as spectrum
 from tutelage.geometry.splitting import Descent as Descent

@@ -424,7 +424,7 @@ def _entry(
 
 
 def _in_block_order(objective: Objective, point: PyTree, frame: Frame, blocks: Structure) -> PyTree:
-    """Return an equivalent student whose neurons, and teachers if they are orthonormal, are in the order of the blocks."""
+    """Return an equivalent student with its neurons, and orthonormal teachers, in the order of the blocks."""
     student = objective.problem.student
     if not isinstance(student, (Committee, Homogeneous)) or len(set(frame.rows.tolist())) > 1:
         return point

@@ -92,4 +92,4 @@ def _block(cross: np.ndarray, numbers: np.ndarray, rows: np.ndarray, columns: np
     kinds, counts = np.unique(numbers[np.ix_(rows, columns)], return_counts=True)
     own = numbers[np.ix_(rows, columns)].ravel()
     entries = tuple(float(values[own == kind].mean()) for kind in kinds)
-    return Block(len(rows), len(columns), entries, tuple(int(round(number / len(rows))) for number in counts))
+    return Block(len(rows), len(columns), entries, tuple(round(int(number) / len(rows)) for number in counts))

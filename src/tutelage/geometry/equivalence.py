@@ -1,15 +1,16 @@
 r"""When two students are the same up to the symmetries of their problem.
 
-A student's neurons may be permuted. Under a rotation-invariant law a loss sees the vectors through their inner products
-alone, so that a rotation of student and teacher together changes nothing: what matters is $A = WV^\top$ and $B = WW^\top$,
-up to permutations of the students and those permutations of the teachers that leave $VV^\top$ as it is (all of them, for
-an orthonormal teacher). Two students are equivalent if permutations take $(A, B)$ of one to those of the other.
+A student's neurons may be permuted. Under a rotation-invariant law a loss sees the vectors through their inner
+products alone, so that a rotation of student and teacher together changes nothing: what matters is $A = WV^\top$ and
+$B = WW^\top$, up to permutations of the students and those permutations of the teachers that leave $VV^\top$ as it is
+(all of them, for an orthonormal teacher). Two students are equivalent if permutations take $(A, B)$ of one to those
+of the other.
 
-The permutations are found by colour refinement, as for graphs: entries that are equal up to the tolerance get the same
-code, a neuron's colour is refined by the codes and colours of all others, and where a colour is shared by several neurons,
-one choice is tried after the other. Codes are given to the entries of both students together, and by gaps in their sorted
-list, so that rounding errors never separate equal entries; a code that joins different entries only makes the search
-longer. What is found is then verified entry by entry.
+The permutations are found by colour refinement, as for graphs: entries that are equal up to the tolerance get the
+same code, a neuron's colour is refined by the codes and colours of all others, and where a colour is shared by
+several neurons, one choice is tried after the other. Codes are given to the entries of both students together, and by
+gaps in their sorted list, so that rounding errors never separate equal entries; a code that joins different entries
+only makes the search longer. What is found is then verified entry by entry.
 """
 
 from dataclasses import dataclass

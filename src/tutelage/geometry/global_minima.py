@@ -1,11 +1,12 @@
 r"""The global minima of a committee: Theorem 1 of the mild over-parameterization paper.
 
-For a teacher $\sum_i\sigma(v_i\cdot x)$ with linearly independent $v_i$ and $\sigma(z) = pz + q|z|$, $q \ne 0$, a student of the
-same form has loss zero exactly if the neurons are divided among the teachers, $w_j = \alpha_jv_{i(j)}$ with $\alpha_j \ge 0$
-and $\sum_{j: i(j) = i}\alpha_j = 1$ for every $i$. (A function of this form has a kink along $v^\perp$ for every direction $v$
-with a neuron, and the kinks determine the masses; the linear part, a multiple of $p\sum_j w_j$, then forbids negative
-$\alpha_j$ because the $v_i$ are independent.) The paper states it for ReLU and orthonormal teachers. For $p = 0$, the absolute
-value, $w_j = \pm\alpha_jv_{i(j)}$. Where a neuron is weighted by its norm, $\|w_j\|w_j$ takes the place of $w_j$.
+For a teacher $\sum_i\sigma(v_i\cdot x)$ with linearly independent $v_i$ and $\sigma(z) = pz + q|z|$, $q \ne 0$, a
+student of the same form has loss zero exactly if the neurons are divided among the teachers, $w_j = \alpha_jv_{i(j)}$
+with $\alpha_j \ge 0$ and $\sum_{j: i(j) = i}\alpha_j = 1$ for every $i$. (A function of this form has a kink along
+$v^\perp$ for every direction $v$ with a neuron, and the kinks determine the masses; the linear part, a multiple of
+$p\sum_j w_j$, then forbids negative $\alpha_j$ because the $v_i$ are independent.) The paper states it for ReLU and
+orthonormal teachers. For $p = 0$, the absolute value, $w_j = \pm\alpha_jv_{i(j)}$. Where a neuron is weighted by its
+norm, $\|w_j\|w_j$ takes the place of $w_j$.
 """
 
 from dataclasses import dataclass, field
@@ -162,8 +163,8 @@ def global_minima(problem: Problem) -> GlobalMinima:
     slopes = isinstance(activation, (ReLU, LeakyReLU, Absolute)) and _bent(activation)
     if not plain or not slopes or problem.inputs.atoms() is not None:
         raise UnsupportedCombination(
-            f"The form of the global minima is known for committees and homogeneous neurons with two slopes, under inputs "
-            f"with a density, not for this {problem.name} problem under {problem.inputs.name}."
+            f"The form of the global minima is known for committees and homogeneous neurons with two slopes, under "
+            f"inputs with a density, not for this {problem.name} problem under {problem.inputs.name}."
         )
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     if np.linalg.matrix_rank(teacher) < len(teacher):

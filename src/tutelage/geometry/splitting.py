@@ -1,15 +1,15 @@
 r"""Splitting a neuron in two, merging two into one, and the way down from a split minimum.
 
-A neuron's output $\varphi(w, x)$ is homogeneous of some degree $p$ in $w$: one for a committee of ReLU neurons, two for the
-student $\|w\|\,\sigma(w\cdot x)$. Replacing $w$ by $f^{1/p}w$ and $(1-f)^{1/p}w$ then changes nothing of the function.
-With the residual $r = \text{student} - \text{teacher}$ the Hessian's block of neuron $i$ is
+A neuron's output $\varphi(w, x)$ is homogeneous of some degree $p$ in $w$: one for a committee of ReLU neurons, two
+for the student $\|w\|\,\sigma(w\cdot x)$. Replacing $w$ by $f^{1/p}w$ and $(1-f)^{1/p}w$ then changes nothing of the
+function. With the residual $r = \text{student} - \text{teacher}$ the Hessian's block of neuron $i$ is
 
 $$H_{ii} = E[\nabla\varphi\,\nabla\varphi^\top] + H'_{ii},\qquad H'_{ii} = E[r\,\nabla^2\varphi(w_i, x)].$$
 
-The mild over-parameterization paper (Section 4) prints $H'_{ii} = H_{ii} - \tfrac12I$ for ReLU, where the first term is
-$\tfrac12I$. Along $(f^{-(p-1)/p}u, -(1-f)^{-(p-1)/p}u)$ in the two halves the first-order changes of the function cancel,
-and the second derivative of the loss is $u^\top H'_{ii}u/(f(1-f))$: a negative eigenvalue of $H'_{ii}$ turns the minimum
-into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$).
+The mild over-parameterization paper (Section 4) prints $H'_{ii} = H_{ii} - \tfrac12I$ for ReLU, where the first term
+is $\tfrac12I$. Along $(f^{-(p-1)/p}u, -(1-f)^{-(p-1)/p}u)$ in the two halves the first-order changes of the function
+cancel, and the second derivative of the loss is $u^\top H'_{ii}u/(f(1-f))$: a negative eigenvalue of $H'_{ii}$ turns
+the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$).
 """
 
 from dataclasses import dataclass, field, replace

@@ -58,7 +58,7 @@ def save(atlas: Atlas, path: Path) -> None:
     kinds = {name for name in _STRUCTURES if atlas.entries and name == type(atlas[0].point).__name__}
     manifest = {
         "format": _FORMAT,
-        "version": tutelage.__version__,
+        "version": getattr(tutelage, "__version__", None),
         "problem": atlas.problem,
         "runs": atlas.runs,
         "left_out": atlas.left_out,

@@ -2,9 +2,9 @@ r"""Continuous symmetries of a problem: directions along which the loss cannot c
 
 Under a rotation-invariant law, a rotation that fixes the teacher's vectors changes no loss. With $m$ the dimension of
 the space orthogonal to the teacher, and $r$ the rank of the student's part in it, the orbit of the student under
-$O(m)$ is $O(m)/O(m - r)$, of dimension $\tfrac12m(m-1) - \tfrac12(m-r)(m-r-1)$. A convolution with an activation of degree
-one has another symmetry: the norm of a normalised filter does not matter, and an unnormalised one may be scaled against
-its output weights.
+$O(m)$ is $O(m)/O(m - r)$, of dimension $\tfrac12m(m-1) - \tfrac12(m-r)(m-r-1)$. A convolution with an activation of
+degree one has another symmetry: the norm of a normalised filter does not matter, and an unnormalised one may be
+scaled against its output weights.
 """
 
 import jax.numpy as jnp
