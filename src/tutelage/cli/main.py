@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tutelage.cli import console
+from tutelage.cli import console, minima
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, recorded_verdicts
 
@@ -99,6 +99,9 @@ def audit(
         )
     if unexpected:
         raise typer.Exit(console.EXIT_FAILED)
+
+
+app.command()(minima.minima)
 
 
 def main() -> None:

@@ -14,11 +14,12 @@ from jaxtyping import PyTree
 
 from tutelage.checks import positive
 from tutelage.dynamics import Runs
-from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.errors import TutelageError, UnsupportedCombination, invalid
 from tutelage.geometry.blocks import Structure, structure
 from tutelage.geometry.critical import Tolerances, critical_point, given_floor, require_deterministic
 from tutelage.geometry.equivalence import Frame, Pattern, frame_of, match, signature, vectors_of
 from tutelage.geometry.floor import Floor, lowest_loss
+from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.polish import evaluate, polished
 from tutelage.geometry.splitting import reduced_blocks
 from tutelage.models import Committee, Homogeneous
@@ -276,14 +277,18 @@ def atlas(
     tolerances: Tolerances = Tolerances(),  # noqa: B008  (frozen)
     lowest: float | None = None,
     how: Literal["auto", "dense", "ends"] = "auto",
+    reach: float = 1e-2,
 ) -> Atlas:
     """Group the points that runs have reached by the symmetries of the problem, and say what they are.
 
     Neurons may be permuted, and so may the teachers of an orthonormal teacher, under a rotation-invariant law; more
     precisely, students count as equivalent if permutations of neurons, and symmetries of the teacher, take the inner
-    products of one to those of the other. For an even activation signs do not matter. Where there are more students
-    than teachers the global minima form one connected set, and one entry. Problems of other families are grouped
-    without permutations. Hessians are taken once an entry, not once a run.
+    products of one to those of the other. For an even activation signs do not matter. Problems of other families are
+    grouped without permutations. Hessians are taken once an entry, not once a run.
+
+    Where there are more students than teachers the global minima form one connected set, and one entry. Descent comes
+    closer to that set with one over the number of steps only, so that a run counts as having reached it if each of its
+    neurons is within `reach`.
 
     Args:
         objective: A deterministic objective.
@@ -294,24 +299,32 @@ def atlas(
             and not at the lowest loss, are left out.
         lowest: Loss of the global minima, where it is known better than by the library.
         how: How spectra are taken; see `spectrum`.
+        reach: Distance from the global minima within which a run of an over-parameterised student has reached them.
 
     Returns:
         The atlas.
     """
     require_deterministic(objective)
     positive("tolerance", tolerance)
+    positive("reach", reach)
     problem = objective.problem
-    points = problem.points(runs.points if isinstance(runs, Runs) else runs, "runs")
+    if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
+        raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")
+    # Runs that diverged may not be finite; they are left out below.
+    points = runs.points if isinstance(runs, Runs) else problem.points(runs, "runs")
     floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
     number = len(jax.tree.leaves(points)[0])
     losses, norms, errors, singular = _evaluated(objective, runs, points)
     at_floor = losses - floor.loss <= tolerances.loss * floor.scale + 10 * errors
+    one = lambda run: jax.tree.map(lambda leaf: leaf[run], points)  # noqa: E731
+    description = describe(objective)
+    continuum = _continuum(description)
+    if continuum and floor.attained:
+        at_floor = at_floor | _approaching(objective, [one(run) for run in range(number)], reach)
     usable = np.flatnonzero(np.isfinite(losses) & ((norms <= tolerances.gradient) | at_floor | singular))
     frame = frame_of(objective)
-    one = lambda run: jax.tree.map(lambda leaf: leaf[run], points)  # noqa: E731
     vectors = {run: vectors_of(objective, one(run)) for run in usable.tolist()}
-    description = describe(objective)
-    groups = _grouped(usable, vectors, norms, at_floor & _continuum(description), frame, tolerance)
+    groups = _grouped(usable, vectors, norms, at_floor & continuum, frame, tolerance)
     entries = []
     found: list[tuple[Pattern, np.ndarray]] = []
     for group in groups:
@@ -341,6 +354,15 @@ def atlas(
         problem=description,
         _frame=frame,
     )
+
+
+def _approaching(objective: Objective, points: list[PyTree], reach: float) -> np.ndarray:
+    """Return which points are within reach of a global minimum of the form that Theorem 1 gives, where it applies."""
+    try:
+        minima = global_minima(objective.problem)
+    except TutelageError:
+        return np.zeros(len(points), bool)
+    return np.array([bool(np.isfinite(point).all()) and minima.contains(point, reach) for point in points])
 
 
 def _evaluated(objective: Objective, runs: Any, points: PyTree) -> tuple[np.ndarray, ...]:

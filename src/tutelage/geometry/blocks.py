@@ -29,7 +29,7 @@ class Structure(NamedTuple):
 
     Attributes:
         students: Order of the students, block by block, the largest block first.
-        teachers: Order of the teachers; each stands at the place of the student closest to it.
+        teachers: Order of the teachers; each stands at the place of the student that sees it most.
         student_sizes: Sizes of the blocks of students, in this order.
         teacher_sizes: Sizes of the blocks of teachers, in this order.
         blocks: The distinct entries of all pairs of blocks, blocks of students first.
@@ -60,7 +60,7 @@ def structure(pattern: Pattern, frame: Frame, tolerance: float) -> Structure:
     if frame.teacher is None:
         teachers = np.arange(len(columns))
     else:
-        closest_rows, closest = linear_sum_assignment(pattern.cross[students], maximize=True)
+        closest_rows, closest = linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)
         matched = closest[np.argsort(closest_rows)]
         rest = np.setdiff1d(np.arange(len(columns)), matched)
         teachers = _gathered(np.concatenate([matched, rest[np.argsort(columns[rest], kind="stable")]]), columns)

@@ -16,7 +16,9 @@ only makes the search longer. What is found is then verified entry by entry.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
 from tutelage.geometry.symmetry import sees_inner_products_only
@@ -114,9 +116,6 @@ def frame_of(objective: Objective) -> Frame:
 
 def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
     """Return the vectors of a student that its pattern is taken of; see `frame_of`."""
-    import jax
-    from jax.flatten_util import ravel_pytree
-
     student = objective.problem.student
     if isinstance(student, (Committee, Homogeneous, Neuron)) or (
         isinstance(student, Patchwise) and sees_inner_products_only(objective)

@@ -94,7 +94,8 @@ def _flat_directions(objective: Objective, centre: PyTree, number: int, random: 
     # Sparse ones too: differences of two neurons rather than mixtures of all.
     masks = random.random((number, basis.shape[0])) < 0.5
     sparse = (random.normal(size=directions.shape) * masks) @ (basis @ basis.T)
-    return np.concatenate([directions, sparse])
+    found = np.concatenate([directions, sparse])
+    return found[np.linalg.norm(found, axis=1) > 0]
 
 
 def worst(
