@@ -30,7 +30,7 @@ def minima(
     runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 100,
     step: Annotated[
         float | None,
-        typer.Option(help="Step of gradient descent; 5/neurons by default, 5/students if those are more, at most 5/6."),
+        typer.Option(help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default."),
     ] = None,
     steps: Annotated[int, typer.Option(help="Most steps of a run.", min=1)] = 100_000,
     seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
