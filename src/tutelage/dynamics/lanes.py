@@ -72,6 +72,11 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), *_LANES))
 
 
+def late_tile_size(tile: int) -> int:
+    """Return how many lanes a tile has for the few runs that take many steps."""
+    return min(tile, max(_LANES[0], tile // 32))
+
+
 def device_count() -> int:
     """Return the number of host devices that tiles are spread over."""
     return len(jax.devices())
