@@ -74,7 +74,7 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
 
 def late_tile_size(tile: int) -> int:
     """Return how many lanes a tile has for the few runs that take many steps."""
-    return min(tile, max(_LANES[0], tile // 32))
+    return min(tile, max(_LANES[0], tile // 16))
 
 
 def device_count() -> int:
