@@ -115,13 +115,13 @@ def main() -> None:
             "apart",
         ],
         rows,
-        "Gradient descent with step 5/k from Xavier starts to gradient norm 1e-12, at most 100,000 steps. NumPy follows "
-        "one start after another; its time is estimated from a few hundred steps of two starts and the steps of all "
-        "runs. `per core` divides it by the number of cores, as if a process on each followed its share without loss. "
-        "tutelage's time includes the atlas: grouping by symmetry, spectra and reduced blocks (listed apart); NumPy's "
-        "does not. Programs are compiled beforehand. Minima are classes up to symmetry, all but the global one spurious. "
-        "The last column is the largest difference of an entry between the ends of the loop and ours, for the two runs "
-        "with the fewest steps.",
+        "Gradient descent with step 5/k from Xavier starts to gradient norm 1e-12, at most 100,000 steps. NumPy "
+        "follows one start after another; its time is estimated from a few hundred steps of two starts and the "
+        "steps of all runs. `per core` divides it by the number of cores, as if a process on each followed its "
+        "share without loss. Our time includes the atlas: grouping by symmetry, spectra and reduced blocks (listed "
+        "apart); NumPy's does not. Programs are compiled beforehand. Minima are classes up to symmetry. The last "
+        "column is the largest difference of an entry between the ends of the loop and ours, for the two runs with "
+        "the fewest steps.",
     )
 
 

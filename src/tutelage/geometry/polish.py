@@ -13,6 +13,9 @@ from tutelage.objectives import Objective
 
 _STEPS = 5
 
+# A point that moves further than this, relative to its norm, was not close to a critical point.
+_FURTHEST = 1e-3
+
 
 @eqx.filter_jit
 def _values(objective: Objective, points: PyTree):
@@ -39,17 +42,18 @@ def polished(objective: Objective, point: PyTree) -> PyTree:
     """Return a point closer to the critical point beside it, by Newton's method; the same one where that fails.
 
     Newton's steps come from MINRES on Hessian–vector products, which leaves directions without curvature alone. A
-    step is taken if it lowers the norm of the gradient.
+    step is taken if it halves the norm of the gradient and stays close to where the point was.
     """
     flat, unravel = ravel_pytree(point)
-    current = np.asarray(flat)
+    current = start = np.asarray(flat)
     gradient = np.asarray(_gradient(objective, point))
     for _ in range(_STEPS):
         operator = hessian_operator(objective, unravel(jnp.asarray(current)))
         direction, _ = minres(operator, gradient, rtol=1e-12, maxiter=20 * len(current))
         moved = current - direction
         after = np.asarray(_gradient(objective, unravel(jnp.asarray(moved))))
-        if not np.linalg.norm(after) < 0.5 * np.linalg.norm(gradient):
+        close = np.linalg.norm(moved - start) <= _FURTHEST * max(1.0, float(np.linalg.norm(start)))
+        if not close or not np.linalg.norm(after) < 0.5 * np.linalg.norm(gradient):
             break
         current, gradient = moved, after
     return unravel(jnp.asarray(current))
