@@ -30,6 +30,21 @@ def test_ends_are_those_of_the_dense_spectrum(six, spurious):
     assert ends.largest == pytest.approx(dense.largest, abs=1e-10)
 
 
+@pytest.mark.parametrize("name", ["committee", "linear term"])
+def test_many_dimensions(name):
+    """In more dimensions than vectors the spectrum comes from the span, with the repetitions of the full one."""
+    random = np.random.default_rng(0)
+    teacher = random.normal(size=(2, 8))
+    if name == "committee":
+        objective = tl.population(tl.problems.committee(teacher, 2))
+        point = random.normal(size=(2, 8))
+    else:
+        objective = tl.population(tl.problems.homogeneous(teacher, 2, "relu", linear=True))
+        point = tl.models.WithLinear(random.normal(size=(2, 8)), random.normal(size=8))
+    full = np.linalg.eigvalsh(np.asarray(dense_hessian(objective, jax.tree.map(jnp.asarray, point))))
+    np.testing.assert_allclose(spectrum(objective, point).eigenvalues, full, atol=1e-12)
+
+
 def test_spurious_minimum(six, spurious):
     """A point with vanishing gradient, positive eigenvalues and a loss above zero."""
     found = critical_point(six, spurious)
