@@ -152,11 +152,7 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
     inner = eqx.tree_at(lambda one: one.target, reduction.objective, wide)
     number, axes = rows.shape
-    return (
-        inner,
-        _Padded(student.with_vectors(reduced, padded(rows)), rows.shape[0] * (rows.shape[1] + 1)),
-        (dimension - rows.shape[1]),
-    )
+    return inner, _Padded(student.with_vectors(reduced, padded(rows)), number * (axes + 1)), dimension - axes
 
 
 class _Padded(NamedTuple):
