@@ -24,6 +24,11 @@ def _dot(one: PyTree, other: PyTree) -> Float[Array, ""]:
     return sum((jnp.sum(a * b) for a, b in pairs), start=jnp.zeros(()))
 
 
+def _number(value) -> Float[Array, ""]:
+    # An array, so that other values do not compile another program.
+    return jnp.asarray(value, float)
+
+
 class Quotient(eqx.Module):
     """A number at every point near a minimum, whose lower bound is a condition for descent."""
 
@@ -72,8 +77,8 @@ class PolyakLojasiewicz(Quotient):
         resolution: Losses closer than this to the lowest one are not resolved from it.
     """
 
-    lowest: float = 0.0
-    resolution: float = 1e-13
+    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
 
     def __call__(self, objective, point, minimum):
         gradient = objective.gradient(point)
@@ -91,13 +96,13 @@ class Lojasiewicz(Quotient):
         resolution: Losses closer than this to the lowest one are not resolved from it.
     """
 
-    exponent: float = 0.5
-    lowest: float = 0.0
-    resolution: float = 1e-13
+    exponent: Float[Array, ""] = eqx.field(converter=_number, default=0.5)
+    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
 
     def __check_init__(self):
-        if isinstance(self.exponent, (int, float)) and not 0 <= finite_number("exponent", self.exponent) <= 1:
-            raise invalid("exponent", "lie between zero and one", repr(self.exponent), "One half is Polyak's condition")
+        if not 0 <= finite_number("exponent", self.exponent) <= 1:
+            raise invalid("exponent", "lie between zero and one", f"{self.exponent}", "One half is Polyak's condition")
 
     def __call__(self, objective, point, minimum):
         gradient = objective.gradient(point)

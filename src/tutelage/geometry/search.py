@@ -144,7 +144,9 @@ def worst(
 
     def follow(chosen: np.ndarray, key, rounds: int):
         seeds = jax.tree.map(lambda leaf: leaf[np.resize(chosen, _LANES)], points)
-        found, values = _follow(objective, quotient, neighbourhood, inner, seeds, key, rounds)
+        # As arrays: a Python number would compile another program.
+        numbers = jnp.asarray(inner, float), jnp.asarray(rounds)
+        found, values = _follow(objective, quotient, neighbourhood, numbers[0], seeds, key, numbers[1])
         return found, np.asarray(values)[: len(chosen)]
 
     pieces = [np.arange(begin, min(begin + _LANES, number)) for begin in range(0, number, _LANES)]
