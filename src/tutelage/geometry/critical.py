@@ -14,7 +14,7 @@ from tutelage.errors import invalid
 from tutelage.geometry.floor import Floor, lowest_loss
 from tutelage.geometry.spectrum import Spectrum, spectrum
 from tutelage.geometry.symmetry import orbit_dimension
-from tutelage.objectives import Objective
+from tutelage.objectives import Objective, Stream
 
 Kind = Literal[
     "global minimum",
@@ -166,7 +166,7 @@ def require_deterministic(objective: Objective) -> None:
     """Raise unless the argument is an objective that returns the same loss at every call."""
     if not isinstance(objective, Objective):
         raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
-    if objective.exactness.kind == "sampling" and not hasattr(objective, "labels"):
+    if isinstance(objective, Stream):
         raise invalid(
             "objective",
             "be deterministic",

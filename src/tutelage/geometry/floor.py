@@ -45,7 +45,7 @@ def lowest_loss(objective: Objective) -> Floor:
         loss, attained = float(objective.offset), _contains_teacher(problem)
         if attained:
             taught = problem.teacher.predict(problem.target, objective.inputs)
-            attained = bool(jnp.all(objective.labels == taught))
+            attained = bool(jnp.allclose(objective.labels, taught, rtol=0, atol=1e-12))
     else:
         loss, attained = 0.5 * float(problem.noise) ** 2, _contains_teacher(problem)
     scale = float(_loss(objective, zero)) - loss
