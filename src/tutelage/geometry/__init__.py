@@ -1,13 +1,13 @@
 """Geometry: critical points, splitting neurons, convexity and its relatives, and the atlas of minima."""
 
-from tutelage.geometry.atlas import Atlas as Atlas
-from tutelage.geometry.atlas import AtlasEntry as AtlasEntry
 from tutelage.geometry.atlas import atlas as atlas
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point
+from tutelage.geometry.entries import Atlas as Atlas
+from tutelage.geometry.entries import AtlasEntry as AtlasEntry
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima

@@ -130,11 +130,16 @@ def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
 
 
 def signature(pattern: Pattern) -> np.ndarray:
-    """Return numbers that permutations do not change, and that move no further than the pattern's entries do."""
+    """Return numbers that permutations do not change, and that move no further than the pattern's entries do.
+
+    Sorting moves no number further than the largest difference, and neither does a mean. Squared norms are scaled as in
+    `match`.
+    """
+    squares = np.sort(np.diag(pattern.own))
     return np.concatenate(
         [
             np.sort(pattern.cross, axis=None),
-            np.sort(np.sqrt(np.maximum(np.diag(pattern.own), 0.0))),
+            squares / (2 * max(1.0, float(np.sqrt(squares.max(initial=0.0))))),
             np.sort(pattern.cross.sum(axis=1)) / max(pattern.cross.shape[1], 1),
             np.sort(pattern.cross.sum(axis=0)) / max(pattern.cross.shape[0], 1),
         ]

@@ -11,7 +11,7 @@ from tutelage.errors import invalid
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tutelage.geometry.atlas import Atlas, AtlasEntry
+    from tutelage.geometry.entries import Atlas, AtlasEntry
 
 _PER_ROW = 4
 

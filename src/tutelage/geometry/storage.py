@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.errors import MalformedData
-from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.blocks import structure
+from tutelage.geometry.entries import Atlas, AtlasEntry
 from tutelage.geometry.equivalence import frame_from, settings_of
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
 
