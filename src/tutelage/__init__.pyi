@@ -3,6 +3,7 @@ from . import claims as claims
 from . import duals as duals
 from . import dynamics as dynamics
 from . import errors as errors
+from . import geometry as geometry
 from . import inputs as inputs
 from . import models as models
 from . import objectives as objectives
@@ -33,6 +34,13 @@ from .errors import MalformedData as MalformedData
 from .errors import MissingDependency as MissingDependency
 from .errors import TutelageError as TutelageError
 from .errors import UnsupportedCombination as UnsupportedCombination
+from .geometry import atlas as atlas
+from .geometry import critical_point as critical_point
+from .geometry import descent_direction as descent_direction
+from .geometry import global_minima as global_minima
+from .geometry import load_atlas as load_atlas
+from .geometry import merge as merge
+from .geometry import split as split
 from .objectives import empirical as empirical
 from .objectives import population as population
 from .objectives import stream as stream

@@ -62,6 +62,19 @@ def test_runs_beyond_one_tile_do_not_depend_on_their_lane(committee, starts, met
     assert_same(whole, follow(committee, starts[7:8], methods["descent"], first_run=7), [(7, 0)])
 
 
+def test_late_runs_do_not_depend_on_their_company(committee, starts, methods, monkeypatch):
+    """Runs that take many steps are followed in smaller tiles from a step of their own on, whatever the others do."""
+    monkeypatch.setattr(sys.modules["tutelage.dynamics.descend"], "_LATE", 20)
+    whole = follow(committee, starts, methods["descent"])
+    assert (whole.steps > 20).any() and (whole.steps < 90).any()
+    late = int(np.argmax(whole.steps))
+    assert_same(whole, follow(committee, starts[late : late + 1], methods["descent"], first_run=late), [(late, 0)])
+    more = np.concatenate([starts, 3 * starts, starts[::-1]])
+    assert_same(whole, follow(committee, more, methods["descent"]), zip(range(11), range(11), strict=True))
+    begun = tl.descend(committee, starts, methods["descent"], tl.step_limit(13), RECORD, seed=5)
+    assert_same(whole, tl.descend(committee, begun, methods["descent"], STOP), zip(range(11), range(11), strict=True))
+
+
 def test_random_methods_use_the_number_of_the_run_and_the_seed(committee, starts, methods):
     """The same start under another number or another seed takes another way."""
     method = methods["stochastic"]

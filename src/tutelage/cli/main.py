@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.table import Table
 
-from tutelage.cli import console
+from tutelage.cli import console, minima
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
@@ -181,6 +181,9 @@ def _end(unexpected: Iterable[str]) -> None:
         console.err.print(f"[bold red]unexpected:[/] {sentence}", highlight=False, soft_wrap=True)
     if sentences:
         raise typer.Exit(console.EXIT_FAILED)
+
+
+app.command()(minima.minima)
 
 
 def main() -> None:

@@ -45,6 +45,10 @@ _SLOTS = 32
 _FIRST_ROUND = 64
 _LONGEST_ROUND = 1 << 20
 
+# Few runs take so many steps, and full tiles of idle lanes would cost more than all other runs together. The number
+# of lanes may depend on a run's own step, since its result then still does not depend on other runs.
+_LATE = 4096
+
 
 def descend(
     objective: Objective,
@@ -165,9 +169,14 @@ class _Follower:
         behind = steps == current
         limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
         limit = min(limit, int(self.task.most_steps) + 1)
+        tile = self.tile
+        if current < _LATE:
+            limit = min(limit, _LATE)
+        else:
+            tile = compiled.late_tile_size(tile)
         cohort = open_runs[behind]
         ends, remembered = self._ends(current, limit)
-        width = self.tile * compiled.device_count()
+        width = tile * compiled.device_count()
         # An interruption in the middle of a round must find the runs as they were before it.
         state = jax.tree.map(np.copy, self.state)
         recorder = None if self.recorder is None else self.recorder.copy()

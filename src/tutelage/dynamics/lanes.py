@@ -83,6 +83,11 @@ def _pair_cost(objective: Objective) -> int:
     return 1
 
 
+def late_tile_size(tile: int) -> int:
+    """Return how many lanes a tile has for the few runs that take many steps."""
+    return min(tile, max(_LANES[0], tile // 16))
+
+
 def device_count() -> int:
     """Return the number of host devices that tiles are spread over."""
     return len(jax.devices())

@@ -1,0 +1,212 @@
+"""`tutelage minima`: the minima of a committee, up to symmetry."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tutelage.cli import console
+from tutelage.errors import TutelageError
+
+if TYPE_CHECKING:
+    from tutelage.geometry import Atlas, AtlasEntry
+
+# Rows and columns shown of a block; the others look the same.
+_SHOWN = 4
+_SHADES = " ░▒▓█"
+_NEGATIVE_SHADES = " -=≡#"
+
+
+def minima(
+    file: Annotated[Path | None, typer.Argument(help="A saved atlas to show, instead of a search.")] = None,
+    neurons: Annotated[int | None, typer.Option(help="Number of teacher neurons, orthonormal.", min=1)] = None,
+    students: Annotated[int | None, typer.Option(help="Number of student neurons; as many by default.", min=1)] = None,
+    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 100,
+    step: Annotated[
+        float | None,
+        typer.Option(help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default."),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Most steps of a run.", min=1)] = 100_000,
+    seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Save the atlas to this file (.npz).")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
+    ] = False,
+) -> None:
+    """The atlas of a committee: the minima that gradient descent reaches, up to symmetry.
+
+    ReLU neurons learn an orthonormal teacher from Xavier starts, until the gradient's norm is 1e-12. Points that differ
+    by permutations of neurons and coordinates are one.
+
+    Example: [bold]tutelage minima --neurons 6 --runs 200 --out six.npz[/], then [bold]tutelage minima six.npz[/]
+    """
+    if (file is None) == (neurons is None):
+        console.bad_input("pass either --neurons or a saved atlas")
+    if file is not None and out is not None:
+        console.bad_input("--out saves what --neurons finds; a saved atlas needs no saving")
+    if step is not None and not (math.isfinite(step) and step > 0):
+        console.bad_input(f"--step must be a positive number, but received {step}")
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        console.bad_input(f"--out must name a file in a folder that exists, but received {out}")
+    begun = time.monotonic()
+    try:
+        if neurons is None:
+            from tutelage.geometry import load_atlas
+
+            assert file is not None
+            atlas = load_atlas(file)
+        else:
+            students = students or neurons
+            atlas = _search(neurons, students, runs, step or _default_step(neurons, students), steps, seed)
+            if out is not None:
+                atlas.save(out)
+    except TutelageError as error:
+        console.bad_input(str(error))
+    except OSError as error:
+        console.bad_input(f"{out} cannot be written: {error.strerror or error}")
+    seconds = atlas.seconds if file is not None else time.monotonic() - begun
+    if json:
+        console.print_document(document(atlas, seconds))
+    else:
+        show(atlas, seconds)
+
+
+def _default_step(neurons: int, students: int) -> float:
+    # 5/k is the mild over-parameterization paper's step, for k between 6 and 100. The largest eigenvalue of the Hessian
+    # grows with the number of students; below six, the step would exceed two over it, and runs would not settle.
+    return 5 / max(neurons, students, 6)
+
+
+def _search(neurons: int, students: int, runs: int, step: float, steps: int, seed: int) -> Atlas:
+    import numpy as np
+
+    import tutelage as tl
+
+    problem = tl.problems.committee(np.eye(neurons), students=students)
+    objective = tl.population(problem)
+    starts = tl.starts.xavier(problem, runs=runs, seed=seed)
+    stop = tl.gradient_norm(1e-12) | tl.step_limit(steps)
+    done = 0
+    with console.progress(runs, "descending") as advance:
+
+        def progress(ended: int, total: int, most: int) -> None:
+            nonlocal done
+            for _ in range(ended - done):
+                advance("descending")
+            done = ended
+
+        # Without a Newton finish: the steps that it saves are cheaper than its dense Hessians, one a run.
+        reached = tl.descend(objective, starts, tl.GradientDescent(step), stop, seed=seed, progress=progress)
+    return tl.atlas(objective, reached)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _fixed(value: float) -> str:
+    return f"{round(value, 4) + 0.0:.4f}"  # no minus sign in front of a rounded zero
+
+
+def document(atlas: Atlas, seconds: float) -> dict[str, Any]:
+    """Return an atlas as a JSON document."""
+    return {
+        "neurons": len(atlas.problem["teacher"]),
+        "students": atlas.problem["shapes"][0][0],
+        "runs": atlas.runs,
+        "left_out": atlas.left_out,
+        "statuses": atlas.statuses,
+        "steps": atlas.steps,
+        "seconds": seconds,
+        "minima": [
+            {
+                "count": entry.count,
+                "kind": entry.kind,
+                "loss": entry.loss,
+                "norm_sum": entry.norm_sum,
+                "smallest_eigenvalue": _number(entry.smallest_eigenvalue),
+                "split_curvature": _number(entry.split_curvature),
+                "symmetry": entry.symmetry,
+                "point": entry.vectors.tolist(),
+            }
+            for entry in atlas
+        ],
+    }
+
+
+def show(atlas: Atlas, seconds: float) -> None:
+    """Print an atlas as a table, and a small picture of each of its points."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("count", justify="right")
+    table.add_column("kind")
+    for heading in ("loss", "norm sum", "smallest λ", "split λ"):
+        table.add_column(heading, justify="right")
+    table.add_column("blocks")
+    for number, entry in enumerate(atlas):
+        table.add_row(
+            str(number),
+            str(entry.count),
+            entry.kind,
+            f"{max(entry.loss, 0.0):.6f}",
+            f"{entry.norm_sum:.5f}",
+            _fixed(entry.smallest_eigenvalue),
+            _fixed(entry.split_curvature),
+            entry.symmetry,
+        )
+    console.out.print(table)
+    statuses = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in atlas.statuses.items())
+    left = f"; {atlas.left_out} not at a critical point" if atlas.left_out else ""
+    console.out.print(f"\n{atlas.runs} runs ({statuses}{left}), {atlas.steps} steps, {seconds:.1f} s", highlight=False)
+    for number, entry in enumerate(atlas):
+        console.out.print()
+        console.out.print(picture(atlas, number, entry))
+
+
+def picture(atlas: Atlas, number: int, entry: AtlasEntry) -> Text:
+    """Return a small picture of a point: students against teachers, a few of each block, with the distinct entries."""
+    from tutelage.geometry.figures import block_matrix
+
+    matrix = block_matrix(atlas, entry)
+    rows = _representatives(entry.structure.student_sizes)
+    columns = _representatives(entry.structure.teacher_sizes)
+    bound = max(float(abs(matrix).max()), 1e-300)
+    text = Text(f"{number}  {entry.kind}, blocks {entry.symmetry}\n")
+    blocks = iter(entry.structure.blocks)
+    for chosen, size in zip(rows, entry.structure.student_sizes, strict=True):
+        notes = [next(blocks) for _ in columns]
+        for line, i in enumerate(chosen):
+            text.append("   ")
+            for part in columns:
+                for j in part:
+                    text.append_text(_cell(float(matrix[i, j]) / bound))
+                text.append(" ")
+            if line == 0:
+                entries = " | ".join("  ".join(map(_fixed, block.entries[:3])) for block in notes)
+                text.append(f"  {size} × ( {entries} )")
+            text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _representatives(sizes: tuple[int, ...]) -> list[list[int]]:
+    """Return the first few indices of every block."""
+    begin, chosen = 0, []
+    for size in sizes:
+        chosen.append(list(range(begin, begin + min(size, _SHOWN))))
+        begin += size
+    return chosen
+
+
+def _cell(value: float) -> Text:
+    level = min(math.ceil(4 * abs(value) - 0.2), 4)
+    shade = (_SHADES if value >= 0 else _NEGATIVE_SHADES)[max(level, 0)]
+    if level <= 0:
+        shade = "·"
+    return Text(2 * shade, style="red" if value > 0 and level > 0 else "blue" if level > 0 else "dim")

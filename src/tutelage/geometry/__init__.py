@@ -1,0 +1,33 @@
+"""Geometry: critical points, splitting neurons, convexity and its relatives, and the atlas of minima."""
+
+from tutelage.geometry.atlas import atlas as atlas
+from tutelage.geometry.blocks import Block as Block
+from tutelage.geometry.blocks import Structure as Structure
+from tutelage.geometry.critical import CriticalPoint as CriticalPoint
+from tutelage.geometry.critical import Tolerances as Tolerances
+from tutelage.geometry.critical import critical_point as critical_point
+from tutelage.geometry.entries import Atlas as Atlas
+from tutelage.geometry.entries import AtlasEntry as AtlasEntry
+from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
+from tutelage.geometry.global_minima import Partition as Partition
+from tutelage.geometry.global_minima import global_minima as global_minima
+from tutelage.geometry.neighbourhoods import Neighbourhood as Neighbourhood
+from tutelage.geometry.quotients import Lojasiewicz as Lojasiewicz
+from tutelage.geometry.quotients import OnePointConvexity as OnePointConvexity
+from tutelage.geometry.quotients import PolyakLojasiewicz as PolyakLojasiewicz
+from tutelage.geometry.quotients import Quotient as Quotient
+from tutelage.geometry.search import ConvexityRadius as ConvexityRadius
+from tutelage.geometry.search import FittedExponent as FittedExponent
+from tutelage.geometry.search import Worst as Worst
+from tutelage.geometry.search import convexity_radius as convexity_radius
+from tutelage.geometry.search import lojasiewicz_exponent as lojasiewicz_exponent
+from tutelage.geometry.search import worst as worst
+from tutelage.geometry.spectrum import Spectrum as Spectrum
+from tutelage.geometry.spectrum import spectrum as spectrum
+from tutelage.geometry.splitting import Descent as Descent
+from tutelage.geometry.splitting import descent_direction as descent_direction
+from tutelage.geometry.splitting import merge as merge
+from tutelage.geometry.splitting import reduced_blocks as reduced_blocks
+from tutelage.geometry.splitting import split as split
+from tutelage.geometry.splitting import wider as wider
+from tutelage.geometry.storage import load_atlas as load_atlas

@@ -1,0 +1,180 @@
+"""Critical points: what a point is, from its loss, gradient and Hessian."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from tutelage.checks import finite_number, positive
+from tutelage.errors import invalid
+from tutelage.geometry.floor import Floor, lowest_loss
+from tutelage.geometry.spectrum import Spectrum, spectrum
+from tutelage.geometry.symmetry import orbit_dimension
+from tutelage.objectives import Objective, Stream
+
+Kind = Literal[
+    "global minimum",
+    "spurious minimum",
+    "minimum",
+    "saddle",
+    "maximum",
+    "degenerate",
+    "non-differentiable",
+    "not critical",
+]
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What counts as zero.
+
+    Attributes:
+        gradient: Largest gradient norm of a critical point.
+        eigenvalue: Largest absolute value of a zero eigenvalue, relative to the largest eigenvalue's.
+        loss: Largest excess of a global minimum's loss over the lowest one, relative to the loss of the zero
+            student; where the loss is a quadrature, ten times its estimated error is allowed besides.
+    """
+
+    gradient: float = 1e-8
+    eigenvalue: float = 1e-8
+    loss: float = 1e-12
+
+    def __post_init__(self):
+        for name in ("gradient", "eigenvalue", "loss"):
+            positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class CriticalPoint:
+    """A point and what it is.
+
+    Attributes:
+        point: The student.
+        loss: Its loss.
+        gradient_norm: Norm of its gradient.
+        spectrum: Eigenvalues of its Hessian; `None` where there is no Hessian.
+        kind: `global minimum`, `spurious minimum` (a local minimum above the lowest loss), `minimum` (a local one of
+            a problem whose lowest loss is not known), `saddle`, `maximum`, `degenerate` (zero eigenvalues besides
+            those of symmetries, so that the Hessian does not tell), `non-differentiable` or `not critical`.
+        index: Number of negative eigenvalues; a lower bound where the spectrum is not complete.
+        nullity: Number of zero eigenvalues; a lower bound where the spectrum is not complete.
+        symmetries: Dimension of the orbit of the point under the continuous symmetries of the problem, along
+            which the loss is constant: as many eigenvalues are zero for no other reason.
+        excess: The loss above the lowest one that any student may have.
+        tolerances: What counted as zero.
+    """
+
+    point: PyTree = field(repr=False)
+    loss: float
+    gradient_norm: float
+    spectrum: Spectrum | None = field(repr=False)
+    kind: Kind
+    index: int
+    nullity: int
+    symmetries: int
+    excess: float
+    tolerances: Tolerances = field(repr=False)
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """The smallest eigenvalue of the Hessian; not a number where there is none."""
+        return float("nan") if self.spectrum is None else self.spectrum.smallest
+
+    @property
+    def minimum(self) -> bool:
+        """Whether the point is a minimum of some kind."""
+        return self.kind in ("global minimum", "spurious minimum", "minimum")
+
+
+@eqx.filter_jit
+def _values(objective: Objective, point: PyTree):
+    gradient = objective.gradient(point)
+    square = sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(gradient))
+    return objective.loss(point), jnp.sqrt(square), objective.error_estimate(point), objective.singular(point)
+
+
+def critical_point(
+    objective: Objective,
+    point: PyTree,
+    tolerances: Tolerances = Tolerances(),  # noqa: B008  (frozen)
+    lowest: float | None = None,
+    how: Literal["auto", "dense", "ends"] = "auto",
+) -> CriticalPoint:
+    """Say what a point is: loss, gradient norm, spectrum of the Hessian, index and kind.
+
+    A point whose loss is the lowest possible is a global minimum whatever its Hessian says: the minima of an
+    over-parameterised student form manifolds, and their Hessians are singular. Zero eigenvalues that continuous
+    symmetries explain (rotations that fix the teacher, the scale of a normalised filter) do not make a minimum
+    degenerate.
+
+    Args:
+        objective: A deterministic objective: `population` or `empirical`.
+        point: The student.
+        tolerances: What counts as zero.
+        lowest: Loss of the global minima, where it is known better than by the library: for fewer students than
+            teachers, or noisy labels.
+        how: How the spectrum is taken; see `spectrum`.
+
+    Raises:
+        InvalidArgument: If the point does not fit the problem, or the objective draws samples at every call.
+    """
+    require_deterministic(objective)
+    point = objective.problem.point(point)
+    floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
+    loss, gradient_norm, error, singular = (float(value) for value in _values(objective, point))
+    excess = loss - floor.loss
+    at_floor = excess <= tolerances.loss * floor.scale + 10 * error
+    found: Spectrum | None = None
+    index = nullity = symmetries = 0
+    if not singular:
+        found = spectrum(objective, point, how)
+        zero = tolerances.eigenvalue * found.scale
+        index = int((found.eigenvalues < -zero).sum())
+        nullity = int((np.abs(found.eigenvalues) <= zero).sum())
+        symmetries = orbit_dimension(objective, point)
+    if singular:
+        kind: Kind = "global minimum" if at_floor else "non-differentiable"
+    elif gradient_norm > tolerances.gradient:
+        kind = "not critical"
+    elif at_floor:
+        kind = "global minimum"
+    else:
+        assert found is not None
+        kind = _by_spectrum(found, index, nullity, symmetries, floor, tolerances)
+    return CriticalPoint(point, loss, gradient_norm, found, kind, index, nullity, symmetries, excess, tolerances)
+
+
+def _by_spectrum(
+    found: Spectrum, index: int, nullity: int, symmetries: int, floor: Floor, tolerances: Tolerances
+) -> Kind:
+    positive_ones = found.largest > tolerances.eigenvalue * found.scale
+    if index and positive_ones:
+        return "saddle"
+    if nullity > symmetries:
+        # A maximum or minimum by its other eigenvalues; along the zero ones only higher derivatives tell.
+        return "degenerate"
+    if index:
+        return "maximum"
+    return "spurious minimum" if floor.attained else "minimum"
+
+
+def require_deterministic(objective: Objective) -> None:
+    """Raise unless the argument is an objective that returns the same loss at every call."""
+    if not isinstance(objective, Objective):
+        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
+    if isinstance(objective, Stream):
+        raise invalid(
+            "objective",
+            "be deterministic",
+            "a stream, which draws new samples at every call",
+            "Use tutelage.population, or tutelage.empirical for a fixed sample",
+        )
+
+
+def given_floor(objective: Objective, lowest: float) -> Floor:
+    """Return the lowest loss that the caller states."""
+    return lowest_loss(objective)._replace(loss=finite_number("lowest", lowest), attained=True)

@@ -1,0 +1,236 @@
+"""Atlases as values: their entries, tables, merging, and finding a student among them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from jaxtyping import PyTree
+
+from tutelage.errors import invalid
+from tutelage.geometry.blocks import Structure
+from tutelage.geometry.equivalence import Frame, Pattern, match, signature
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class AtlasEntry:
+    """A critical point up to the symmetries of its problem, and how often it was reached.
+
+    Attributes:
+        count: Number of runs that ended there.
+        kind: What it is; see `CriticalPoint`.
+        loss: Its loss.
+        norm_sum: Sum of the Euclidean norms of the student's vectors.
+        smallest_eigenvalue: Smallest eigenvalue of the Hessian; not a number where there is none.
+        largest_eigenvalue: Largest eigenvalue of the Hessian.
+        split_curvature: The largest, over all neurons, of the smallest eigenvalues of the reduced blocks: if it is
+            negative, splitting any neuron makes a minimum a saddle. Not a number where there are no such blocks.
+        gradient_norm: Norm of the gradient at `point`.
+        index: Number of negative eigenvalues of the Hessian, or at least so many if not all were computed.
+        complete: Whether the whole spectrum was computed, not only its ends.
+        point: A student of this kind: of those reached, the one with the smallest gradient; its neurons, and the
+            teachers where they may be permuted, in the order of the blocks.
+        vectors: The vectors of that student.
+        structure: Its blocks.
+    """
+
+    count: int
+    kind: str
+    loss: float
+    norm_sum: float
+    smallest_eigenvalue: float
+    largest_eigenvalue: float
+    split_curvature: float
+    gradient_norm: float
+    index: int
+    complete: bool
+    point: PyTree = field(repr=False)
+    vectors: np.ndarray = field(repr=False)
+    structure: Structure = field(repr=False)
+
+    @property
+    def symmetry(self) -> str:
+        """Sizes of the blocks of neurons that play the same part, such as `5+1`."""
+        return self.structure.name
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """Critical points of a problem up to its symmetries, in the order of their losses; build one with `atlas`.
+
+    Attributes:
+        entries: The critical points.
+        runs: Number of runs that it was made of.
+        left_out: Number of those that did not end at a critical point.
+        statuses: How many runs ended with which status.
+        steps: Number of steps of all runs together.
+        seconds: Wall time of the runs.
+        tolerance: Largest difference of entries of equivalent students.
+        problem: The problem in words and numbers; atlases of equal problems can be merged.
+    """
+
+    entries: tuple[AtlasEntry, ...]
+    runs: int
+    left_out: int
+    statuses: dict[str, int]
+    steps: int
+    seconds: float
+    tolerance: float
+    problem: dict[str, Any] = field(repr=False)
+    _frame: Frame = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, number: int) -> AtlasEntry:
+        return self.entries[number]
+
+    def __iter__(self) -> Iterator[AtlasEntry]:
+        return iter(self.entries)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[Pattern, np.ndarray]]:
+        patterns = [self._frame.pattern(entry.vectors) for entry in self.entries]
+        return [(pattern, signature(pattern)) for pattern in patterns]
+
+    def table(self) -> pl.DataFrame:
+        """Return one row a critical point, without the points themselves."""
+        return pl.DataFrame(
+            [
+                {
+                    "count": entry.count,
+                    "kind": entry.kind,
+                    "loss": entry.loss,
+                    "norm_sum": entry.norm_sum,
+                    "smallest_eigenvalue": entry.smallest_eigenvalue,
+                    "largest_eigenvalue": entry.largest_eigenvalue,
+                    "split_curvature": entry.split_curvature,
+                    "index": entry.index,
+                    "gradient_norm": entry.gradient_norm,
+                    "symmetry": entry.symmetry,
+                }
+                for entry in self.entries
+            ],
+            schema={
+                "count": pl.Int64,
+                "kind": pl.String,
+                "loss": pl.Float64,
+                "norm_sum": pl.Float64,
+                "smallest_eigenvalue": pl.Float64,
+                "largest_eigenvalue": pl.Float64,
+                "split_curvature": pl.Float64,
+                "index": pl.Int64,
+                "gradient_norm": pl.Float64,
+                "symmetry": pl.String,
+            },
+        )
+
+    def find(self, vectors: Any) -> int | None:
+        """Return the number of the entry that a student is equivalent to, or `None`.
+
+        Args:
+            vectors: The student's vectors, `[student, dim]`, as in `AtlasEntry.vectors`.
+        """
+        array = np.asarray(vectors, float)
+        if not self.entries or array.shape != self.entries[0].vectors.shape:
+            return None
+        pattern = self._frame.pattern(array)
+        return find_equivalent(pattern, self._patterns, self._frame, self.tolerance)
+
+    def merge(self, other: "Atlas") -> "Atlas":
+        """Return the atlas of both atlases' runs.
+
+        Args:
+            other: An atlas of the same problem and tolerance.
+
+        Raises:
+            InvalidArgument: If the problems differ.
+        """
+        if not isinstance(other, Atlas) or other.problem != self.problem or other.tolerance != self.tolerance:
+            raise invalid(
+                "other",
+                "be an atlas of the same problem, with the same tolerance",
+                f"{other.problem if isinstance(other, Atlas) else other!r}",
+                "Merge atlases of equal problems",
+            )
+        entries = list(self.entries)
+        continuum = is_continuum(self.problem)
+        for entry in other.entries:
+            number = self.find(entry.vectors)
+            if continuum and entry.kind == "global minimum":
+                kinds = [mine.kind for mine in self.entries]
+                number = kinds.index(entry.kind) if entry.kind in kinds else None
+            if number is None:
+                entries.append(entry)
+                continue
+            mine = entries[number]
+            best = mine if mine.gradient_norm <= entry.gradient_norm else entry
+            entries[number] = replace(best, count=mine.count + entry.count)
+        statuses = {
+            name: self.statuses.get(name, 0) + other.statuses.get(name, 0)
+            for name in sorted({*self.statuses, *other.statuses})
+        }
+        return replace(
+            self,
+            entries=in_order(entries),
+            runs=self.runs + other.runs,
+            left_out=self.left_out + other.left_out,
+            statuses=statuses,
+            steps=self.steps + other.steps,
+            seconds=self.seconds + other.seconds,
+        )
+
+    def figure(self, number: int | None = None) -> "Figure":
+        """Return a Matplotlib figure of the students against the teachers, in the order of the blocks.
+
+        Args:
+            number: One entry; all of them, side by side, if left out.
+        """
+        from tutelage.geometry.figures import figure
+
+        return figure(self, number)
+
+    def save(self, path: str | Path) -> None:
+        """Write the atlas to one file (`.npz`), which appears complete or not at all; read it with `load_atlas`."""
+        from tutelage.geometry.storage import save
+
+        save(self, Path(path))
+
+    def __repr__(self) -> str:
+        kinds = {kind: sum(entry.kind == kind for entry in self.entries) for kind in sorted({e.kind for e in self})}
+        text = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "nothing"
+        return f"Atlas({self.problem['name']}, {self.runs} runs: {text})"
+
+
+def in_order(entries: Iterable[AtlasEntry]) -> tuple[AtlasEntry, ...]:
+    """Return entries in the order of their losses, then the more frequent first."""
+    # Losses are rounded: those of global minima are rounding errors, whose order means nothing.
+    return tuple(sorted(entries, key=lambda entry: (round(entry.loss, 12), -entry.count, entry.symmetry)))
+
+
+def find_equivalent(
+    pattern: Pattern, known: list[tuple[Pattern, np.ndarray]], frame: Frame, tolerance: float
+) -> int | None:
+    """Return the number of the known pattern that a pattern is equivalent to, or `None`."""
+    if not known:
+        return None
+    own = signature(pattern)
+    distances = np.abs(np.stack([numbers for _, numbers in known]) - own).max(axis=1)
+    for number in np.argsort(distances, kind="stable"):
+        # Equivalent patterns have signatures as close as their entries, up to the scale of the squared norms.
+        if distances[number] > 2 * tolerance:
+            return None
+        if match(pattern, known[number][0], frame, tolerance) is not None:
+            return int(number)
+    return None
+
+
+def is_continuum(problem: dict[str, Any]) -> bool:
+    """Whether the global minima form one connected set of positive dimension: more students than teachers."""
+    return problem["name"] in ("committee", "homogeneous") and problem["shapes"][0][0] > len(problem["teacher"])

@@ -1,0 +1,317 @@
+r"""When two students are the same up to the symmetries of their problem.
+
+A student's neurons may be permuted. Under a rotation-invariant law a loss sees the vectors through their inner
+products alone, so that a rotation of student and teacher together changes nothing: what matters is $A = WV^\top$ and
+$B = WW^\top$, up to permutations of the students and those permutations of the teachers that leave $VV^\top$ as it is
+(all of them, for an orthonormal teacher). Two students are equivalent if permutations take $(A, B)$ of one to those
+of the other.
+
+The permutations are found by colour refinement, as for graphs: entries that are equal up to the tolerance get the
+same code, a neuron's colour is refined by the codes and colours of all others, and where a colour is shared by
+several neurons, one choice is tried after the other. Codes are given to the entries of both students together, and by
+gaps in their sorted list, so that rounding errors never separate equal entries; a code that joins different entries
+only makes the search longer. What is found is then verified entry by entry.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import PyTree
+
+from tutelage.geometry.symmetry import sees_inner_products_only
+from tutelage.models import Committee, Convolution, Homogeneous, Neuron
+from tutelage.models.patchwise import Patchwise
+from tutelage.objectives import Objective
+
+# Trials after which two students count as different; highly symmetric ones need a handful.
+_TRIALS = 500
+
+
+class Pattern(NamedTuple):
+    """A student without its coordinates.
+
+    Attributes:
+        cross: Inner products of students and teachers; plain coordinates where the law is not rotation invariant.
+        own: Inner products of students with each other.
+    """
+
+    cross: np.ndarray
+    own: np.ndarray
+
+
+class Matching(NamedTuple):
+    """Permutations that take one student to another: `cross[students][:, teachers]` is the other's."""
+
+    students: np.ndarray
+    teachers: np.ndarray
+    distance: float
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What patterns are taken relative to: all that two students of one problem share.
+
+    Attributes:
+        teacher: The vectors of the teacher, or `None` where coordinates are fixed.
+        even: Whether signs of inner products do not matter, as for the absolute value.
+        rows: A label for every student vector; only vectors with equal labels may be exchanged.
+        columns: A label for every teacher (or coordinate), likewise.
+    """
+
+    teacher: np.ndarray | None
+    even: bool
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @property
+    def between(self) -> np.ndarray:
+        """Inner products of the teachers with each other; zero where coordinates are fixed."""
+        if self.teacher is None:
+            return np.zeros((len(self.columns), len(self.columns)))
+        products = self.teacher @ self.teacher.T
+        return np.abs(products) if self.even else products
+
+    @property
+    def orthonormal(self) -> bool:
+        """Whether the teacher is orthonormal, so that its neurons may be permuted at will."""
+        return self.teacher is not None and bool(
+            np.allclose(self.between, np.eye(len(self.columns)), atol=1e-12, rtol=0)
+        )
+
+    def pattern(self, vectors: np.ndarray) -> Pattern:
+        """Return the pattern of a student's vectors."""
+        cross = vectors if self.teacher is None else vectors @ self.teacher.T
+        own = vectors @ vectors.T if self.teacher is not None else np.zeros((len(vectors), len(vectors)))
+        return Pattern(np.abs(cross), np.abs(own)) if self.even else Pattern(cross, own)
+
+
+def frame_of(objective: Objective) -> Frame:
+    """Return what students of an objective are compared by."""
+    problem = objective.problem
+    student = problem.student
+    shapes = problem.template[1]
+    activation = getattr(student, "activation", None)
+    if isinstance(student, (Committee, Homogeneous, Neuron)):
+        number = 1 if isinstance(student, Neuron) else shapes[0][0]
+        labels = np.zeros(number, int)
+        if isinstance(student, Homogeneous) and student.signs is not None:
+            labels = (np.asarray(student.signs) < 0).astype(int)
+        if isinstance(student, Homogeneous) and student.linear:
+            labels = np.append(labels, 2)
+        if sees_inner_products_only(objective):
+            teacher = np.asarray(problem.teacher.vectors(problem.target))
+            linear = isinstance(student, Homogeneous) and student.linear
+            even = getattr(activation, "parity", "none") == "even" and not linear
+            return Frame(teacher, even, labels, np.zeros(len(teacher), int))
+        return Frame(None, False, labels, np.arange(problem.dimension))
+    if isinstance(student, Patchwise) and sees_inner_products_only(objective):
+        # One vector a patch: patches are not exchanged, but the inputs of each may be rotated.
+        teacher = np.asarray(problem.teacher.vectors(problem.target))[:1]
+        return Frame(teacher, False, np.arange(1 if student.sharing else student.patches), np.zeros(1, int))
+    return Frame(None, False, np.zeros(1, int), np.arange(problem.parameters))
+
+
+def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
+    """Return the vectors of a student that its pattern is taken of; see `frame_of`."""
+    student = objective.problem.student
+    if isinstance(student, (Committee, Homogeneous, Neuron)) or (
+        isinstance(student, Patchwise) and sees_inner_products_only(objective)
+    ):
+        return np.asarray(student.vectors(point))
+    if isinstance(student, Convolution) and student.activation.homogeneity == 1:
+        # The scale of the filter does not matter, or can be moved to the output weights.
+        norm = np.linalg.norm(point.filter)
+        output = point.output if student.normalized else point.output * norm
+        point = point._replace(filter=point.filter / max(norm, 1e-300), output=output)
+    return np.asarray(jax.device_get(ravel_pytree(point)[0]))[None]
+
+
+def signature(pattern: Pattern) -> np.ndarray:
+    """Return numbers that permutations do not change, and that move no further than the pattern's entries do.
+
+    Sorting moves no number further than the largest difference, and neither does a mean. Squared norms are scaled as in
+    `match`.
+    """
+    squares = np.sort(np.diag(pattern.own))
+    return np.concatenate(
+        [
+            np.sort(pattern.cross, axis=None),
+            squares / (2 * max(1.0, float(np.sqrt(squares.max(initial=0.0))))),
+            np.sort(pattern.cross.sum(axis=1)) / max(pattern.cross.shape[1], 1),
+            np.sort(pattern.cross.sum(axis=0)) / max(pattern.cross.shape[0], 1),
+        ]
+    )
+
+
+def codes(values: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return whole numbers for the entries of an array: equal where a chain of entries closer than this joins them."""
+    flat = values.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    steps = np.concatenate([[0], np.cumsum(np.diff(flat[order]) > tolerance)])
+    numbers = np.empty(len(flat), np.int64)
+    numbers[order] = steps
+    return numbers.reshape(values.shape)
+
+
+def _mix(numbers: np.ndarray) -> np.ndarray:
+    """Scramble 64-bit numbers (the finaliser of SplitMix64), so that sums of them stand for multisets."""
+    mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+class _Coded(NamedTuple):
+    """Codes of the entries of one or several patterns, stacked on the first axis."""
+
+    cross: np.ndarray
+    own: np.ndarray
+    between: np.ndarray
+
+
+def _coded(patterns: list[Pattern], frame: Frame, tolerance: float) -> _Coded:
+    cross = codes(np.stack([pattern.cross for pattern in patterns]), tolerance)
+    # Inner products are sums of many entries' products; their errors are larger than the entries'.
+    scale = 2.0 * max(1.0, max(float(np.sqrt(np.diag(pattern.own).max(initial=0.0))) for pattern in patterns))
+    own = codes(np.stack([pattern.own for pattern in patterns]), tolerance * scale)
+    between = codes(frame.between, 1e-12)
+    return _Coded(_mix(cross), _mix(own), _mix(between))
+
+
+def _relabel(numbers: np.ndarray) -> np.ndarray:
+    """Replace numbers by their ranks, the same for all patterns."""
+    return np.unique(numbers, return_inverse=True)[1].reshape(numbers.shape)
+
+
+def refine(coded: _Coded, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Refine the colours of students and teachers until they are stable.
+
+    Args:
+        coded: The codes of one or several patterns.
+        rows: Colours of the students, `[pattern, student]`.
+        columns: Colours of the teachers, `[pattern, teacher]`.
+    """
+    classes = -1
+    with np.errstate(over="ignore"):
+        while True:
+            rows, columns = _relabel(rows), _relabel(columns)
+            now = int(rows.max()) + int(columns.max())
+            if now == classes:
+                return rows, columns
+            classes = now
+            row_keys, column_keys = _mix(2 * rows), _mix(2 * columns + 1)
+            by_teachers = _mix(coded.cross ^ column_keys[:, None, :]).sum(axis=2, dtype=np.uint64)
+            by_students = _mix(coded.own ^ row_keys[:, None, :]).sum(axis=2, dtype=np.uint64)
+            from_students = _mix(coded.cross ^ row_keys[:, :, None]).sum(axis=1, dtype=np.uint64)
+            from_teachers = _mix(coded.between ^ column_keys[:, None, :]).sum(axis=2, dtype=np.uint64)
+            rows = _mix(row_keys ^ _mix(by_teachers)) + _mix(by_students)
+            columns = _mix(column_keys ^ _mix(from_students)) + _mix(from_teachers)
+
+
+def blocks_of(pattern: Pattern, frame: Frame, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the block of every student and of every teacher: those that refinement cannot tell apart."""
+    coded = _coded([pattern], frame, tolerance)
+    rows, columns = refine(coded, frame.rows[None], frame.columns[None])
+    return rows[0], columns[0]
+
+
+def match(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Matching | None:
+    """Return permutations that take the first pattern to the second up to a tolerance, or `None`.
+
+    Args:
+        first: A pattern.
+        second: Another one of the same frame.
+        frame: What both are taken relative to.
+        tolerance: Largest difference of two entries of `cross`; those of `own` are allowed twice that times the
+            largest norm.
+    """
+    coded = _coded([first, second], frame, tolerance)
+    search = _Search(first, second, frame, coded, tolerance)
+    rows = np.stack([frame.rows, frame.rows])
+    columns = np.stack([frame.columns, frame.columns])
+    return search.run(rows, columns)
+
+
+@dataclass
+class _Search:
+    """Individualisation and refinement, from coarse colours to permutations."""
+
+    first: Pattern
+    second: Pattern
+    frame: Frame
+    coded: _Coded
+    tolerance: float
+    trials: int = 0
+
+    def run(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
+        self.trials += 1
+        if self.trials > _TRIALS:
+            return None
+        rows, columns = refine(self.coded, rows, columns)
+        for colours in (rows, columns):
+            if not np.array_equal(np.sort(colours[0]), np.sort(colours[1])):
+                return None
+        shared = _shared(rows)
+        colours = rows if shared is not None else columns
+        if shared is None:
+            shared = _shared(columns)
+        if shared is None:
+            return self._verified(rows, columns)
+        ours, theirs = (np.flatnonzero(colours[side] == shared) for side in (0, 1))
+        # All members at once: right away correct where they may be exchanged at will, as in a block.
+        if found := self.run(*self._told_apart(rows, columns, colours, ours, theirs)):
+            return found
+        for other in theirs:
+            if found := self.run(*self._told_apart(rows, columns, colours, ours[:1], np.asarray([other]))):
+                return found
+        return None
+
+    @staticmethod
+    def _told_apart(rows, columns, colours, ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        marked = colours.copy()
+        fresh = int(colours.max()) + 1 + np.arange(len(ours))
+        marked[0, ours] = fresh
+        marked[1, theirs] = fresh
+        return (marked, columns) if colours is rows else (rows, marked)
+
+    def _verified(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
+        students = np.empty(rows.shape[1], int)
+        students[np.argsort(rows[1])] = np.argsort(rows[0])
+        teachers = np.empty(columns.shape[1], int)
+        teachers[np.argsort(columns[1])] = np.argsort(columns[0])
+        apart = float(np.abs(self.first.cross[students][:, teachers] - self.second.cross).max(initial=0.0))
+        own = np.abs(self.first.own[np.ix_(students, students)] - self.second.own).max(initial=0.0)
+        norm = max(1.0, float(np.sqrt(np.diag(self.second.own).max(initial=0.0))))
+        between = self.frame.between
+        teaching = np.abs(between[np.ix_(teachers, teachers)] - between).max(initial=0.0)
+        if max(apart, own / (2 * norm)) > self.tolerance or teaching > 1e-9:
+            return None
+        return Matching(students, teachers, apart)
+
+
+def _shared(colours: np.ndarray) -> int | None:
+    """Return the colour that the fewest, but more than one, share; `None` if every colour has one owner."""
+    numbers, sizes = np.unique(colours[0], return_counts=True)
+    several = sizes > 1
+    if not several.any():
+        return None
+    return int(numbers[several][np.argmin(sizes[several])])
+
+
+def settings_of(frame: Frame) -> dict[str, Any]:
+    """Return the arrays of a frame, to be stored."""
+    return {
+        "teacher": np.zeros((0, 0)) if frame.teacher is None else frame.teacher,
+        "even": np.asarray(frame.even),
+        "rows": frame.rows,
+        "columns": frame.columns,
+    }
+
+
+def frame_from(settings: Any) -> Frame:
+    """Return a frame from stored arrays."""
+    teacher = settings["teacher"]
+    return Frame(None if teacher.size == 0 else teacher, bool(settings["even"]), settings["rows"], settings["columns"])

@@ -1,0 +1,114 @@
+"""Neighbourhoods of a point: the mild over-parameterization paper's (its Definition 2), and the usual one."""
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+
+from tutelage.checks import one_of, positive
+
+Shape = Literal["ball", "neurons", "orthogonal"]
+
+
+class Neighbourhood(eqx.Module):
+    r"""A neighbourhood of a student $\tilde w$; its points can be drawn, recognised and projected on.
+
+    - `ball`: $\|w - \tilde w\| \le \epsilon$, all parameters together.
+    - `neurons`: $\|w_i - \tilde w_i\| \le \epsilon$ for every neuron, the paper's $U_\epsilon$.
+    - `orthogonal`: besides, $w_i - \tilde w_i \perp \tilde w_i$ for every neuron, the paper's $U^\perp_\epsilon$.
+
+    A neuron is a row of a matrix of parameters; a vector of parameters counts as one.
+
+    Args:
+        centre: The student $\tilde w$.
+        radius: The radius $\epsilon$.
+        shape: Which of the three.
+    """
+
+    centre: PyTree
+    radius: Float[Array, ""]
+    shape: Shape = eqx.field(static=True)
+
+    def __init__(self, centre: PyTree, radius: float, shape: Shape = "ball"):
+        self.centre = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), centre)
+        self.radius = jnp.asarray(positive("radius", radius))
+        self.shape = one_of("shape", shape, ("ball", "neurons", "orthogonal"))
+
+    def tangent(self, direction: PyTree) -> PyTree:
+        """Return the part of a direction along which points of the neighbourhood may lie."""
+        if self.shape != "orthogonal":
+            return direction
+
+        def orthogonal(leaf, centre):
+            square = jnp.sum(centre * centre, axis=-1, keepdims=True)
+            along = jnp.sum(leaf * centre, axis=-1, keepdims=True)
+            return leaf - jnp.where(square > 0, along / jnp.where(square > 0, square, 1.0), 0.0) * centre
+
+        # Twice: what the first projection leaves is rounding error, removed by the second.
+        once = jax.tree.map(orthogonal, direction, self.centre)
+        return jax.tree.map(orthogonal, once, self.centre)
+
+    def size(self, point: PyTree) -> Float[Array, ""]:
+        """Return the distance of a point from the centre that the radius bounds."""
+        difference = _minus(point, self.centre)
+        if self.shape == "ball":
+            return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(difference)))  # type: ignore
+        norms = [jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1).ravel() for leaf in jax.tree.leaves(difference)]
+        return jnp.max(jnp.concatenate(norms))
+
+    def contains(self, point: PyTree, tolerance: float = 1e-12) -> Bool[Array, ""]:
+        """Whether a point lies in the neighbourhood, up to rounding.
+
+        Args:
+            point: The student.
+            tolerance: How far outside it may lie, relative to the radius.
+        """
+        difference = _minus(point, self.centre)
+        outside = _minus(difference, self.tangent(difference))
+        leaves = [jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(outside)]
+        inside = self.size(point) <= self.radius * (1 + tolerance)
+        # A direction is known to rounding errors of the centre's entries, not of its own.
+        scale = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(self.centre)]))
+        return inside & (jnp.max(jnp.stack(leaves)) <= tolerance * jnp.maximum(self.radius, 4e-4 * scale))
+
+    def project(self, point: PyTree) -> PyTree:
+        """Return a point of the neighbourhood: the way from the centre, made tangential and scaled back if too long."""
+        difference = self.tangent(_minus(point, self.centre))
+        if self.shape == "ball":
+            length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(difference)))  # type: ignore
+            factor = jnp.minimum(1.0, self.radius / jnp.maximum(length, 1e-300))
+            scaled = jax.tree.map(lambda leaf: factor * leaf, difference)
+        else:
+
+            def shorten(leaf):
+                length = jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1, keepdims=leaf.ndim > 0)
+                return leaf * jnp.minimum(1.0, self.radius / jnp.maximum(length, 1e-300))
+
+            scaled = jax.tree.map(shorten, difference)
+        return jax.tree.map(lambda centre, leaf: centre + leaf, self.centre, scaled)
+
+    def sample(self, key: PRNGKeyArray) -> PyTree:
+        """Draw a point: a random direction, and a distance whose logarithm is uniform over two decades.
+
+        Distances of all orders are drawn, because what goes wrong near a minimum may go wrong close to it only.
+        """
+        direction_key, size_key = jax.random.split(key)
+        leaves, treedef = jax.tree.flatten(self.centre)
+        keys = jax.random.split(direction_key, len(leaves))
+        drawn = [jax.random.normal(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
+        return self.reach(
+            jax.tree.unflatten(treedef, drawn), 10.0 ** jax.random.uniform(size_key, minval=-2.0, maxval=0.0)
+        )
+
+    def reach(self, direction: PyTree, fraction: Any = 1.0) -> PyTree:
+        """Return the point in a direction at a fraction of the radius."""
+        moved = self.tangent(direction)
+        length = self.size(jax.tree.map(lambda centre, leaf: centre + leaf, self.centre, moved))
+        factor = self.radius * fraction / jnp.maximum(length, 1e-300)
+        return jax.tree.map(lambda centre, leaf: centre + factor * leaf, self.centre, moved)
+
+
+def _minus(one: PyTree, other: PyTree) -> PyTree:
+    return jax.tree.map(lambda a, b: a - b, one, other)

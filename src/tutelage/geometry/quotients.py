@@ -1,0 +1,112 @@
+r"""Quotients whose lower bounds are conditions for descent: one-point convexity, Polyak–Łojasiewicz, Łojasiewicz.
+
+Definitions 1 and 3 of the mild over-parameterization paper. A condition holds in a neighbourhood with constant
+$\lambda$ if the quotient is at least $\lambda$ there; `worst` searches for its smallest value. All are stated for our
+loss $\tfrac12E[\cdot]^2$; for twice the loss, as the paper's Equation (2) prints it, one-point and Polyak–Łojasiewicz
+quotients are twice as large.
+"""
+
+import abc
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.checks import finite_number, one_of
+from tutelage.errors import invalid
+from tutelage.objectives import Objective
+
+
+def _dot(one: PyTree, other: PyTree) -> Float[Array, ""]:
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return sum((jnp.sum(a * b) for a, b in pairs), start=jnp.zeros(()))
+
+
+def _number(value) -> Float[Array, ""]:
+    # An array, so that other values do not compile another program.
+    return jnp.asarray(value, float)
+
+
+class Quotient(eqx.Module):
+    """A number at every point near a minimum, whose lower bound is a condition for descent."""
+
+    @abc.abstractmethod
+    def __call__(self, objective: Objective, point: PyTree, minimum: PyTree) -> Float[Array, ""]:
+        """Return the quotient at a point.
+
+        Args:
+            objective: The objective.
+            point: The student.
+            minimum: The minimum that the point is near to.
+
+        Returns:
+            The quotient; infinite at the minimum itself, and where the loss is not resolved from the lowest one.
+        """
+
+
+class OnePointConvexity(Quotient):
+    r"""One-point strong convexity towards a minimum $y$ (Definition 1).
+
+    By gradients, $\langle\nabla L(x), x - y\rangle/\|x - y\|^2$; by Hessians,
+    $(x-y)^\top\nabla^2L(x)\,(x-y)/\|x - y\|^2$. The paper uses both, which are not the same at a point: the first is
+    the average of the second along the segment from $y$.
+
+    Args:
+        by: `gradient` or `hessian`.
+    """
+
+    by: Literal["gradient", "hessian"] = eqx.field(static=True, default="gradient")
+
+    def __check_init__(self):
+        one_of("by", self.by, ("gradient", "hessian"))
+
+    def __call__(self, objective, point, minimum):
+        way = jax.tree.map(lambda a, b: a - b, point, minimum)
+        slope = objective.gradient(point) if self.by == "gradient" else objective.hessian_vector(point, way)
+        square = _dot(way, way)
+        return jnp.where(square > 0, _dot(slope, way) / jnp.where(square > 0, square, 1.0), jnp.inf)
+
+
+class PolyakLojasiewicz(Quotient):
+    r"""The Polyak–Łojasiewicz quotient $\tfrac12\|\nabla L(x)\|^2/(L(x) - L^*)$ (Definition 3).
+
+    Args:
+        lowest: The lowest loss $L^*$.
+        resolution: Losses closer than this to the lowest one are not resolved from it.
+    """
+
+    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
+
+    def __call__(self, objective, point, minimum):
+        gradient = objective.gradient(point)
+        excess = objective.loss(point) - self.lowest
+        resolved = excess > self.resolution
+        return jnp.where(resolved, 0.5 * _dot(gradient, gradient) / jnp.where(resolved, excess, 1.0), jnp.inf)
+
+
+class Lojasiewicz(Quotient):
+    r"""The general Łojasiewicz quotient $\|\nabla L(x)\|/(L(x) - L^*)^\theta$; $\theta = \tfrac12$ is Polyak's.
+
+    Args:
+        exponent: The exponent $\theta$, between zero and one.
+        lowest: The lowest loss $L^*$.
+        resolution: Losses closer than this to the lowest one are not resolved from it.
+    """
+
+    exponent: Float[Array, ""] = eqx.field(converter=_number, default=0.5)
+    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
+
+    def __check_init__(self):
+        if not 0 <= finite_number("exponent", self.exponent) <= 1:
+            raise invalid("exponent", "lie between zero and one", f"{self.exponent}", "One half is Polyak's condition")
+
+    def __call__(self, objective, point, minimum):
+        gradient = objective.gradient(point)
+        excess = objective.loss(point) - self.lowest
+        resolved = excess > self.resolution
+        size = jnp.sqrt(_dot(gradient, gradient))
+        return jnp.where(resolved, size / jnp.where(resolved, excess, 1.0) ** self.exponent, jnp.inf)

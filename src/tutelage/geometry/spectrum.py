@@ -1,0 +1,173 @@
+"""The spectrum of the Hessian at a point: dense for small students, its ends by Lanczos for large ones."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import PyTree
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from tutelage.checks import count, one_of
+from tutelage.errors import TutelageError
+from tutelage.models import Committee, Homogeneous, Neuron
+from tutelage.objectives import Objective
+
+# A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
+DENSE_LIMIT = 2600
+
+# Eigenvalues found at the lower end of a large spectrum.
+_ENDS = 8
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues of the Hessian at a point.
+
+    Attributes:
+        eigenvalues: All eigenvalues, or those found at both ends, in increasing order.
+        complete: Whether these are all. Otherwise the smallest few and the largest one are listed; Lanczos finds
+            the ends of a spectrum reliably, but may miss repetitions of an eigenvalue.
+        parameters: Number of parameters.
+    """
+
+    eigenvalues: np.ndarray
+    complete: bool
+    parameters: int
+
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue."""
+        return float(self.eigenvalues[0])
+
+    @property
+    def largest(self) -> float:
+        """The largest eigenvalue."""
+        return float(self.eigenvalues[-1])
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute value of an eigenvalue."""
+        return max(abs(self.smallest), abs(self.largest))
+
+
+@eqx.filter_jit
+def dense_hessian(objective: Objective, point: PyTree):
+    """Return the dense Hessian at a point, compiled."""
+    return objective.hessian(point)
+
+
+@eqx.filter_jit
+def _linearized(objective: Objective, point: PyTree):
+    flat, unravel = ravel_pytree(point)
+    # What depends on the point alone is computed once, not once a product. The linear map is a pytree of arrays and
+    # leaves this function as such, so that one compiled program serves all points.
+    return jax.linearize(lambda flat: ravel_pytree(objective.gradient(unravel(flat)))[0], flat)[1]
+
+
+@jax.jit
+def _apply(linear, vector):
+    return linear(vector)
+
+
+def hessian_operator(objective: Objective, point: PyTree) -> LinearOperator:
+    """Return the Hessian at a point as a SciPy operator, by Hessian–vector products."""
+    size = ravel_pytree(point)[0].size
+    linear = _linearized(objective, point)
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        return np.asarray(_apply(linear, jnp.asarray(vector.reshape(-1))))
+
+    return LinearOperator((size, size), matvec=product, dtype=np.float64)  # type: ignore[call-arg]
+
+
+def spectrum(
+    objective: Objective,
+    point: PyTree,
+    how: Literal["auto", "dense", "ends"] = "auto",
+    number: int = _ENDS,
+) -> Spectrum:
+    """Return the spectrum of the Hessian at a point.
+
+    Where a loss sees inner products only and the inputs have more dimensions than there are vectors, the Hessian is
+    taken in the span of student and teacher and along one axis beside it, which stands for all others.
+
+    Args:
+        objective: The objective; not a `stream`, whose Hessian is random.
+        point: The student.
+        how: `dense` for all eigenvalues, `ends` for the smallest few and the largest one by Lanczos' method on
+            Hessian–vector products (no matrix is formed), `auto` for `dense` up to 2,600 parameters (in the span).
+        number: How many eigenvalues `ends` finds at the lower end.
+
+    Raises:
+        TutelageError: If Lanczos' method does not converge.
+    """
+    one_of("how", how, ("auto", "dense", "ends"))
+    count("number", number)
+    point = objective.problem.point(point)
+    size = ravel_pytree(point)[0].size
+    if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:
+        inner, reduced, copies = beside
+        if reduced.size <= DENSE_LIMIT or how == "dense":
+            return Spectrum(_with_copies(inner, reduced, copies), True, size)
+    if how == "dense" or (how == "auto" and size <= DENSE_LIMIT) or size <= 2 * number + 2:
+        return Spectrum(np.linalg.eigvalsh(np.asarray(dense_hessian(objective, point))), True, size)
+    operator = hessian_operator(objective, point)
+    start = np.random.default_rng(0).normal(size=size)  # fixed, so that the outcome is
+    try:
+        options = {"which": "LA", "v0": start, "tol": 1e-10, "return_eigenvectors": False}
+        largest = float(eigsh(operator, k=1, **options)[0])  # type: ignore[arg-type]
+        lowest = float(eigsh(-operator, k=1, **(options | {"tol": 1e-2}))[0])  # type: ignore[arg-type]
+        # Shifted, so that the tolerance is relative to the scale of the spectrum and not to eigenvalues near zero.
+        shift = 1.05 * max(largest, -lowest, 1e-300)
+        identity = LinearOperator((size, size), matvec=lambda vector: shift * vector, dtype=np.float64)  # type: ignore
+        lower = shift - eigsh(identity - operator, k=number, **options)  # type: ignore[arg-type]
+    except ArpackNoConvergence as error:
+        raise TutelageError(
+            'Lanczos\' method did not converge on the Hessian. Pass how="dense" for all eigenvalues.'
+        ) from error
+    return Spectrum(np.sort(np.append(lower, largest)), False, size)
+
+
+def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, PyTree, int] | None:
+    """Return objective and student in their span and one axis beside it, and how many axes that one stands for."""
+    student, teacher = objective.problem.student, objective.problem.teacher
+    if not isinstance(student, (Committee, Homogeneous, Neuron)) or not objective.span_suffices:
+        return None
+    dimension = objective.problem.dimension
+    vectors, teachers = student.vectors(point).shape[0], teacher.vectors(objective.target).shape[0]
+    if vectors + teachers + 1 >= dimension:
+        return None
+    reduction = objective.reduced(jax.tree.map(lambda leaf: leaf[None], point))
+    reduced = jax.tree.map(lambda leaf: leaf[0], reduction.points)
+    rows = student.vectors(reduced)
+
+    def padded(matrix):
+        return jnp.pad(matrix, ((0, 0), (0, 1)))
+
+    target = reduction.objective.target
+    wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
+    inner = eqx.tree_at(lambda one: one.target, reduction.objective, wide)
+    number, axes = rows.shape
+    return inner, _Padded(student.with_vectors(reduced, padded(rows)), number * (axes + 1)), dimension - axes
+
+
+class _Padded(NamedTuple):
+    """A student in reduced coordinates, and its number of parameters."""
+
+    point: PyTree
+    size: int
+
+
+def _with_copies(objective: Objective, reduced: _Padded, copies: int) -> np.ndarray:
+    """Return all eigenvalues, given the Hessian in the span and along one axis that stands for several."""
+    vectors = objective.problem.student.vectors(reduced.point)
+    number, axes = vectors.shape
+    hessian = np.asarray(dense_hessian(objective, reduced.point)).reshape(number, axes, number, axes)
+    # By symmetry under reflections the last axis does not mix with the others.
+    inside = hessian[:, :-1, :, :-1].reshape(number * (axes - 1), number * (axes - 1))
+    beside = np.linalg.eigvalsh(hessian[:, -1, :, -1])
+    return np.sort(np.concatenate([np.linalg.eigvalsh(inside), np.repeat(beside, copies)]))

@@ -1,0 +1,293 @@
+r"""Splitting a neuron in two, merging two into one, and the way down from a split minimum.
+
+A neuron's output $\varphi(w, x)$ is homogeneous of some degree $p$ in $w$: one for a committee of ReLU neurons, two
+for the student $\|w\|\,\sigma(w\cdot x)$. Replacing $w$ by $f^{1/p}w$ and $(1-f)^{1/p}w$ then changes nothing of the
+function. With the residual $r = \text{student} - \text{teacher}$ the Hessian's block of neuron $i$ is
+
+$$H_{ii} = E[\nabla\varphi\,\nabla\varphi^\top] + H'_{ii},\qquad H'_{ii} = E[r\,\nabla^2\varphi(w_i, x)].$$
+
+The mild over-parameterization paper (Section 4) prints $H'_{ii} = H_{ii} - \tfrac12I$ for ReLU, where the first term
+is $\tfrac12I$. Along $(f^{-(p-1)/p}u, -(1-f)^{-(p-1)/p}u)$ in the two halves the first-order changes of the function
+cancel, and the second derivative of the loss is $u^\top H'_{ii}u/(f(1-f))$: a negative eigenvalue of $H'_{ii}$ turns
+the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$).
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from tutelage.checks import count, finite_array, finite_number, positive
+from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, WithLinear
+from tutelage.objectives import Empirical, Objective
+from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.problems import Problem
+from tutelage.problems.problem import template_of
+
+
+def degree_of(problem: Problem) -> int:
+    """Return the degree of homogeneity of a neuron of the student in its parameters.
+
+    Raises:
+        InvalidArgument: If the student is not a sum of neurons that are homogeneous.
+    """
+    student = problem.student
+    if isinstance(student, Homogeneous):
+        return 2
+    if isinstance(student, (Committee, Neuron)) and (student.activation.homogeneity or 0) > 0:
+        return int(student.activation.homogeneity or 0)
+    raise invalid(
+        "objective",
+        "have a student made of homogeneous neurons",
+        f"a {problem.name} problem",
+        "Use a committee with relu, leaky_relu, abs, linear or quadratic, or the homogeneous problem",
+    )
+
+
+def _rows(point: Any) -> tuple[Float[Array, "student dim"], Any]:
+    """Return the matrix of a student's neurons, and a function that puts another one in its place."""
+    if isinstance(point, WithLinear):
+        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, point.linear)
+    return finite_array("point", point, dimensions=2), lambda rows: rows
+
+
+def _neuron(argument: str, value: Any, students: int) -> int:
+    neuron = count(argument, value, least=0)
+    if neuron >= students:
+        raise invalid(argument, f"be below the number {students} of neurons", str(neuron), "Neurons count from zero")
+    return neuron
+
+
+def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) -> PyTree:
+    """Split a neuron in two parallel ones that compute the same: the student with one neuron more.
+
+    Args:
+        point: The student, `[student, dim]` or a `WithLinear`.
+        neuron: Which neuron, from zero. The second part follows the first.
+        fraction: The first part's share of the neuron's output, between zero and one; at either end one part is zero.
+        degree: Degree of homogeneity of a neuron in its parameters: 1 for a committee of ReLU neurons, 2 for the
+            `homogeneous` problem and for a committee with the quadratic activation.
+
+    Returns:
+        The larger student, for an objective with one student more (see `wider`).
+    """
+    rows, put = _rows(point)
+    neuron = _neuron("neuron", neuron, rows.shape[0])
+    fraction, degree = _fraction(fraction), count("degree", degree)
+    shares = jnp.asarray([fraction, 1.0 - fraction]) ** (1.0 / degree)
+    parts = shares[:, None] * rows[neuron]
+    return put(jnp.concatenate([rows[:neuron], parts, rows[neuron + 1 :]]))
+
+
+def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: float = 1e-6) -> PyTree:
+    """Merge two parallel neurons into one that computes the same: the student with one neuron less.
+
+    Args:
+        point: The student, `[student, dim]` or a `WithLinear`.
+        first: One neuron, from zero.
+        second: The other. The merged neuron takes the place of the earlier one.
+        degree: Degree of homogeneity of a neuron in its parameters, as in `split`.
+        tolerance: Largest angle between the two; a zero neuron is parallel to every other.
+
+    Raises:
+        InvalidArgument: If the neurons are not parallel, so that merging them would change the function.
+    """
+    rows, put = _rows(point)
+    pair = sorted(_neuron(name, value, rows.shape[0]) for name, value in (("first", first), ("second", second)))
+    if pair[0] == pair[1]:
+        raise invalid("second", "be another neuron than `first`", str(second), "Choose two neurons")
+    degree, tolerance = count("degree", degree), positive("tolerance", tolerance)
+    one, other = np.asarray(rows[pair[0]]), np.asarray(rows[pair[1]])
+    norms = np.linalg.norm(one), np.linalg.norm(other)
+    if min(norms) > 0:
+        units = one / norms[0], other / norms[1]
+        angle = 2 * np.arctan2(np.linalg.norm(units[0] - units[1]), np.linalg.norm(units[0] + units[1]))
+        if angle > tolerance:
+            raise invalid(
+                "second",
+                f"be parallel to `first` up to an angle of {tolerance:g}",
+                f"neurons at an angle of {angle:.3g}",
+                "Merge neurons that point in one direction",
+            )
+    if degree == 1:
+        merged = one + other
+    else:
+        # The longer one's direction: the shorter one's is known less well.
+        longer = one if norms[0] >= norms[1] else other
+        merged = longer * (((norms[0] / max(norms)) ** degree + (norms[1] / max(norms)) ** degree) ** (1 / degree))
+    rest = np.delete(np.asarray(rows), pair[1], axis=0)
+    rest[pair[0]] = merged
+    return put(jnp.asarray(rest))
+
+
+def _fraction(value: Any) -> float:
+    fraction = finite_number("fraction", value)
+    if not 0 <= fraction <= 1:
+        raise invalid("fraction", "lie between zero and one", repr(value), "Pass the first part's share")
+    return fraction
+
+
+def wider(objective: Objective, neuron: int = 0) -> Objective:
+    """Return the same objective for students with one neuron more, as `split` makes them.
+
+    Args:
+        objective: An objective of a committee or of homogeneous neurons.
+        neuron: Which neuron is doubled; matters only where neurons have signs.
+    """
+    problem = objective.problem
+    degree_of(problem)
+    student = problem.student
+    template = problem.template_tree()
+    if isinstance(student, Neuron):
+        raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")
+    rows = template.neurons.shape if isinstance(template, WithLinear) else template.shape
+    neuron = _neuron("neuron", neuron, rows[0])
+    larger = (rows[0] + 1, rows[1])
+    shapes: Any = WithLinear(larger, (rows[1],)) if isinstance(template, WithLinear) else larger  # type: ignore
+    if isinstance(student, Homogeneous) and student.signs is not None:
+        signs = jnp.insert(student.signs, neuron, student.signs[neuron])
+        student = Homogeneous(student.activation, signs, student.linear)
+    wide = replace(problem, student=student, template=template_of(shapes))
+    return eqx.tree_at(lambda one: one.problem, objective, wide)
+
+
+@eqx.filter_jit
+def _population_blocks(objective: NeuronSum, point: PyTree):
+    groups, teachers = objective._groups(point), objective._teacher_groups()
+    student = objective.problem.student
+    homogeneous = isinstance(student, Homogeneous)
+    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
+
+    def lift(row):
+        return jnp.linalg.norm(row) * row if homogeneous else row
+
+    def by_neuron(row):
+        # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
+        moved, back = jax.vjp(lift, row)
+        total = jnp.zeros_like(moved)
+        for dual, other in zip(objective.student_duals[0], groups, strict=True):
+            total = total + dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+        for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
+            total = total - dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+        return back(total)[0]
+
+    blocks = jax.lax.map(jax.jacfwd(by_neuron), rows)
+    blocks = groups[0].coefficients[:, None, None] * blocks
+    return 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2))
+
+
+@eqx.filter_jit
+def _empirical_blocks(objective: Empirical, point: PyTree):
+    student = objective.problem.student
+    assert isinstance(student, NeuronModel)
+    residuals = student.predict(point, objective.inputs) - objective.labels
+    size = residuals.shape[0]
+    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
+    group = student.neurons(point)[0]
+    homogeneous = isinstance(student, Homogeneous)
+    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
+
+    def coupling(row):
+        moved = jnp.linalg.norm(row) * row if homogeneous else row
+        return jnp.sum(weights * residuals * group.activation(objective.inputs @ moved))
+
+    return group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows)
+
+
+def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student dim dim"]:
+    r"""Return the reduced blocks $H'_{ii} = E[r\,\nabla^2\varphi(w_i, x)]$ of all neurons.
+
+    For a ReLU committee under Gaussian inputs this is the diagonal block of the Hessian without its $\tfrac12I$. If
+    $H'_{ii}$ has a negative eigenvalue at a minimum, splitting neuron $i$ makes it a saddle.
+
+    Args:
+        objective: An objective of a committee, of homogeneous neurons or of a neuron.
+        point: The student.
+
+    Raises:
+        UnsupportedCombination: For other objectives.
+    """
+    student = objective.problem.student
+    point = objective.problem.point(point)
+    if isinstance(student, (Committee, Homogeneous, Neuron)):
+        if isinstance(objective, NeuronSum):
+            return _population_blocks(objective, point)
+        if isinstance(objective, Empirical):
+            return _empirical_blocks(objective, point)
+    raise UnsupportedCombination(
+        f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
+        f"{objective.problem.name} problem under a {type(objective).__name__.lower()} objective."
+    )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A split point and a direction of descent there.
+
+    Attributes:
+        objective: The objective with one student more.
+        point: The split point; a critical point where the original one is.
+        direction: A unit direction in which the loss decreases to second order.
+        curvature: Second derivative of the loss along it; negative.
+        neuron: The neuron that was split.
+        fraction: The share of its first part.
+    """
+
+    objective: Objective = field(repr=False)
+    point: PyTree = field(repr=False)
+    direction: PyTree = field(repr=False)
+    curvature: float
+    neuron: int
+    fraction: float
+
+    def start(self, size: float) -> PyTree:
+        """Return the split point moved by `size` in the direction of descent: a start from which to follow it down."""
+        return jax.tree.map(lambda x, d: x + size * d, self.point, self.direction)
+
+
+def descent_direction(
+    objective: Objective,
+    point: PyTree,
+    neuron: int | None = None,
+    fraction: float = 0.5,
+    tolerance: float = 1e-9,
+) -> Descent | None:
+    """Split a neuron of a critical point and return a direction of descent there.
+
+    Args:
+        objective: An objective of a committee or of homogeneous neurons.
+        point: A critical point.
+        neuron: Which neuron to split; by default the one with the most negative curvature.
+        fraction: Share of the first part, strictly between zero and one.
+        tolerance: An eigenvalue of a reduced block counts as negative below minus this.
+
+    Returns:
+        The split point and the direction, or `None` where the reduced block has no negative eigenvalue: there, the
+        Hessian shows no way down between the two parts.
+    """
+    degree = degree_of(objective.problem)
+    fraction = _fraction(fraction)
+    if fraction in (0.0, 1.0):
+        raise invalid("fraction", "lie strictly between zero and one", repr(fraction), "Give both parts a share")
+    point = objective.problem.point(point)
+    values, vectors = np.linalg.eigh(np.asarray(reduced_blocks(objective, point)))
+    chosen = int(np.argmin(values[:, 0])) if neuron is None else _neuron("neuron", neuron, len(values))
+    value, direction = float(values[chosen, 0]), vectors[chosen, :, 0]
+    if value >= -tolerance:
+        return None
+    wide = wider(objective, chosen)
+    divided = split(point, chosen, fraction, degree)
+    exponent = -(degree - 1) / degree
+    first, second = fraction**exponent, (1 - fraction) ** exponent
+    length = float(np.hypot(first, second))
+    rows, _ = _rows(divided)
+    moved = jnp.zeros_like(rows)
+    moved = moved.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction)
+    full = jax.tree.map(jnp.zeros_like, divided)
+    full = full._replace(neurons=moved) if isinstance(full, WithLinear) else moved
+    return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)

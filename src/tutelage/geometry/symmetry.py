@@ -1,0 +1,46 @@
+r"""Continuous symmetries of a problem: directions along which the loss cannot change.
+
+Under a rotation-invariant law, a rotation that fixes the teacher's vectors changes no loss. With $m$ the dimension of
+the space orthogonal to the teacher, and $r$ the rank of the student's part in it, the orbit of the student under
+$O(m)$ is $O(m)/O(m - r)$, of dimension $\tfrac12m(m-1) - \tfrac12(m-r)(m-r-1)$. A convolution with an activation of
+degree one has another symmetry: the norm of a normalised filter does not matter, and an unnormalised one may be
+scaled against its output weights.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from tutelage.models import Convolution
+from tutelage.models.patchwise import Patchwise
+from tutelage.objectives import Empirical, Objective
+
+# Singular values below this part of the largest count as zero.
+_RANK = 1e-7
+
+
+def sees_inner_products_only(objective: Objective) -> bool:
+    """Whether the loss depends on the vectors of student and teacher through their inner products alone."""
+    return objective.span_suffices and not isinstance(objective, Empirical)
+
+
+def orbit_dimension(objective: Objective, point: PyTree) -> int:
+    """Return the dimension of the orbit of a point under the continuous symmetries of the problem."""
+    student = objective.problem.student
+    total = 0
+    if sees_inner_products_only(objective):
+        teachers = np.asarray(objective.problem.teacher.vectors(objective.target))
+        students = np.asarray(student.vectors(point))
+        _, values, rows = np.linalg.svd(teachers, full_matrices=False)
+        basis = rows[values > _RANK * values.max()]
+        rest = students - (students @ basis.T) @ basis
+        outside = students.shape[1] - len(basis)
+        least = _RANK * max(np.abs(students).max(), 1e-300)
+        # Independent patches may be rotated one by one.
+        parts = rest[:, None] if isinstance(student, Patchwise) else rest[None]
+        for part in parts:
+            inside = int((np.linalg.svd(part, compute_uv=False) > least).sum())
+            total += (outside * (outside - 1) - (outside - inside) * (outside - inside - 1)) // 2
+    if isinstance(student, Convolution) and student.activation.homogeneity == 1:
+        total += int(bool(jnp.any(point.filter != 0)))
+    return total

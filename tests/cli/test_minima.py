@@ -1,0 +1,71 @@
+"""`tutelage minima` as a user meets it."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tutelage.cli.main import app
+
+run = CliRunner().invoke
+SEARCH = ["minima", "--neurons", "3", "--runs", "5", "--seed", "1"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A saved atlas, and the document printed with it."""
+    path = tmp_path_factory.mktemp("minima") / "three.npz"
+    result = run(app, [*SEARCH, "--out", str(path), "--json"])
+    assert result.exit_code == 0
+    return path, json.loads(result.stdout)
+
+
+def test_document(saved):
+    """`minima --json` prints one document with the promised fields, and the point is a global minimum."""
+    _, document = saved
+    assert {"neurons", "students", "runs", "statuses", "steps", "seconds", "minima"} <= document.keys()
+    assert (document["neurons"], document["students"], document["runs"]) == (3, 3, 5)
+    assert document["statuses"] == {"converged": 5} and sum(entry["count"] for entry in document["minima"]) == 5
+    first = document["minima"][0]
+    assert {"count", "kind", "loss", "norm_sum", "smallest_eigenvalue", "symmetry", "point"} <= first.keys()
+    assert first["kind"] == "global minimum" and first["symmetry"] == "3"
+    assert first["smallest_eigenvalue"] == pytest.approx(0.25 - 0.5 / np.pi)
+    np.testing.assert_allclose(first["point"], np.eye(3), atol=1e-9)
+
+
+def test_saved_atlas_is_shown(saved):
+    """A saved atlas is shown as a document, and as a table with pictures."""
+    path, document = saved
+    again = json.loads(run(app, ["minima", str(path), "--json"]).stdout)
+    assert again["minima"] == document["minima"] and again["steps"] == document["steps"]
+    shown = run(app, ["minima", str(path)], env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    assert "global minimum" in shown.stdout and "██" in shown.stdout and "5 converged" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["minima"], "--neurons"),
+        (["minima", "--neurons", "0"], "neurons"),
+        (["minima", "--neurons", "3", "--step", "-1"], "step"),
+        (["minima", "--neurons", "3", "--step", "nan"], "step"),
+        (["minima", "--neurons", "3", "--out", "/no/such/folder/atlas.npz"], "folder"),
+        (["minima", "absent.npz"], "absent.npz"),
+        (["minima", "absent.npz", "--neurons", "3"], "either"),
+    ],
+)
+def test_bad_input_exits_with_two(arguments, named):
+    """Bad input ends with exit code 2 and a line that names it, and prints nothing on standard output."""
+    result = run(app, arguments)
+    assert result.exit_code == 2 and named in result.stderr and not result.stdout
+
+
+def test_damaged_file_exits_with_two(saved, tmp_path):
+    """A damaged atlas is refused with one line."""
+    path = tmp_path / "damaged.npz"
+    path.write_bytes(saved[0].read_bytes()[:200])
+    result = run(app, ["minima", str(path)])
+    assert result.exit_code == 2 and "damaged" in result.stderr and len(result.stderr.strip().splitlines()) == 1

@@ -1,0 +1,107 @@
+"""Equivalence up to symmetry: permutations are found, and different points are told apart."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tutelage as tl
+from tutelage.geometry.blocks import structure
+from tutelage.geometry.equivalence import codes, frame_of, match, signature
+
+
+def permuted(random: np.random.Generator, student: np.ndarray) -> np.ndarray:
+    return student[random.permutation(len(student))][:, random.permutation(student.shape[1])]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """What students of eight neurons and eight orthonormal teachers are compared by."""
+    return frame_of(tl.population(tl.problems.committee(np.eye(8), 8)))
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    levels=st.integers(1, 4),
+    symmetric=st.booleans(),
+)
+def test_permutations_are_found(frame, seed, levels, symmetric):
+    """Matrices with few distinct entries, the hardest ones, are matched to their permutations despite noise."""
+    random = np.random.default_rng(seed)
+    student = random.integers(levels, size=(8, 8)) / 4.0
+    if symmetric:
+        student = student + student.T
+    other = permuted(random, student) + 1e-9 * random.normal(size=(8, 8))
+    first, second = frame.pattern(student), frame.pattern(other)
+    assert np.abs(signature(first) - signature(second)).max() < 1e-7
+    found = match(first, second, frame, 1e-6)
+    assert found is not None
+    np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_changed_entry_is_noticed(frame, seed):
+    """A matrix with one entry exchanged for another is matched only if a permutation really takes one to the other."""
+    random = np.random.default_rng(seed)
+    student = random.integers(3, size=(8, 8)) / 2.0
+    other = student.copy()
+    other[3, 4] += 0.01
+    assert match(frame.pattern(student), frame.pattern(permuted(random, other)), frame, 1e-6) is None
+
+
+def test_two_cycles_are_not_one(frame):
+    """Colour refinement alone cannot tell an eight-cycle from two four-cycles; the search does."""
+    whole, halves = np.zeros((8, 8)), np.zeros((8, 8))
+    for i in range(8):
+        whole[i, [i, (i + 1) % 8]] = 1.0
+        halves[i, [i, i // 4 * 4 + (i + 1) % 4]] = 1.0
+    first, second = frame.pattern(whole), frame.pattern(halves)
+    first, second = (pattern._replace(own=np.eye(8)) for pattern in (first, second))
+    assert np.abs(signature(first) - signature(second)).max() == 0
+    assert match(first, second, frame, 1e-6) is None
+    random = np.random.default_rng(0)
+    shuffled = first._replace(cross=permuted(random, whole))
+    assert match(first, shuffled, frame, 1e-6) is not None
+
+
+def test_rotations_and_general_teachers():
+    """Students are compared by inner products; teachers that look different are not exchanged."""
+    random = np.random.default_rng(0)
+    teacher = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    frame = frame_of(tl.population(tl.problems.committee(teacher, 3)))
+    student = random.normal(size=(3, 4))
+    rotation = np.eye(4)
+    rotation[2:, 2:] = [[np.cos(1.0), np.sin(1.0)], [-np.sin(1.0), np.cos(1.0)]]
+    assert match(frame.pattern(student), frame.pattern((student @ rotation)[[2, 0, 1]]), frame, 1e-9) is not None
+    exchanged = student[:, [1, 0, 2, 3]]
+    assert match(frame.pattern(student), frame.pattern(exchanged), frame, 1e-9) is None
+
+
+def test_fixed_coordinates():
+    """Under a law without rotations only neurons are permuted."""
+    law = tl.inputs.gaussian(2, covariance=np.diag([1.0, 2.0]))
+    frame = frame_of(tl.population(tl.problems.committee(np.eye(2), 2, inputs=law)))
+    student = np.array([[1.0, 0.3], [0.2, 0.5]])
+    assert match(frame.pattern(student), frame.pattern(student[::-1]), frame, 1e-9) is not None
+    assert match(frame.pattern(student), frame.pattern(student[:, ::-1]), frame, 1e-9) is None
+
+
+def test_codes_join_what_noise_separates():
+    """Entries closer than the tolerance share a code, wherever a rounding boundary lies."""
+    values = np.array([0.5 - 1e-9, 0.5 + 1e-9, 0.5000011, -0.2])
+    np.testing.assert_array_equal(codes(values, 1e-6), [1, 1, 2, 0])
+
+
+def test_block_structure(six, spurious):
+    """The spurious minimum has five neurons of one kind and one of another, with five distinct entries."""
+    frame = frame_of(six)
+    random = np.random.default_rng(1)
+    found = structure(frame.pattern(permuted(random, spurious)), frame, 1e-6)
+    assert found.name == "5+1" and found.student_sizes == (5, 1) == found.teacher_sizes
+    assert [block.counts for block in found.blocks] == [(4, 1), (1,), (5,), (1,)]
+    entries = [value for block in found.blocks for value in block.entries]
+    np.testing.assert_allclose(
+        entries, [spurious[0, 1], spurious[0, 0], spurious[0, 5], spurious[5, 0], spurious[5, 5]], atol=1e-10
+    )
