@@ -68,6 +68,8 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     if isinstance(objective, Empirical):
         samples = objective.labels.shape[0]
     samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
+    if isinstance(objective, Stream):
+        samples *= 10  # a fresh number costs as much as ten that are there
     work = max(pairs * _pair_cost(objective), parameters, samples)
     return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), *_LANES))
 
