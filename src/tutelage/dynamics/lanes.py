@@ -86,8 +86,11 @@ def _pair_cost(objective: Objective) -> int:
 
 
 def late_tile_size(tile: int) -> int:
-    """Return how many lanes a tile has for the few runs that take many steps."""
-    return min(tile, max(_LANES[0], tile // 16))
+    """Return how many lanes a tile has for the few runs that take many steps.
+
+    A tile that is narrow already stays: another width is another program, and compiling it would cost more.
+    """
+    return max(_LANES[0], tile // 16) if tile > 16 else tile
 
 
 def device_count() -> int:

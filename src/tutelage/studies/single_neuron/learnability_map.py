@@ -24,7 +24,7 @@ from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, ch
 from tutelage.studies.expectations import described
 
 ACTIVATIONS: dict[str, Activation] = {
-    **{name: get(name) for name in ("relu", "leaky_relu", "softplus", "gelu", "tanh", "erf", "abs", "quadratic")},
+    **{name: get(name) for name in ("relu", "leaky_relu", "softplus", "gelu", "tanh", "abs", "quadratic")},
     "cos(5x)": Cosine(frequency=5.0),
 }
 
@@ -190,7 +190,7 @@ STUDY = Study(
         chosen("runs", 16, paper=200),
         chosen("step", 0.02),
         chosen("descent_iterations", 8000, paper=40_000, note="image patches are ill-conditioned"),
-        chosen("iterations", 1500, paper=10_000, note="of stochastic descent"),
+        chosen("iterations", 1000, paper=10_000, note="of stochastic descent"),
         chosen("batch", 16),
         chosen("noises", (0.0, 0.5), paper=(0.0, 0.1, 0.5, 1.0)),
         chosen("found", 0.1, note="fraction of the variance left"),
