@@ -1,0 +1,199 @@
+"""Section 4.2: the minima that descent reaches for n = k, their norms and their curvatures; Figure 1."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
+from tutelage.geometry import atlas
+from tutelage.plot import BLUE, GREY, ORANGE, panels
+from tutelage.starts import large_norm, xavier
+from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.expectations import described
+from tutelage.studies.mild_overparameterization.common import objective_of
+
+_NUMBERS = ("count", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature", "index")
+
+
+def _pieces(values: Values):
+    standard = {f"xavier-{k}": {"kind": "xavier", "k": k} for k in sorted(values.neurons, reverse=True)}
+    large = {f"large-{k}": {"kind": "large", "k": k} for k in sorted(values.neurons, reverse=True)}
+    return {**standard, **large}
+
+
+def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
+    objective = objective_of(k, k)
+    problem = objective.problem
+    stop = gradient_norm(values.tolerance) | step_limit(values.steps)
+    extra = {}
+    if kind == "xavier":
+        starts, step = xavier(problem, values.runs, seed=seed), values.step / k
+    else:
+        starts, step = large_norm(problem, values.large_runs, 2 * k**2, seed=seed), values.large_step / k
+        same = descend(objective, starts, GradientDescent(values.step / k), gradient_norm(1e-6) | step_limit(2000))
+        extra["same_step_diverged"] = same.statuses == "diverged"
+        extra["same_step_converged"] = same.statuses == "converged"
+    runs = descend(objective, starts, GradientDescent(step), stop)
+    found = atlas(objective, runs)
+    table = found.table()
+    return {
+        **{name: table[name].to_numpy() for name in _NUMBERS},
+        "kind": np.array(table["kind"].to_list(), dtype="U40"),
+        "symmetry": np.array(table["symmetry"].to_list(), dtype="U80"),
+        "run_norm_sum": np.linalg.norm(np.asarray(runs.points), axis=-1).sum(axis=-1),
+        "run_loss": runs.losses,
+        "run_steps": runs.steps,
+        "run_converged": runs.statuses == "converged",
+        "left_out": np.asarray(found.left_out),
+        **extra,
+    }
+
+
+def _frame(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
+    rows = []
+    for name, arguments in _pieces(values).items():
+        arrays = pieces[name]
+        for i in range(len(arrays["count"])):
+            rows.append(
+                {
+                    "k": arguments["k"],
+                    "starts": arguments["kind"],
+                    "count": int(arrays["count"][i]),
+                    "kind": str(arrays["kind"][i]),
+                    "loss": float(arrays["loss"][i]),
+                    "norm_sum": float(arrays["norm_sum"][i]),
+                    "smallest_eigenvalue": float(arrays["smallest_eigenvalue"][i]),
+                    "split_curvature": float(arrays["split_curvature"][i]),
+                    "symmetry": str(arrays["symmetry"][i]),
+                }
+            )
+    return pl.DataFrame(rows).sort("k", "starts", "loss")
+
+
+def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+    frame = _frame(values, pieces)
+    spurious = frame.filter(pl.col("loss") > 1e-9)
+    excess = (frame["norm_sum"] - frame["k"]).to_numpy()
+    relative = (spurious["norm_sum"] / spurious["k"]).to_numpy()
+    converged = np.concatenate([arrays["run_converged"] for arrays in pieces.values()])
+    diverged = np.concatenate(
+        [arrays["same_step_diverged"] for name, arrays in pieces.items() if name.startswith("large")]
+    )
+    settled = np.concatenate(
+        [arrays["same_step_converged"] for name, arrays in pieces.items() if name.startswith("large")]
+    )
+    smallest = frame["smallest_eigenvalue"].to_numpy().min()
+    curvature = spurious["split_curvature"].to_numpy()
+    expectations = (
+        described(
+            "smallest eigenvalue of the Hessian over all classes of points reached",
+            "positive, always: all are minima",
+            float(smallest),
+            smallest > 0,
+        ),
+        described(
+            "largest norm sum minus k, over all classes",
+            "at most 0: the bound holds for all minima found",
+            float(excess.max()),
+            excess.max() < 1e-9,
+        ),
+        described(
+            "norm sum over k at the spurious minima, median",
+            "tightly concentrated slightly below k",
+            float(np.median(relative)),
+            0.9 < np.median(relative) < 1,
+            "between 0.9 and 1",
+        ),
+        described(
+            "largest, over spurious minima and neurons, of the smallest eigenvalue of H′ᵢᵢ",
+            "negative: every block of every minimum has a negative eigenvalue, and every split is a saddle",
+            float(curvature.max()),
+            curvature.max() < 0,
+        ),
+    )
+    counts = spurious.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
+    remarks = (
+        f"{converged.mean():.1%} of {len(converged)} runs reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
+        "steps; the others are not counted.",
+        "Spurious classes found, from both kinds of starts: "
+        + ", ".join(f"{row['classes']} for k = {row['k']}" for row in counts.iter_rows(named=True))
+        + ".",
+        "At a global minimum every H′ᵢᵢ is zero, so that the statement on negative eigenvalues is about the spurious ones.",
+        f"From starts with a norm sum of 2k² the step 5/k {'diverges in ' + format(diverged.mean(), '.0%') if diverged.any() else 'never diverges'}"
+        f" of the runs and brings {settled.mean():.0%} of them to a gradient norm of 1e-6 within 2,000 steps; they are followed "
+        f"with {values.large_step:g}/k.",
+    )
+    pictures = (
+        Picture("norm-sums", _caption(values), _histograms(values, pieces)),
+        Picture("curvatures", _curvature_caption(), _curvatures(frame)),
+    )
+    return Conclusion(expectations, pictures, {"minima": frame}, remarks)
+
+
+def _caption(values: Values) -> str:
+    return (
+        "Sums of the Euclidean norms of the neurons at the points that descent reaches from Xavier starts, as fractions of k: spurious "
+        "minima (bars) and the global one (dashed line)."
+    )
+
+
+def _curvature_caption() -> str:
+    return (
+        "Every class of minima, by k and kind of start. Left: loss. Middle: smallest eigenvalue of the Hessian. Right: the largest, over "
+        "the neurons, of the smallest eigenvalues of H′ᵢᵢ, whose negativity makes every split a saddle; spurious minima only."
+    )
+
+
+def _histograms(values: Values, pieces: Mapping[str, Arrays]):
+    figure, axes = panels(columns=len(values.shown), width=2.4, height=2.3)
+    for panel, k in zip(axes, values.shown, strict=True):
+        arrays = pieces[f"xavier-{k}"]
+        kept = arrays["run_converged"] & (arrays["run_loss"] > 1e-9)
+        sums = arrays["run_norm_sum"][kept] / k
+        panel.hist(sums, bins=20, color=BLUE) if sums.size else panel.plot([], [])
+        panel.axvline(1, color=GREY, linestyle="--", linewidth=1)
+        panel.set(title=f"$k = {k}$, {kept.mean():.0%} of runs", xlabel=r"$\sum_i \|w_i\|/k$")
+        panel.ticklabel_format(useOffset=False)
+    axes[0].set_ylabel("runs")
+    return figure
+
+
+def _curvatures(frame: pl.DataFrame):
+    figure, axes = panels(columns=3, width=2.5, height=2.3)
+    spurious = frame.filter(pl.col("loss") > 1e-9)
+    for panel, name, label, rows in (
+        (axes[0], "loss", "loss", spurious),
+        (axes[1], "smallest_eigenvalue", "smallest eigenvalue", frame),
+        (axes[2], "split_curvature", "largest smallest eigenvalue of $H'_{ii}$", spurious),
+    ):
+        for kind, marker, colour in (("xavier", "o", BLUE), ("large", "x", ORANGE)):
+            own = rows.filter(pl.col("starts") == kind)
+            label_ = "Xavier starts" if kind == "xavier" else "large starts"
+            panel.plot(own["k"], own[name], marker, color=colour, alpha=0.7, label=label_)
+        panel.axhline(0, color=GREY, linewidth=0.8)
+        panel.set(xlabel="$k$", ylabel=label)
+    axes[0].legend(loc="best")
+    return figure
+
+
+STUDY = Study(
+    id="mild_overparameterization.experiment",
+    place="Section 4.2 and Figure 1",
+    title="the minima that descent reaches",
+    question="For n = k, are all points that descent reaches minima with a norm sum of at most k, and does every neuron's block H′ᵢᵢ "
+    "have a negative eigenvalue?",
+    settings=(
+        printed("neurons", tuple(range(6, 101)), quick=(6, 8, 10, 12, 15, 20), note="k = n"),
+        printed("runs", 500, quick=100, note="Xavier starts for each k"),
+        printed("step", 5, note="times 1/k"),
+        printed("tolerance", 1e-12, note="gradient norm"),
+        printed("large_runs", 100, quick=20, note="starts with a norm sum of 2k²"),
+        chosen("large_step", 2.5, note="times 1/k, for these starts"),
+        chosen("steps", 30_000, paper=100_000, note="most steps of a run"),
+        printed("shown", (20, 50, 100), quick=(10, 15, 20), note="values of k in Figure 1"),
+    ),
+    pieces=_pieces,
+    measure=_measure,
+    conclude=_conclude,
+)

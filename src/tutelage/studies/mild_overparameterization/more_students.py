@@ -1,0 +1,108 @@
+"""The effect that the paper sets out to explain: one or two students more, and spurious minima all but vanish."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
+from tutelage.plot import COLOURS, panels
+from tutelage.starts import xavier
+from tutelage.statistics import wilson_interval
+from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.expectations import described
+from tutelage.studies.mild_overparameterization.common import SPURIOUS, objective_of
+
+
+def _pieces(values: Values):
+    return {
+        f"k{k}-n{k + extra}": {"k": k, "n": k + extra}
+        for k in sorted(values.neurons, reverse=True)
+        for extra in (0, 1, 2)
+    }
+
+
+def _measure(values: Values, seed: int, k: int, n: int) -> Arrays:
+    objective = objective_of(k, n)
+    runs = descend(
+        objective,
+        xavier(objective.problem, values.runs, seed=seed),
+        GradientDescent(values.step / n),
+        # With more students than teachers the loss falls as a power of the number of steps: a small gradient is enough to
+        # tell a spurious minimum from a global one.
+        gradient_norm(1e-5) | step_limit(values.steps),
+    )
+    return {"loss": runs.losses, "converged": runs.statuses == "converged", "steps": runs.steps}
+
+
+def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+    rows = []
+    for name, arguments in _pieces(values).items():
+        arrays = pieces[name]
+        spurious = arrays["loss"] > SPURIOUS
+        low, high = wilson_interval(int(spurious.sum()), len(spurious))
+        rows.append(
+            {
+                "k": arguments["k"],
+                "extra": arguments["n"] - arguments["k"],
+                "runs": len(spurious),
+                "spurious": float(spurious.mean()),
+                "low": low,
+                "high": high,
+                "unsettled": float((~arrays["converged"]).mean()),
+                "median_steps": float(np.median(arrays["steps"])),
+            }
+        )
+    frame = pl.DataFrame(rows).sort("extra", "k")
+    exact, one, two = (frame.filter(pl.col("extra") == extra)["spurious"].to_numpy() for extra in (0, 1, 2))
+    last = frame.filter(pl.col("k") == max(values.neurons)).sort("extra")
+    largest, low, high = last["spurious"].to_list(), last["low"].to_list(), last["high"].to_list()
+    expectations = (
+        described(
+            f"share of runs that end at a spurious minimum, k = {max(values.neurons)}, for n = k, k + 1, k + 2",
+            "adding one or two neurons significantly improves the probability to recover global minima",
+            ", ".join(f"{share:.0%}" for share in largest),
+            low[0] > high[1] and low[0] > high[2],
+            "95 % intervals apart",
+        ),
+        described(
+            "the same, mean over all k",
+            "fewer with each neuron",
+            f"{exact.mean():.1%}, {one.mean():.1%}, {two.mean():.1%}",
+            exact.mean() > one.mean() >= two.mean(),
+        ),
+    )
+    remarks = (f"For n = k the share of spurious ends grows with k, to {exact[-1]:.0%} at k = {max(values.neurons)}.",)
+    figure, (panel,) = panels(width=4.2)
+    for extra, colour in zip((0, 1, 2), COLOURS, strict=False):
+        own = frame.filter(pl.col("extra") == extra)
+        x, y = own["k"].to_numpy(), own["spurious"].to_numpy()
+        bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
+        panel.errorbar(
+            x, y, bars, fmt="o-", color=colour, capsize=2, label="$n = k$" if not extra else f"$n = k + {extra}$"
+        )
+    panel.set(xlabel="teachers, $k$", ylabel="share of spurious ends", ylim=(-0.02, None))
+    panel.legend(loc="upper left")
+    caption = (
+        f"Fraction of {values.runs} Xavier starts from which descent ends at a spurious minimum, with 95 % intervals, for as many students "
+        "as teachers and for one or two more."
+    )
+    return Conclusion(expectations, (Picture("more-students", caption, figure),), {"spurious": frame}, remarks)
+
+
+STUDY = Study(
+    id="mild_overparameterization.more-students",
+    place="Sections 1 and 4.1: the effect to be explained",
+    title="a student or two more",
+    question="Which share of runs ends at a spurious minimum with n = k, k + 1 and k + 2 students?",
+    settings=(
+        printed("inputs", "standard Gaussian, orthonormal teachers, d = k"),
+        chosen("neurons", (6, 10, 14, 18), paper=tuple(range(6, 21)), note="k"),
+        chosen("runs", 100, paper=1000, note="Xavier starts"),
+        chosen("step", 5, note="times 1/n"),
+        chosen("steps", 4000, paper=20_000),
+    ),
+    pieces=_pieces,
+    measure=_measure,
+    conclude=_conclude,
+)
