@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-_KEYS = ("convolutional_filter",)
+_KEYS = ("weight_sharing", "convolutional_filter")
 
 
 @dataclass(frozen=True)
