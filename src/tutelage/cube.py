@@ -1,8 +1,8 @@
 r"""Functions on the cube $\{\pm1\}^k$: their Fourier expansion, and learning them from samples.
 
 An outer function $g$ of signs is a sum of parities, $g(z) = \sum_S \hat g(S)\prod_{i\in S}z_i$. The size of $S$ is the
-degree (or frequency) of its term; by how the squares $\hat g(S)^2$ are spread over degrees, one can tell how hard it is to
-learn what $g$ is applied to.
+degree (or frequency) of its term. How the squares $\hat g(S)^2$ are spread over degrees tells how hard it is to learn
+what $g$ is applied to.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ class LearnedOuter:
 def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: int = 0) -> LearnedOuter:
     r"""Learn an outer function from samples: a random first layer that is frozen, and a second layer by least squares.
 
-    With somewhat more units than different samples the second layer fits all of them, almost surely. Biases are needed:
-    without them a layer of ReLU units is an even function plus a linear one, and cannot be a parity of three or more signs
-    of odd degree.
+    With somewhat more units than different samples the second layer fits all of them, almost surely. Biases are
+    needed: without them a layer of ReLU units is an even function plus a linear one, and cannot be a parity of three
+    (or any larger odd number of) signs.
 
     Args:
         signs: Points of the cube, `[sample, patch]`.

@@ -45,7 +45,8 @@ UNSEEN = Claim(
     title="mass of the points that a sample misses",
     hypotheses=("any law on $\\{\\pm1\\}^k$, $k \\le 10$", "$m > 2^k/\\epsilon$ samples"),
     as_printed=Form(
-        "In expectation the mass of the points outside the sample is at most $\\epsilon$. (It is at most $\\epsilon/e$.)", _unseen(1.0)
+        "In expectation the mass of the points outside the sample is at most $\\epsilon$. (It is at most $\\epsilon/e$.)",
+        _unseen(1.0),
     ),
     control=Form("It is at most $\\epsilon/4$.", _unseen(0.25)),
     arithmetic="closed form in float64",
@@ -89,7 +90,9 @@ EMBEDDING = Claim(
         "points it fails for most layers; half as many more suffice.)",
         _embedding(2.0, biases=True),
     ),
-    control=Form("The same without biases: such a layer is an even function plus a linear one.", _embedding(2.0, biases=False)),
+    control=Form(
+        "The same without biases: such a layer is an even function plus a linear one.", _embedding(2.0, biases=False)
+    ),
     arithmetic="least squares in float64",
 )
 

@@ -80,9 +80,35 @@ def learning_time(patches: int, dimension: float, norm: float, low: bool, goal: 
     def field(_, state):
         return -_gradient(state, patches, low, radius)
 
-    solver = LSODA(field, 0.0, plane_start(dimension, norm), 1e40, rtol=1e-8, atol=1e-14)
+    start = plane_start(dimension, norm)
+    return _time_until(field, start, lambda state: plane_loss(state, patches, low, radius) < threshold)
+
+
+@lru_cache(maxsize=4096)
+def shared_learning_time(patches: int, dimension: float, norm: float, low: bool, goal: float) -> float:
+    """The same time for a shared vector; see `learning_time`."""
+    radius = float(teacher_norm(patches))
+    teacher = patch_parts(radius, 0.0, radius)[0]
+    threshold = goal * teacher**patches
+
+    def field(_, state):
+        own, cross, factor, along, across = patch_parts(state[0], state[1], radius)
+        first, second = low + patches * own ** (patches - 1), low + patches * cross ** (patches - 1)
+        return np.array([second * along - first * factor * state[0], second * across - first * factor * state[1]])
+
+    def loss(state):
+        own, cross, *_ = patch_parts(state[0], state[1], radius)
+        high = 0.5 * (own**patches - 2 * cross**patches + teacher**patches)
+        return high + low * 0.5 * (own - 2 * cross + teacher)
+
+    return _time_until(field, plane_start(dimension, norm)[:2], lambda state: loss(state) < threshold)
+
+
+def _time_until(field, start: np.ndarray, reached) -> float:
+    """The time at which gradient flow reaches a condition; not a number if it does not within what floats resolve."""
+    solver = LSODA(field, 0.0, start, 1e40, rtol=1e-8, atol=1e-14)
     for _ in range(_MOST_STEPS):
-        if plane_loss(solver.y, patches, low, radius) < threshold:
+        if reached(solver.y):
             return float(solver.t)
         before = solver.t
         solver.step()

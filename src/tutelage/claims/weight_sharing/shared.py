@@ -188,7 +188,9 @@ def _angle_time(power: float, constant: float):
         slopes = np.polyfit(np.log(_PATCHES[1:]), np.log(times[1:, 0]), 1)[0]
         margin = 1 - (times / (constant * ratio**power)).max()
         note = f"step 1; the time to angle 0.3 grows as k^{slopes:.2f}; at k = 32 from 0.3 to 0.003 by {times[-1, -1] - times[-1, 0]:.0f}"
-        return Outcome(float(margin), times.size, {"patches": _PATCHES, "precisions": _PRECISIONS, "times": times}, note)
+        return Outcome(
+            float(margin), times.size, {"patches": _PATCHES, "precisions": _PRECISIONS, "times": times}, note
+        )
 
     return test
 

@@ -167,7 +167,11 @@ left = 1 - s * np.sqrt(1 + 2 * r * r) / (np.sqrt(1 + 2 * s * s) * r)
 right = 1 - w[1] / s
 """,
     ),
-    corrected=Form("The same with $\\sqrt{\\epsilon/(\\|u_0\\|(1+2\\|u_0\\|^2))}$ for $\\sqrt{\\epsilon/\\|u_0\\|}$.", _lemma_13(_cured), slack=1e-6),
+    corrected=Form(
+        "The same with $\\sqrt{\\epsilon/(\\|u_0\\|(1+2\\|u_0\\|^2))}$ for $\\sqrt{\\epsilon/\\|u_0\\|}$.",
+        _lemma_13(_cured),
+        slack=1e-6,
+    ),
     correction="With $f(x) = x/\\sqrt{1+2x^2}$, $f'/f = 1/(x(1+2x^2))$; the print has $1/x + 2x/(1+2x^2)$, from a wrong derivative. The "
     "printed bound on the angle suffices only for $\\epsilon$ up to about $4/\\|u_0\\|$.",
     control=Form("The corrected form for angles up to twice as large.", _lemma_13(_cured, 2.0), slack=1e-6),

@@ -128,7 +128,8 @@ LEMMA_6 = Claim(
     title="starts are nearly orthogonal to the teacher",
     hypotheses=("every $w_l$ uniform on $\\{\\pm c\\}^d$", "$d \\le 12$, $k \\le 10$, counted exactly"),
     as_printed=Form(
-        "With probability above $1 - 2ke^{-d^{1/3}/2}$ all cosines with $u_0$ are below $d^{-1/3}$ in size.", _orthogonal(0.5)
+        "With probability above $1 - 2ke^{-d^{1/3}/2}$ all cosines with $u_0$ are below $d^{-1/3}$ in size.",
+        _orthogonal(0.5),
     ),
     control=Form("With probability above $1 - 2ke^{-2d^{1/3}}$.", _orthogonal(2.0)),
     arithmetic="exact counts",
@@ -166,7 +167,10 @@ LEMMA_7 = Claim(
     id=f"{PAPER}.lemma-7",
     place="Lemma 7",
     title="overlap of nearly orthogonal or short vectors",
-    hypotheses=("$c \\in [0, 1]$", "the cosine between $w_j$ and $u_0$ is below $c$ in size, or $\\|w_j\\| \\le c/\\sqrt2$"),
+    hypotheses=(
+        "$c \\in [0, 1]$",
+        "the cosine between $w_j$ and $u_0$ is below $c$ in size, or $\\|w_j\\| \\le c/\\sqrt2$",
+    ),
     as_printed=Form(
         "$|V(w_j, u_0)| < 2c/\\pi$.",
         _small_overlap(lambda c: 2 * c / jnp.pi),

@@ -296,7 +296,12 @@ THEOREM_2_ITERATIONS = Claim(
     id=f"{PAPER}.theorem-2.iterations",
     place="Theorem 2, second sentence",
     title="number of iterations",
-    hypotheses=(*_GAUSSIAN, "shared weights", "$c_k = 3\\sqrt k$", "a step of one over the mean of the extreme eigenvalues"),
+    hypotheses=(
+        *_GAUSSIAN,
+        "shared weights",
+        "$c_k = 3\\sqrt k$",
+        "a step of one over the mean of the extreme eigenvalues",
+    ),
     as_printed=Form(
         "From any start $\\|w - u_0\\| \\le \\epsilon$ after at most $5\\log(\\|w^{(0)} - u_0\\|/\\epsilon)$ iterations, rounded up.",
         _iterations(5.0),
