@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tutelage.claims import all_claims, find, judge, paste
+from tutelage.claims import all_claims, claims_of, find, judge, paste
 from tutelage.errors import InvalidArgument
 from tutelage.papers import recorded_verdicts
 
@@ -55,7 +55,8 @@ def test_same_seed_same_verdict():
 
 def test_find():
     """Papers, identifiers, parts and wildcards find claims; what matches nothing is refused by name."""
-    assert find(["convolutional_filter"]) == find()
+    assert find() == all_claims()
+    assert find(["convolutional_filter"]) == claims_of("convolutional_filter")
     assert [claim.id for claim in find(["convolutional_filter.lemma-4.2"])] == ["convolutional_filter.lemma-4.2"]
     assert len(find(["convolutional_filter.lemma-A.1"])) == 4
     assert all("lemma" in claim.id for claim in find(["*.lemma-*"]))

@@ -90,7 +90,8 @@ def pull(w, u):
     # 1 − ρ² without cancellation: D² − 4(u·w)² = 1 + 2|u|² + 2|w|² + 4(|u|²|w|² − (u·w)²).
     across = jnp.maximum((u @ u) * (w @ w) - (u @ w) ** 2, 0.0)
     cosine = jnp.sqrt((1 + 2 * u @ u + 2 * w @ w + 4 * across) / (first * second))
-    return 4 / (jnp.pi * cosine) * (u / size - 2 * (u @ w) / size * w / second)
+    # And u/D − ρw/(1 + 2|w|²) over a common denominator, where parallel parts cancel exactly.
+    return 4 / (jnp.pi * cosine) * (u + 2 * ((w @ w) * u - (u @ w) * w)) / (size * second)
 
 
 def shared_gradient(w, u, patches: int, low: bool = True):

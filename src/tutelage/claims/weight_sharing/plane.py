@@ -19,13 +19,14 @@ _MOST_STEPS = 20_000
 def patch_parts(p, q, radius):
     r"""Return $V(w, w)$, $V(u_0, w)$, $c_1(w)$ and both coordinates of $\tilde b$, for $w = (p, q)$, $u_0 = (r, 0)$."""
     square = p * p + q * q
-    size = np.sqrt((1 + 2 * square) * (1 + 2 * radius**2))
+    first, second = 1 + 2 * square, 1 + 2 * radius**2
+    size = np.sqrt(first * second)
     rho = 2 * p * radius / size
-    own = 2 / np.pi * np.arcsin(2 * square / (1 + 2 * square))
-    factor = 4 / np.pi / ((1 + 2 * square) * np.sqrt(1 + 4 * square))
-    slope = 4 / np.pi / np.sqrt(1 - rho * rho)
-    along = slope * (radius / size - rho * p / (1 + 2 * square))
-    return own, 2 / np.pi * np.arcsin(rho), factor, along, -slope * rho * q / (1 + 2 * square)
+    own = 2 / np.pi * np.arcsin(2 * square / first)
+    factor = 4 / np.pi / (first * np.sqrt(1 + 4 * square))
+    # Written so that nothing cancels: 1 − ρ² has the numerator 1 + 2|w|² + 2r² + 4r²q².
+    slope = 4 / np.pi * radius / (first * np.sqrt(first + 2 * radius**2 * (1 + 2 * q * q)))
+    return own, 2 / np.pi * np.arcsin(rho), factor, slope * (1 + 2 * q * q), -slope * 2 * p * q
 
 
 def _gradient(state, patches: int, low: bool, radius: float):

@@ -215,31 +215,31 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
 
 
 def _picture(values: Values, arrays: Arrays, data: str) -> Picture:
-    figure, axes = panels(rows=2, columns=3, width=2.5, height=1.9, sharex=True, sharey="col")
+    figure, axes = panels(rows=2, columns=3, width=2.5, height=1.9, sharex=True, sharey=True)
     steps = (np.arange(arrays["loss"].shape[-1]) + 0.5) * values.block
     for index, student in enumerate(_students(values)):
         panel = axes[3 * (not student.learned) + OUTERS.index(student.outer)]
         colour, style = (RED, "--") if student.sharing else (BLUE, "-")
-        curves = arrays["loss"][:, index]
+        # Relative to predicting zero, which differs from teacher to teacher on images.
+        curves = arrays["loss"][:, index] / arrays["zero"][:, OUTERS.index(student.outer), None]
         panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.15, linewidth=0)
-        panel.plot(
-            steps, curves.mean(axis=0), color=colour, linestyle=style, label="shared" if student.sharing else "unshared"
-        )
+        # Shared above unshared, dashed, so that both are seen where they coincide.
+        name, order = ("shared", 3) if student.sharing else ("unshared", 2)
+        panel.plot(steps, curves.mean(axis=0), color=colour, linestyle=style, label=name, zorder=order)
     for column, outer in enumerate(OUTERS):
-        zero = arrays["zero"][:, column].mean()
         for row in range(2):
             panel = axes[3 * row + column]
-            panel.axhline(zero, color=GREY, linewidth=0.7, linestyle=":")
-            panel.set(ylim=(0, 1.4 * zero), xlim=(0, values.iterations), xlabel="iteration" if row else "")
+            panel.axhline(1, color=GREY, linewidth=0.7, linestyle=":")
+            panel.set(ylim=(0, 1.4), xlim=(0, values.iterations), xlabel="iteration")
+            panel.set_xticks(np.linspace(0, values.iterations, 4))
             panel.set_title(f"{outer}, {'known' if row else 'learned'} outer function")
-            panel.set_xlabel("iteration")
-    axes[0].set_ylabel("loss")
-    axes[3].set_ylabel("loss")
+    axes[0].set_ylabel("relative loss")
+    axes[3].set_ylabel("relative loss")
     axes[0].legend(loc="upper right")
     caption = (
         f"{DATA[data]}: loss of a batch (mean of {values.block} iterations) over iterations of stochastic descent, mean and range of "
         f"{arrays['loss'].shape[0]} seeds. Columns: outer function of low, high and both degrees; rows: learned and known outer "
-        "function. Dotted: the loss of predicting zero."
+        "function. Losses are relative to that of predicting zero (dotted)."
     )
     return Picture(f"figure-1-{data}", caption, figure)
 

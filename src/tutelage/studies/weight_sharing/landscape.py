@@ -45,7 +45,8 @@ def _on_line(x, radius, patches):
     slope = 4 / np.pi / np.sqrt(1 - rho**2)
     powers = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
     loss = 0.5 * (own - 2 * cross + teacher + own**patches - 2 * cross**patches + teacher**patches)
-    along = powers[0] * factor * x - powers[1] * slope * (radius / np.sqrt(first * second) - rho * x / first)
+    # r/D − ρx/(1 + 2x²) = r/(D(1 + 2x²)), without cancellation.
+    along = powers[0] * factor * x - powers[1] * slope * radius / (np.sqrt(first * second) * first)
     return loss, along, powers[0] * factor + powers[1] * slope * rho / first
 
 
@@ -90,19 +91,16 @@ def _basins(values: Values, patches: int) -> Arrays:
     """Where descent ends, from a grid of starts in the half-plane of the teacher's line."""
     objective = _objective(patches)
     radius = float(teacher_norm(patches))
-    along, across = np.linspace(-1, 1, values.grid), np.linspace(0, 1, values.grid // 2 + 1)
-    mesh = np.stack(np.meshgrid(along, across), axis=-1).reshape(-1, 2)
-    inside = np.linalg.norm(mesh, axis=1) <= 1
-    starts = radius * mesh[inside]
+    # In polar coordinates, the teacher's line included.
+    turns, sizes = np.linspace(0, np.pi, values.turns), np.linspace(1e-3, 1, values.sizes)
+    mesh = sizes[:, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=-1)[None]
     runs = descend(
         objective,
-        jnp.asarray(starts),
+        jnp.asarray(radius * mesh.reshape(-1, 2)),
         GradientDescent(1.0, Ball(radius)),
         gradient_norm(values.tolerance / patches**2) | step_limit(values.steps),
     )
-    ends = np.full((len(mesh), 2), np.nan)
-    ends[inside] = np.asarray(runs.points) / radius
-    return {"along": along, "across": across, "ends": ends.reshape(len(across), len(along), 2)}
+    return {"starts": mesh, "ends": np.asarray(runs.points).reshape(mesh.shape) / radius}
 
 
 def _random(values: Values, seed: int, patches: int) -> Arrays:
@@ -130,8 +128,8 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     for k in values.shown:
         arrays = pieces[f"basins-{k}"]
         reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
-        counted = ~np.isnan(arrays["ends"][..., 0])
-        good, other = counted & (arrays["along"] > 0), counted & (arrays["along"] < 0)
+        along = arrays["starts"][..., 0]
+        good, other = along > 1e-9, along < -1e-9
         rows.append(
             {
                 "patches": k,
@@ -228,21 +226,20 @@ def _line_figure(values: Values, lines: Arrays):
 
 
 def _basin_figure(values: Values, pieces: Mapping[str, Arrays]):
-    figure, axes = panels(rows=2, columns=2, width=3.4, height=2.1, sharex=True, sharey=True)
+    figure, axes = panels(rows=2, columns=2, width=3.4, height=2.2, sharex=True, sharey=True)
     lines = pieces["lines"]
     for panel, k in zip(axes, values.shown, strict=True):
         arrays = pieces[f"basins-{k}"]
         reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
-        shown = np.where(np.isnan(arrays["ends"][..., 0]), np.nan, reached)
-        panel.contourf(arrays["along"], arrays["across"], shown, levels=[-0.5, 0.5, 1.5], colors=["#f9dfae", "#cfe3f1"])
+        x, y = np.moveaxis(arrays["starts"], -1, 0)
+        panel.contourf(x, y, reached, levels=[-0.5, 0.5, 1.5], colors=["#f9dfae", "#cfe3f1"])
         turn = np.linspace(0, np.pi, 100)
         panel.plot(np.cos(turn), np.sin(turn), color=BLACK, linewidth=0.7)
         panel.plot(1, 0, "o", color=BLUE, markersize=6, clip_on=False, zorder=5)
         second = (lines["patches"] == k) & (lines["place"] < 0) & (lines["curvature"][:, 0] > 0)
-        panel.plot(
-            lines["place"][second], 0 * lines["place"][second], "s", color=ORANGE, markersize=6, clip_on=False, zorder=5
-        )
-        panel.set(xlim=(-1.02, 1.02), ylim=(0, 1.02), xlabel="along the teacher", aspect="equal")
+        for place in lines["place"][second]:
+            panel.plot(place, 0, "s", color=ORANGE, markersize=6, clip_on=False, zorder=5)
+        panel.set(xlim=(-1.02, 1.02), ylim=(0, 1.02), xlabel="along the teacher")
         panel.set_title(f"k = {k}")
     axes[0].set_ylabel("across")
     axes[2].set_ylabel("across")
@@ -263,7 +260,8 @@ STUDY = Study(
         chosen("shown", (4, 5, 12, 20), note="numbers of patches in the pictures"),
         chosen("most_patches", 30, paper=60, note="numbers of patches on the line"),
         chosen("nodes", 2000, paper=20_000, note="on each half of the line"),
-        chosen("grid", 31, paper=101, note="starts a side"),
+        chosen("turns", 41, paper=181, note="angles of the starts"),
+        chosen("sizes", 11, paper=50, note="norms of the starts, up to the teacher's"),
         chosen("tolerance", 1e-3, note="gradient norm at which a run ends, times k²"),
         chosen("steps", 40_000),
         chosen("dimension", 75, note="of the random starts; as in Figure 1"),
