@@ -1,15 +1,15 @@
 """Every numbered statement of the weight-sharing paper, and some unnumbered ones that carry weight."""
 
-from tutelage.claims.weight_sharing import degrees, gradients, outer, shared, two_phases, unshared, wave
+from tutelage.claims.weight_sharing import degrees, gradients, outer, shared, two_phases, unshared, wave, wave_proofs
 
 CLAIMS = (
     *degrees.CLAIMS,
-    *wave.MAIN,
+    *wave.CLAIMS,
     *gradients.MAIN,
     *unshared.CLAIMS,
     *shared.CLAIMS,
     *outer.CLAIMS,
-    *wave.APPENDIX,
+    *wave_proofs.CLAIMS,
     *gradients.APPENDIX,
     *two_phases.CLAIMS,
 )

@@ -6,6 +6,7 @@ $V(u, w) = E[\sigma(u\cdot x)\sigma(w\cdot x)]$.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -39,7 +40,7 @@ def cosine_gap(w, u) -> Float[Array, ""]:
     )
 
 
-def cosine_gradient(w, u, b=1.0):
+def cosine_gradient(w, u, b: Any = 1.0):
     r"""The gradient of $\frac12E[(\cos(b\,w\cdot z) - \cos(b\,u\cdot z))^2]$ in $w$.
 
     $-\frac b2(\phi(2bw) - \phi(b(w-u)) - \phi(b(w+u)))$; Lemma 9 prints a plus in front of the second term.
@@ -47,7 +48,7 @@ def cosine_gradient(w, u, b=1.0):
     return -0.5 * b * (phi(2 * b * w) - phi(b * (w - u)) - phi(b * (w + u)))
 
 
-def cosine_hessian(w, u, b=1.0):
+def cosine_hessian(w, u, b: Any = 1.0):
     r"""The Hessian of $\frac12E[(\cos(b\,w\cdot z) - \cos(b\,u\cdot z))^2]$ in $w$.
 
     With $p = bw$, $q = b(w-u)$, $r = b(w+u)$:

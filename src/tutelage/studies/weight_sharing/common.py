@@ -50,12 +50,12 @@ def teacher_of(inputs: Inputs, norm: float, seed: int) -> np.ndarray:
 
 def _start(problem: Problem, student: Student, random: np.random.Generator, units: int):
     """A start: Gaussian entries in the first layer, and the usual uniform law for a learned outer function."""
-    shape = (problem.dimension,) if student.sharing else (problem.student.patches, problem.dimension)
+    patches = problem.student.patches
+    assert patches is not None
+    shape = (problem.dimension,) if student.sharing else (patches, problem.dimension)
     first = student.scale / np.sqrt(problem.dimension) * random.normal(size=shape)
     if not student.learned:
         return jnp.asarray(first)
-    patches = problem.student.patches
-    assert patches is not None
     inner, outer = 1 / np.sqrt(patches), 1 / np.sqrt(units)
     layer = OuterLayer(
         jnp.asarray(random.uniform(-inner, inner, size=(units, patches))),

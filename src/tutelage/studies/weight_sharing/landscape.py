@@ -226,7 +226,8 @@ def _line_figure(values: Values, lines: Arrays):
 
 
 def _basin_figure(values: Values, pieces: Mapping[str, Arrays]):
-    figure, axes = panels(rows=2, columns=2, width=3.4, height=2.2, sharex=True, sharey=True)
+    rows = -(-len(values.shown) // 2)
+    figure, axes = panels(rows=rows, columns=2, width=3.4, height=2.2, sharex=True, sharey=True)
     lines = pieces["lines"]
     for panel, k in zip(axes, values.shown, strict=True):
         arrays = pieces[f"basins-{k}"]
@@ -241,8 +242,10 @@ def _basin_figure(values: Values, pieces: Mapping[str, Arrays]):
             panel.plot(place, 0, "s", color=ORANGE, markersize=6, clip_on=False, zorder=5)
         panel.set(xlim=(-1.02, 1.02), ylim=(0, 1.02), xlabel="along the teacher")
         panel.set_title(f"k = {k}")
-    axes[0].set_ylabel("across")
-    axes[2].set_ylabel("across")
+    for panel in axes[::2]:
+        panel.set_ylabel("across")
+    for panel in axes[len(values.shown) :]:
+        panel.remove()
     return figure
 
 

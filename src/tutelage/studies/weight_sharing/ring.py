@@ -27,7 +27,7 @@ def _measure(values: Values, seed: int, kind: str, patches: int) -> Arrays:
 
 def _ring(values: Values, seed: int, patches: int) -> Arrays:
     """The largest gradient over the ring, the smallest loss, and the time to cross along the teacher's direction."""
-    exponents = np.geomspace(*values.exponents, values.points)
+    exponents = np.geomspace(values.exponents[0], values.exponents[1], values.points)
     random = np.random.default_rng(seed)
     rows = []
     for exponent in exponents:
@@ -186,6 +186,7 @@ def _figure(values: Values, pieces: Mapping[str, Arrays]):
             x, arrays["gradient"] / np.sqrt(x), "o-", color=colour, markersize=2.5, linewidth=1, label=f"k = {patches}"
         )
         right.semilogy(x, arrays["time"], "o-", color=colour, markersize=2.5, linewidth=1, label=f"k = {patches}")
+    x = np.linspace(values.exponents[0], values.exponents[1], 50)
     left.semilogy(x, 2 * np.exp(-x / 16), color=BLACK, linestyle=":", linewidth=1, label="bound")
     left.set(xlabel=r"$k\|u_0\|^2$", ylabel=r"largest gradient over $\sqrt{k}\|u_0\|$")
     right.set(xlabel=r"$k\|u_0\|^2$", ylabel="time to cross the ring")
