@@ -1,4 +1,4 @@
-"""Cost of runs with and without weight sharing at dimension 10 and 1,000,000: the same, because they happen in a span."""
+"""Cost of runs with and without weight sharing at dimension 10 and 1,000,000: the same, as they happen in a span."""
 
 import numpy as np
 from harness import best_seconds, publish

@@ -11,5 +11,6 @@ CLAIMS = (
     *outer.CLAIMS,
     *wave_proofs.CLAIMS,
     *gradients.APPENDIX,
+    *unshared.APPENDIX,
     *two_phases.CLAIMS,
 )

@@ -240,4 +240,38 @@ right = 0.5 * (own[0] - 2 * cross[0] + V(u, u)) + 0.5 * (own.prod() - 2 * cross.
     control=Form("The corrected form with $0.35$ for $\\frac18$.", _high_loss(0.35, large_teacher=True)),
 )
 
+
+# Appendix C.3 ---------------------------------------------------------------------------------------------------------
+
+
+def _covered(least: float, lead: float = 0.0):
+    """Is d^{k/4} within the d^{k/3−3}/(ηk) iterations for which the proof argues? Exponents, for d → ∞ and η ≤ 1."""
+
+    def check(i):
+        return at_most(i["k"] / 4 + lead, i["k"] / 3 - 3, 1.0)
+
+    build = lambda raw: {"k": least + jnp.floor(jnp.abs(raw["k"]) * 20)}  # noqa: E731
+    return Pointwise(check, [Family({"k": ()}, build)], [{"k": least}])
+
+
+SECTION_C_3_TIME = Claim(
+    id=f"{PAPER}.section-C.3.time",
+    place="Appendix C.3, end of the proof of Theorem 3",
+    title="iterations that the proof covers",
+    hypotheses=(
+        "the induction holds for $T = \\lfloor d^{k/3-3}/(\\eta k)\\rfloor$ steps, as the proof defines",
+        "$d \\to \\infty$",
+    ),
+    as_printed=Form(
+        "It covers all $T = O(d^{k/4})$: $\\frac k4 \\le \\frac k3 - 3$.",
+        _covered(2.0),
+        recipe="left = k / 4\nright = k / 3 - 3\n",
+    ),
+    corrected=Form("It covers them for $k \\ge 36$.", _covered(36.0)),
+    correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k \\le 9$ the induction covers no step at all. That Theorem 3 "
+    "holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
+    control=Form("It covers $T = O(d^{k/4+1})$ for $k \\ge 36$.", _covered(36.0, 1.0)),
+)
+
 CLAIMS = (THEOREM_3, LEMMA_6, LEMMA_7, LEMMA_8)
+APPENDIX = (SECTION_C_3_TIME,)
