@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
-from tutelage.dynamics import GradientDescent, descend, parameter_change, step_limit
+from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
 from tutelage.problems import wave
@@ -85,13 +85,17 @@ def _shared(values: Values, seed: int) -> Arrays:
             objective,
             starts,
             GradientDescent(1 / (9 * patches)),
-            parameter_change(1e-13) | step_limit(100),
+            step_limit(values.counted),
+            record(
+                every=1,
+                at_most=values.counted + 1,
+                distance=lambda point, target=target: jnp.linalg.norm(point - target),
+            ),
         )
-        distance = np.linalg.norm(starts - target, axis=1)
-        for count in range(1, 12):
-            ends = descend(objective, starts, GradientDescent(1 / (9 * patches)), step_limit(count))
-            rows.append((patches, count, np.max(np.linalg.norm(np.asarray(ends.points) - target, axis=1) / distance)))
-        assert np.all(np.linalg.norm(np.asarray(runs.points) - target, axis=1) < 1e-9 * np.maximum(distance, 1))
+        distances = np.stack([runs.curve("distance", run)[1] for run in range(len(runs))])
+        rows += [
+            (patches, count, np.max(distances[:, count] / distances[:, 0])) for count in range(1, values.counted + 1)
+        ]
     patches, count, left = (np.array(column) for column in zip(*rows, strict=True))
     return {"patches": patches, "count": count, "left": left}
 
@@ -209,6 +213,7 @@ STUDY = Study(
         chosen("directions", 64, paper=1024, note="random directions in which the largest gradient is sought"),
         chosen("shared_exponent", 10.0, note="k|u₀|² of the runs with sharing"),
         chosen("starts", 32, paper=512, note="starts with sharing"),
+        chosen("counted", 11, note="steps with sharing after which distances are compared"),
     ),
     pieces=_pieces,
     measure=_measure,
