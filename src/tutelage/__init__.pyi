@@ -1,5 +1,6 @@
 from . import activations as activations
 from . import claims as claims
+from . import cube as cube
 from . import duals as duals
 from . import dynamics as dynamics
 from . import errors as errors

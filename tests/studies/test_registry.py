@@ -14,6 +14,28 @@ from tutelage.studies.base import Values
 STUDIES = {study.id: study for study in all_studies()}
 # Settings that make a study small enough for a test; its outcome is then not judged.
 SMALLER = {
+    "weight_sharing.figure-1": {
+        "data": ("gaussian", "photos"),
+        "seeds": 2,
+        "image_seeds": 1,
+        "iterations": 300,
+        "samples": 200,
+        "variations": ((1.0, 1.0),),
+        "scales": (0.1, 30.0),
+        "starts": 2,
+        "varied_iterations": 300,
+    },
+    "weight_sharing.time-to-learn": {"degrees": (1, 2, 3), "points": 4, "checked": (100,)},
+    "weight_sharing.ring": {"patches": (2, 3), "points": 9, "directions": 4, "starts": 4},
+    "weight_sharing.landscape": {
+        "shown": (5, 12),
+        "most_patches": 14,
+        "nodes": 200,
+        "turns": 5,
+        "sizes": 3,
+        "runs": 4,
+        "steps": 2000,
+    },
     "convolutional_filter.figure-1b": {"random_runs": 4},
     "convolutional_filter.success-probability": {
         "runs": 8,

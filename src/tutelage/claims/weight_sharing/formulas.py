@@ -1,0 +1,142 @@
+r"""The weight-sharing paper's formulas, as printed or with the constants that hold, and the exact objectives.
+
+Symbols: $u_0$ the teacher's vector, $w_0$ the shared student's, $w_1, \dots, w_k$ the unshared student's, $k$ the number of
+patches, $d$ their dimension, $\eta$ the step, $\alpha$ the angle between $w_0$ and $u_0$, $\sigma = \operatorname{erf}$,
+$V(u, w) = E[\sigma(u\cdot x)\sigma(w\cdot x)]$.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tutelage.objectives import Objective, population
+from tutelage.problems import parity, wave
+
+PAPER = "weight_sharing"
+
+
+# The wave of Section 3 ------------------------------------------------------------------------------------------------
+
+
+def phi(a: Float[Array, " dim"]) -> Float[Array, " dim"]:
+    r"""Lemma 9's $\phi(a) = e^{-\|a\|^2/2}\,a = E[\sin(a\cdot z)\,z]$ (Equation 3)."""
+    return jnp.exp(-0.5 * jnp.sum(a**2)) * a
+
+
+def cosine_gap(w, u) -> Float[Array, ""]:
+    r"""$E[(\cos(w\cdot z) - \cos(u\cdot z))^2]$ in closed form, as in the proof of Lemma 10."""
+    square = lambda a: jnp.sum(a**2)  # noqa: E731
+    return (
+        1
+        + 0.5 * jnp.exp(-2 * square(w))
+        + 0.5 * jnp.exp(-2 * square(u))
+        - jnp.exp(-0.5 * square(w - u))
+        - jnp.exp(-0.5 * square(w + u))
+    )
+
+
+def cosine_gradient(w, u, b: Any = 1.0):
+    r"""The gradient of $\frac12E[(\cos(b\,w\cdot z) - \cos(b\,u\cdot z))^2]$ in $w$.
+
+    $-\frac b2(\phi(2bw) - \phi(b(w-u)) - \phi(b(w+u)))$; Lemma 9 prints a plus in front of the second term.
+    """
+    return -0.5 * b * (phi(2 * b * w) - phi(b * (w - u)) - phi(b * (w + u)))
+
+
+def cosine_hessian(w, u, b: Any = 1.0):
+    r"""The Hessian of $\frac12E[(\cos(b\,w\cdot z) - \cos(b\,u\cdot z))^2]$ in $w$.
+
+    With $p = bw$, $q = b(w-u)$, $r = b(w+u)$:
+    $\frac{b^2}2\{(8pp^\top - 2I)e^{-2\|p\|^2} + (I - qq^\top)e^{-\|q\|^2/2} + (I - rr^\top)e^{-\|r\|^2/2}\}$.
+    """
+    identity = jnp.eye(w.shape[0])
+    p, q, r = b * w, b * (w - u), b * (w + u)
+    own = (8 * jnp.outer(p, p) - 2 * identity) * jnp.exp(-2 * p @ p)
+    minus = (identity - jnp.outer(q, q)) * jnp.exp(-0.5 * q @ q)
+    plus = (identity - jnp.outer(r, r)) * jnp.exp(-0.5 * r @ r)
+    return 0.5 * b**2 * (own + minus + plus)
+
+
+# The smooth parity of Section 4 ---------------------------------------------------------------------------------------
+
+
+def overlap(u, w) -> Float[Array, ""]:
+    r"""$V(u, w)$ of Lemma 1."""
+    sizes = jnp.sqrt(1 + 2 * u @ u) * jnp.sqrt(1 + 2 * w @ w)
+    return 2 / jnp.pi * jnp.arcsin(2 * (u @ w) / sizes)
+
+
+def own_factor(w) -> Float[Array, ""]:
+    r"""Lemma 5's $c_1(w) = \frac4\pi\,(1 + 2\|w\|^2)^{-1}(1 + 4\|w\|^2)^{-1/2}$, so that $E[\sigma\sigma'x] = c_1(w)\,w$.
+
+    The paper says that it is below one; it tends to $4/\pi$ as $w\to0$.
+    """
+    square = w @ w
+    return 4 / jnp.pi / ((1 + 2 * square) * jnp.sqrt(1 + 4 * square))
+
+
+def pull(w, u):
+    r"""Lemma 5's $\tilde b = E[\sigma(u\cdot x)\,\sigma'(w\cdot x)\,x] = \nabla_wV(u, w)$, a combination of $u$ and $w$.
+
+    With $D = \sqrt{(1+2\|u\|^2)(1+2\|w\|^2)}$ and $\rho = 2u\cdot w/D$:
+    $\frac4{\pi\sqrt{1-\rho^2}}\bigl(u/D - \rho\,w/(1+2\|w\|^2)\bigr)$.
+    """
+    first, second = 1 + 2 * u @ u, 1 + 2 * w @ w
+    size = jnp.sqrt(first * second)
+    # 1 − ρ² without cancellation: D² − 4(u·w)² = 1 + 2|u|² + 2|w|² + 4(|u|²|w|² − (u·w)²).
+    across = jnp.maximum((u @ u) * (w @ w) - (u @ w) ** 2, 0.0)
+    cosine = jnp.sqrt((1 + 2 * u @ u + 2 * w @ w + 4 * across) / (first * second))
+    # And u/D − ρw/(1 + 2|w|²) over a common denominator, where parallel parts cancel exactly.
+    return 4 / (jnp.pi * cosine) * (u + 2 * ((w @ w) * u - (u @ w) * w)) / (size * second)
+
+
+def shared_gradient(w, u, patches: int, low: bool = True):
+    r"""$\nabla F^{(1,k)}$ of a shared vector (or $\nabla F^{(k)}$ without the low degree), as in the proof of Theorem 5."""
+    own = patches * overlap(w, w) ** (patches - 1)
+    cross = patches * overlap(u, w) ** (patches - 1)
+    return (low + own) * own_factor(w) * w - (low + cross) * pull(w, u)
+
+
+def angle(v, w) -> Float[Array, ""]:
+    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
+    first, second = v / jnp.sqrt(v @ v + 1e-300), w / jnp.sqrt(w @ w + 1e-300)
+    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
+    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
+    return 2 * jnp.arctan2(apart, together)
+
+
+def teacher_norm(patches) -> float:
+    r"""The norm $\sqrt{12}\,k/\pi$ that Section 4.6 gives the teacher."""
+    return np.sqrt(12) / np.pi * patches
+
+
+# Exact objectives whose teacher may be traced -------------------------------------------------------------------------
+
+
+@lru_cache
+def _parity_template(dimension: int, patches: int, degrees: tuple[int, ...], sharing: bool) -> Objective:
+    # Made of concrete arrays even when first asked for inside a compiled function.
+    with jax.ensure_compile_time_eval():
+        return population(parity(np.ones(dimension), patches, degrees=degrees, sharing=sharing))
+
+
+@lru_cache
+def _wave_template(dimension: int, patches: int, sharing: bool) -> Objective:
+    with jax.ensure_compile_time_eval():
+        return population(wave(np.ones(dimension), patches, sharing=sharing))
+
+
+def exact_parity(u, patches: int, degrees: tuple[int, ...], sharing: bool) -> Objective:
+    """The exact population objective of Section 4 for a teacher that may be traced."""
+    return eqx.tree_at(lambda o: o.target, _parity_template(u.shape[0], patches, degrees, sharing), u)
+
+
+def exact_wave(u, patches: int, sharing: bool, slope=None) -> Objective:
+    r"""The exact population objective of Section 3; its slope $c_k$ is $3\sqrt k$ unless given."""
+    objective = eqx.tree_at(lambda o: o.target, _wave_template(u.shape[0], patches, sharing), u)
+    return objective if slope is None else eqx.tree_at(lambda o: o.problem.student.slope, objective, slope)

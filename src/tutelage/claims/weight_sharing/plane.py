@@ -1,0 +1,158 @@
+r"""Population descent on smooth parities in a few numbers, whatever the dimension.
+
+Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers a patch, $p$ along
+the teacher and $q$ across. The dimension enters through the start alone. For a teacher along an axis, a start with
+coordinates $\pm c$ has the cosine $\pm1/\sqrt d$ exactly. If the product of these signs over patches is positive, all
+patches with the same role move alike, and two numbers describe them all.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.integrate import LSODA
+
+from tutelage.claims.weight_sharing.formulas import teacher_norm
+
+_MOST_STEPS = 20_000
+
+
+def patch_parts(p, q, radius):
+    r"""Return $V(w, w)$, $V(u_0, w)$, $c_1(w)$ and both coordinates of $\tilde b$, for $w = (p, q)$, $u_0 = (r, 0)$."""
+    square = p * p + q * q
+    first, second = 1 + 2 * square, 1 + 2 * radius**2
+    size = np.sqrt(first * second)
+    rho = 2 * p * radius / size
+    own = 2 / np.pi * np.arcsin(2 * square / first)
+    factor = 4 / np.pi / (first * np.sqrt(1 + 4 * square))
+    # Written so that nothing cancels: 1 − ρ² has the numerator 1 + 2|w|² + 2r² + 4r²q².
+    slope = 4 / np.pi * radius / (first * np.sqrt(first + 2 * radius**2 * (1 + 2 * q * q)))
+    return own, 2 / np.pi * np.arcsin(rho), factor, slope * (1 + 2 * q * q), -slope * 2 * p * q
+
+
+def _gradient(state, patches: int, low: bool, radius: float):
+    """The gradients of an unshared student in its first patch and in each of the others, which are all alike."""
+    own_1, cross_1, factor_1, *pull_1 = patch_parts(state[0], state[1], radius)
+    own, cross, factor, *pull = patch_parts(state[2], state[3], radius)
+    first, first_cross = low + own ** (patches - 1), low + cross ** (patches - 1)
+    rest = own_1 * own ** (patches - 2) if patches > 1 else 0.0
+    rest_cross = cross_1 * cross ** (patches - 2) if patches > 1 else 0.0
+    return np.array(
+        [
+            first * factor_1 * state[0] - first_cross * pull_1[0],
+            first * factor_1 * state[1] - first_cross * pull_1[1],
+            rest * factor * state[2] - rest_cross * pull[0],
+            rest * factor * state[3] - rest_cross * pull[1],
+        ]
+    )
+
+
+def plane_loss(state, patches: int, low: bool, radius: float) -> float:
+    """The loss of an unshared student: of both degrees, or of the high one alone."""
+    own_1, cross_1, *_ = patch_parts(state[0], state[1], radius)
+    own, cross, *_ = patch_parts(state[2], state[3], radius)
+    teacher = patch_parts(radius, 0.0, radius)[0]
+    high = 0.5 * (own_1 * own ** (patches - 1) - 2 * cross_1 * cross ** (patches - 1) + teacher**patches)
+    return high + low * 0.5 * (own_1 - 2 * cross_1 + teacher)
+
+
+def plane_start(dimension: float, norm: float) -> np.ndarray:
+    r"""A start of given norm with cosine $1/\sqrt d$ in every patch."""
+    cosine = 1 / np.sqrt(dimension)
+    return norm * np.tile([cosine, np.sqrt(1 - cosine**2)], 2)
+
+
+@lru_cache(maxsize=4096)
+def learning_time(patches: int, dimension: float, norm: float, low: bool, goal: float) -> float:
+    r"""The time of gradient flow until the loss of an unshared student is below `goal` times the teacher's high part.
+
+    Descent with a step $\eta \le 1$ takes this time over $\eta$ as long as a step changes little. With shared weights and the
+    high degree alone, the gradient is $k$ times that of a patch and the time is $1/k$ of this one.
+
+    Args:
+        patches: Number of patches, the high degree.
+        dimension: Dimension of a patch; any number above one.
+        norm: Norm of every patch's start.
+        low: Whether the target has the term of degree one too.
+        goal: Fraction of the teacher's $E[(p^{(k)})^2]$; 0.25 is half of the loss of a student that is zero.
+    """
+    radius = float(teacher_norm(patches))
+    threshold = goal * patch_parts(radius, 0.0, radius)[0] ** patches
+
+    def field(_, state):
+        return -_gradient(state, patches, low, radius)
+
+    start = plane_start(dimension, norm)
+    return _time_until(field, start, lambda state: plane_loss(state, patches, low, radius) < threshold)
+
+
+@lru_cache(maxsize=4096)
+def shared_learning_time(patches: int, dimension: float, norm: float, low: bool, goal: float) -> float:
+    """The same time for a shared vector; see `learning_time`."""
+    radius = float(teacher_norm(patches))
+    teacher = patch_parts(radius, 0.0, radius)[0]
+    threshold = goal * teacher**patches
+
+    def field(_, state):
+        own, cross, factor, along, across = patch_parts(state[0], state[1], radius)
+        first, second = low + patches * own ** (patches - 1), low + patches * cross ** (patches - 1)
+        return np.array([second * along - first * factor * state[0], second * across - first * factor * state[1]])
+
+    def loss(state):
+        own, cross, *_ = patch_parts(state[0], state[1], radius)
+        high = 0.5 * (own**patches - 2 * cross**patches + teacher**patches)
+        return high + low * 0.5 * (own - 2 * cross + teacher)
+
+    return _time_until(field, plane_start(dimension, norm)[:2], lambda state: loss(state) < threshold)
+
+
+def _time_until(field, start: np.ndarray, reached) -> float:
+    """The time at which gradient flow reaches a condition; not a number if it does not within what floats resolve."""
+    solver = LSODA(field, 0.0, start, 1e40, rtol=1e-8, atol=1e-14)
+    for _ in range(_MOST_STEPS):
+        if reached(solver.y):
+            return float(solver.t)
+        before = solver.t
+        solver.step()
+        # Times whose differences are no longer resolved are of no use.
+        if solver.status == "failed" or solver.t == before:
+            break
+    return float("nan")
+
+
+def descend_in_plane(patches: int, dimension: float, norm: float, low: bool, steps: int, step: float = 1.0):
+    """Follow plain descent of an unshared student; return the losses, the start's among them."""
+    radius = float(teacher_norm(patches))
+    state = plane_start(dimension, norm)
+    losses = [plane_loss(state, patches, low, radius)]
+    for _ in range(steps):
+        state = state - step * _gradient(state, patches, low, radius)
+        losses.append(plane_loss(state, patches, low, radius))
+    return np.array(losses)
+
+
+def predicted_exponent(patches: int, low: bool) -> float:
+    r"""The power of $d$ in the time to learn, for starts of norm one: $(m-1)(m-2)/m$ with $m = k$, or $m = k-1$ with `low`.
+
+    While a patch is far from the teacher its norm decays like $t^{-1/(2m-2)}$, by its own term, and the component along the
+    teacher grows as the product of $m - 1$ such components. With the low degree, the first patch is learned in a time that
+    does not depend on $d$, and the other $m = k - 1$ are left.
+    """
+    factors = patches - 1 if low else patches
+    return (factors - 1) * (factors - 2) / factors
+
+
+def fitted_exponent(patches: int, low: bool, constant_entries: bool = False, goal: float = 0.25) -> float:
+    """The power of d in the learning time, fitted to dimensions up to 10⁸, or to times up to 10¹².
+
+    Args:
+        patches: Number of patches.
+        low: Whether the target has the term of degree one too.
+        constant_entries: Whether starts have entries ±1 (norm √d) instead of norm one.
+        goal: As for `learning_time`.
+    """
+    power = max(predicted_exponent(patches, low), 1.5 if constant_entries else 0.5)
+    dimensions = 10 ** (np.array([0.7, 0.85, 1.0]) * min(8.0, 12 / power))
+    times = [
+        learning_time(patches, float(d), float(np.sqrt(d)) if constant_entries else 1.0, low, goal) for d in dimensions
+    ]
+    return float(np.polyfit(np.log(dimensions), np.log(times), 1)[0])

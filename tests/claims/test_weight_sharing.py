@@ -1,0 +1,79 @@
+"""The formulas and the plane behind the claims of the weight-sharing paper, against the library and other oracles."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tutelage as tl
+from tutelage.claims.weight_sharing import formulas, plane
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 4.0])
+def test_closed_forms_are_derivatives(scale):
+    """c₁(w)w and b̃ are half the gradient of V(w, w) and the gradient of V(u, w), by automatic differentiation."""
+    u, w = RANDOM.normal(size=(2, 3)) * np.array([[3.0], [scale]])
+    own = jax.grad(lambda point: 0.5 * formulas.overlap(point, point))(jnp.asarray(w))
+    np.testing.assert_allclose(formulas.own_factor(jnp.asarray(w)) * w, own, rtol=1e-9)
+    cross = jax.grad(lambda point: formulas.overlap(jnp.asarray(u), point))(jnp.asarray(w))
+    np.testing.assert_allclose(formulas.pull(jnp.asarray(w), jnp.asarray(u)), cross, rtol=1e-9)
+
+
+def test_the_pull_stays_accurate_next_to_a_long_teacher():
+    """At w = u₀ it is c₁(u₀)u₀, however long the teacher: 1 − ρ² is computed without cancellation."""
+    u = jnp.array([0.0, 1e5])
+    np.testing.assert_allclose(formulas.pull(u, u), formulas.own_factor(u) * u, rtol=1e-9)
+
+
+@pytest.mark.parametrize("patches", [2, 3, 6])
+def test_shared_gradient_is_the_librarys(patches):
+    u, w = jnp.asarray(RANDOM.normal(size=(2, 3)))
+    exact = tl.population(tl.problems.parity(u, patches))
+    np.testing.assert_allclose(formulas.shared_gradient(w, u, patches), exact.gradient(w), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("low", [True, False])
+def test_the_plane_is_exact(low):
+    """Descent in four numbers has the losses of descent in fifty dimensions, patch by patch."""
+    patches, dimension = 3, 50
+    target = np.zeros(dimension)
+    target[0] = formulas.teacher_norm(patches)
+    degrees = (1, patches) if low else (patches,)
+    objective = tl.population(tl.problems.parity(target, patches, degrees=degrees, sharing=False))
+    start = RANDOM.choice([-1.0, 1.0], size=(patches, dimension)) / np.sqrt(dimension)
+    start[:, 0] = np.abs(start[:, 0])
+    runs = tl.descend(objective, start[None], tl.GradientDescent(1.0), tl.step_limit(40), tl.record("loss", every=1))
+    expected = plane.descend_in_plane(patches, dimension, 1.0, low, 40)
+    np.testing.assert_allclose(runs.curve("loss", 0)[1], expected, rtol=1e-9)
+
+
+def test_flow_time_is_descents_with_a_small_step():
+    """The time of gradient flow is that of descent with a step of one fiftieth, up to a per cent."""
+    patches, dimension, goal, step = 3, 1e3, 0.25, 0.02
+    teacher = plane.patch_parts(formulas.teacher_norm(patches), 0.0, formulas.teacher_norm(patches))[0]
+    losses = plane.descend_in_plane(patches, dimension, 1.0, True, 2000, step)
+    steps = int(np.argmax(losses < goal * teacher**patches))
+    assert steps * step == pytest.approx(plane.learning_time(patches, dimension, 1.0, True, goal), rel=0.02)
+
+
+def test_sharing_divides_the_time_of_one_degree():
+    """With the high degree alone, k patches that share a vector move k times as fast."""
+    unshared = plane.learning_time(4, 1e4, 1.0, False, 0.25)
+    assert plane.shared_learning_time(4, 1e4, 1.0, False, 0.25) == pytest.approx(unshared / 4, rel=1e-3)
+
+
+@pytest.mark.parametrize(("patches", "low"), [(3, False), (4, False), (5, True), (6, True)])
+def test_predicted_exponents(patches, low):
+    assert plane.fitted_exponent(patches, low) == pytest.approx(plane.predicted_exponent(patches, low), abs=0.02)
+
+
+def test_wave_closed_forms():
+    """Gradient and Hessian of the cosine part, against differences of the closed form."""
+    u, w, b = jnp.asarray(RANDOM.normal(size=2)), jnp.asarray(RANDOM.normal(size=2)), 1.3
+    loss = lambda point: 0.5 * formulas.cosine_gap(b * point, b * u)  # noqa: E731
+    h, axes = 1e-5, np.eye(2)
+    differences = [(loss(w + h * axis) - loss(w - h * axis)) / (2 * h) for axis in axes]
+    np.testing.assert_allclose(formulas.cosine_gradient(w, u, b), differences, atol=1e-9)
+    np.testing.assert_allclose(formulas.cosine_hessian(w, u, b), jax.hessian(loss)(w), atol=1e-12)
