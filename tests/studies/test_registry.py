@@ -29,6 +29,7 @@ SMALLER = {
     "weight_sharing.ring": {"patches": (2, 3), "points": 9, "directions": 4, "starts": 4},
     "weight_sharing.landscape": {
         "shown": (5, 12),
+        "random": (12,),
         "most_patches": 14,
         "nodes": 200,
         "turns": 5,

@@ -213,7 +213,7 @@ STUDY = Study(
         chosen("degrees", (1, 2, 3, 4, 5, 6), paper=(1, 2, 3, 4, 5, 6, 7, 8)),
         chosen("points", 7, paper=17, note="dimensions a curve"),
         chosen("longest", 12.0, note="decimal digits of the longest time; floats resolve no more"),
-        chosen("checked", (100, 10_000), paper=(100, 1000, 10_000, 100_000), note="dimensions of plain descent"),
+        chosen("checked", (1000,), paper=(100, 1000, 10_000, 100_000), note="dimensions of plain descent"),
     ),
     pieces=_pieces,
     measure=_measure,
