@@ -117,7 +117,7 @@ def slopes(radii: np.ndarray, values: np.ndarray) -> np.ndarray:
     return (y - y.mean(-1, keepdims=True)) @ x / (x @ x)
 
 
-def near(left: np.ndarray, right: np.ndarray, scale: float, tolerance: float) -> dict[str, np.ndarray]:
+def near(left: np.ndarray, right: np.ndarray | float, scale: float, tolerance: float) -> dict[str, np.ndarray]:
     """Return the check of `left = right` on a batch, up to a tolerance relative to the largest entry or a scale."""
     left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
     axes = tuple(range(1, left.ndim))

@@ -51,7 +51,7 @@ def _found(measure):
                 size = 10.0 ** random.uniform(-4, -0.5, size=(count, 1, 1))
                 near = member["minimum"] + size * random.normal(size=w.shape)
                 w[::2], teacher[::2] = near[::2], member["teacher"][::2]
-            for _ in range(60 * effort.generations):
+            for _ in range(min(60 * effort.generations, 2000)):
                 w = w - 1.0 / (1 + number / 2) * gradient(w, teacher)
             value, gap = loss(w, teacher), measure(w, teacher)
             # At a member the loss grows at least like the third power of the distance; far from all it is not small.

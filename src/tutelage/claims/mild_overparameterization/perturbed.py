@@ -147,7 +147,7 @@ def _kicks(shared: bool):
         random = np.random.default_rng(seed)
         for number in range(8):
             point, slope = jnp.asarray(random.normal(size=(2, 3, 3)))
-            moved, _ = method.advance(objective, point, slope, (), 0, jax.random.key(seed + number))
+            moved, _ = method.advance(objective, point, slope, (), jnp.asarray(0), jax.random.key(seed + number))
             kicks = np.asarray(moved - point + 0.1 * slope)
             spread = np.abs(kicks - kicks[:1]).max() + abs(np.linalg.norm(kicks[0]) - 0.02)
             worst = min(worst, 1e-9 - float(spread))

@@ -12,6 +12,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     SCALE,
     cross_blocks,
     curvature,
+    duals,
     gradient,
     loss,
     norms,
@@ -212,6 +213,51 @@ right = 0.5 * (1 + u @ (h1(w1, w2) + h1(w2, w1) - h1(w1, v1) - h1(w2, v1)) @ u)
 )
 
 
+def _equation_25(kind: str):
+    def check(i):
+        w, v = i["student"], i["teacher"]
+        share = norms(i["minimum"][:, :2]).sum(-1)
+        f = lambda a, b: duals(a[:, None], b[:, None])[:, 0, 0]  # noqa: E731
+        one, two, first = w[:, 0], w[:, 1], share[:, None] * v[:, 0]
+        last = share[:, None] * v[:, 1] if kind == "printed" else first
+        right = f(one, one) + f(two, two) + 2 * f(one, two) - 2 * f(one, first) - 2 * f(two, last) + f(first, first)
+        scale = 1.0 if kind == "control" else 2.0
+        left = scale * loss(w, v)
+        return {"margin": 1e-10 - np.abs(left - right), "left": left, "right": right}
+
+    def draw(count, random):
+        for sizes, d in (((2, 1), 2), ((3, 2), 3)):
+            batch = minima(sizes, d, count, random, smallest=0.1)
+            radius = random.uniform(0.05, 0.5, size=(count, 1, 1))
+            yield {**batch, "student": batch["minimum"] + radius * _opposite(batch, random, True)}
+
+    return Batches(draw, check, share=0.2)
+
+
+EQUATION_25 = Claim(
+    id=f"{PAPER}.equation-25",
+    place="Equation (25)",
+    title="the objective at the printed point",
+    hypotheses=(
+        "$w_{1,2} = \\alpha_{1,2}v_1 \\pm \\epsilon v_2$, the other neurons at the minimum; $F$ in the scale of Equation (2)",
+    ),
+    as_printed=Form(
+        "$F = f(w_1, w_1) + f(w_2, w_2) + 2f(w_1, w_2) - 2f(w_1, \\alpha v_1) - 2f(w_2, \\alpha v_2) + f(\\alpha v_1, \\alpha v_1)$, $\\alpha = \\alpha_1 + \\alpha_2$.",
+        _equation_25("printed"),
+        recipe=RECIPE
+        + """
+share = np.linalg.norm(minimum[:2], axis=1).sum()
+w1, w2, v1, v2 = student[0], student[1], share * teacher[0], share * teacher[1]
+left = 2 * half_loss(student)
+right = dual(w1, w1) + dual(w2, w2) + 2 * dual(w1, w2) - 2 * dual(w1, v1) - 2 * dual(w2, v2) + dual(v1, v1)
+""",
+    ),
+    corrected=Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", _equation_25("corrected")),
+    correction="A misprint. Here $F$ is the objective of Equation (2), without the factor one half of Equation (64).",
+    control=Form("The corrected form for half of the objective.", _equation_25("control")),
+)
+
+
 def _power(quantity: str, low: float, high: float):
     """Is the order of a quantity along the printed way in a range?"""
 
@@ -338,4 +384,4 @@ SINES = Claim(
 )
 
 MAIN = (THEOREM_4, THEOREM_5)
-APPENDIX = (EQUATION_24, SINES, EQUATION_26, EQUATION_27)
+APPENDIX = (EQUATION_24, EQUATION_25, SINES, EQUATION_26, EQUATION_27)

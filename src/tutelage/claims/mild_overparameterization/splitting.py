@@ -11,6 +11,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     RECIPE,
     SCALE,
+    angles,
     gradient,
     hessian,
     loss,
@@ -20,6 +21,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import Batches, near, teachers
+from tutelage.claims.scan import at_most
 
 # Minima found by descent ----------------------------------------------------------------------------------------------
 
@@ -349,5 +351,85 @@ EQUATION_70 = Claim(
 )
 
 
+# The proof of Theorem 8 -----------------------------------------------------------------------------------------------
+
+
+def _sine_sums(least: float):
+    def check(i):
+        k = i["teacher"].shape[1]
+        total = np.sin(angles(i["student"], i["teacher"])).sum(-1)[:, 0]
+        return at_most(np.full(len(total), k - least), total + 1e-9)
+
+    def draw(count, random):
+        for k, d in ((1, 1), (1, 2), (2, 2), (3, 3), (3, 5), (8, 8)):
+            teacher = teachers(k, d, count, random)
+            w = random.normal(size=(count, 1, d))
+            w[::3] = teacher[::3, :1] + 10.0 ** random.uniform(-4, 0, size=(len(w[::3]), 1, 1)) * w[::3]
+            yield {"student": w, "teacher": teacher}
+
+    return Batches(draw, check)
+
+
+SINE_SUMS = Claim(
+    id=f"{PAPER}.section-E.sines",
+    place="Appendix E, proof of Theorem 8",
+    title="angles of a neuron to the teachers",
+    hypotheses=("$w_i \\ne 0$, orthonormal teachers, $d \\ge k$",),
+    as_printed=Form("$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.", _sine_sums(1.0)),
+    control=Form("It is at least $k - \\frac9{10}$.", _sine_sums(0.9)),
+)
+
+
+def _unit_students(count, random):
+    """Students with n = k unit neurons that are not the teachers: random, repeated, reversed, or in other dimensions."""
+    for k, d in ((1, 2), (2, 2), (3, 3), (2, 3)):
+        teacher = teachers(k, d, count, random)
+        w = units(random.normal(size=(count, k, d)))
+        rows = np.arange(count)
+        signed = teacher * random.choice([-1.0, 1.0], size=(count, k, 1))
+        signed[:, 0] = -teacher[:, 0]
+        w[rows % 3 == 0] = signed[rows % 3 == 0]
+        if k > 1:
+            repeated = teacher.copy()
+            repeated[:, 1] = teacher[:, 0]
+            w[rows % 3 == 1] = repeated[rows % 3 == 1]
+        yield {"student": w, "teacher": teacher}
+
+
+def _mixed(kind: str):
+    def check(i):
+        w, v = i["student"], i["teacher"]
+        if kind == "printed":
+            coordinates = np.sort(np.abs(np.einsum("nid,njd->nij", w, v)), axis=-1)
+            second = coordinates[..., -2].max(-1) if v.shape[1] > 1 else np.ones(len(w))
+            return {"margin": second - 1e-6, "left": second, "right": np.full(len(w), 1e-6)}
+        own = np.sin(angles(w, w)).sum(-1) - np.sin(angles(w, v)).sum(-1)
+        slope = np.sqrt(np.sum(gradient(w, v) ** 2, axis=(1, 2)))
+        strict = -own.min(-1) - 1e-6
+        return {"margin": np.maximum(strict, slope - 1e-6) if kind == "corrected" else strict}
+
+    return Batches(_unit_students, check)
+
+
+MIXED = Claim(
+    id=f"{PAPER}.section-E.equality",
+    place="Appendix E, proof of Theorem 8, case of equality",
+    title="unit neurons that are not the teachers",
+    hypotheses=("$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",),
+    as_printed=Form(
+        "Some neuron has two coordinates, in the basis of the teachers, that are not zero.",
+        _mixed("printed"),
+        recipe="left, right = np.max(np.sort(np.abs(student @ teacher.T), axis=1)[:, -2]), 1.0  # should be above zero\n",
+    ),
+    corrected=Form(
+        "Inequality (72) is strict for some neuron, or the point is not critical: what the theorem needs.",
+        _mixed("corrected"),
+    ),
+    correction="Neurons may also be repeated, opposite to teachers, or orthogonal to all of them. Repeated ones make the positive terms of (72) smaller; with an opposite "
+    "one and all others at teachers there is equality, but the gradient is not zero. Theorem 8 stands.",
+    control=Form("Inequality (72) is strict for some neuron.", _mixed("control")),
+)
+
+
 MAIN = (THEOREM_8, THEOREM_9)
-APPENDIX = (LEMMA_12_CRITICAL, LEMMA_12, SECOND_BLOCK, LEMMA_13, EQUATION_70)
+APPENDIX = (LEMMA_12_CRITICAL, LEMMA_12, SECOND_BLOCK, LEMMA_13, EQUATION_70, SINE_SUMS, MIXED)
