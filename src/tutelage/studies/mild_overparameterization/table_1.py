@@ -118,6 +118,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         "column, where the right-hand side is zero, the two agree; there the curvature is of third order, so that it fixes the scale of "
         "the noise.",
         "With variance 1e-5 the fourth column would be about 300 times as large.",
+        "Random samples do not settle the conjecture: a structured one refutes it (`tutelage audit mild_overparameterization.conjecture-1`).",
     )
     figure, (left, right) = panels(columns=2)
     x = np.arange(len(frame))

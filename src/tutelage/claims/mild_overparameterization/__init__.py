@@ -1,0 +1,43 @@
+"""Every numbered statement of the mild over-parameterization paper, and unnumbered ones that carry weight."""
+
+from tutelage.claims.mild_overparameterization import (
+    conjecture,
+    convexity,
+    directions,
+    exact,
+    minima,
+    perturbed,
+    quotients,
+    rays,
+    setting,
+    splitting,
+)
+
+CLAIMS = (
+    *setting.MAIN,
+    *minima.MAIN,
+    *setting.AFTER_THEOREM_1,
+    *exact.MAIN,
+    *convexity.MAIN,
+    *quotients.MAIN,
+    *directions.MAIN,
+    conjecture.CONJECTURE_1,
+    *perturbed.MAIN,
+    *directions.AFTER_THEOREM_7,
+    splitting.THEOREM_8,
+    rays.PROPOSITION_1,
+    splitting.THEOREM_9,
+    *setting.APPENDIX,
+    *minima.APPENDIX,
+    *exact.APPENDIX,
+    *convexity.APPENDIX,
+    *quotients.APPENDIX,
+    *directions.APPENDIX,
+    *perturbed.APPENDIX,
+    rays.LEMMA_10,
+    *setting.ENERGY,
+    rays.ORIGIN_CHANGE,
+    rays.LEMMA_11,
+    *splitting.APPENDIX,
+    rays.MONOTONE,
+)

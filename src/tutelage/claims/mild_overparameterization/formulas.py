@@ -1,0 +1,147 @@
+r"""The printed formulas, transcribed to NumPy: the loss, its gradient and its Hessian for many students at once.
+
+A student is an array `[..., student, dim]`, a teacher `[..., teacher, dim]`. The paper prints two scales. Equation (2) is
+$E[(\cdot)^2]$; the closed form of Equation (64) and all derivatives (Equation (10), Theorem 10, and with them the constants
+of Theorems 2 and 6 and of Conjecture 1) belong to $\tfrac12E[(\cdot)^2]$, the convention of this library. Everything here
+is in the latter scale.
+
+Angles are got from sums and differences of unit vectors, so that nearly parallel neurons keep their digits; a zero vector
+contributes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+PAPER = "mild_overparameterization"
+
+SCALE = "$H$ is the Hessian of $\\frac12E[(\\cdot)^2]$, as Theorem 10 prints it; that of Equation (2) is twice as large"
+
+
+def norms(vectors: np.ndarray) -> np.ndarray:
+    """Return the norms of the rows."""
+    return np.sqrt(np.sum(vectors * vectors, axis=-1))
+
+
+def units(vectors: np.ndarray) -> np.ndarray:
+    """Return the rows at unit length; zero rows stay zero."""
+    size = norms(vectors)[..., None]
+    return vectors / np.where(size > 0, size, 1.0)
+
+
+def angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the angles between all rows of two matrices, `[..., one, other]`."""
+    first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
+    return 2 * np.arctan2(norms(first - second), norms(first + second))
+
+
+def profile(angle: np.ndarray) -> np.ndarray:
+    r"""Return $\sin\theta + (\pi - \theta)\cos\theta$."""
+    return np.sin(angle) + (np.pi - angle) * np.cos(angle)
+
+
+def duals(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    r"""Return $f(w, v) = E[[w\cdot x]_+[v\cdot x]_+]$ for all rows, Equation (65)."""
+    sizes = norms(one)[..., :, None] * norms(other)[..., None, :]
+    return sizes * profile(angles(one, other)) / (2 * np.pi)
+
+
+def loss(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Return the loss, Equation (64)."""
+    own = duals(student, student).sum((-2, -1))
+    cross = duals(student, teacher).sum((-2, -1))
+    return 0.5 * own - cross + 0.5 * duals(teacher, teacher).sum((-2, -1))
+
+
+def pulls(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return g(w, v) of Equation (11) for all rows, `[..., one, other, dim]`."""
+    angle = angles(one, other)
+    along = (norms(other)[..., None, :] * np.sin(angle))[..., None] * units(one)[..., :, None, :]
+    return (along + (np.pi - angle)[..., None] * other[..., None, :, :]) / (2 * np.pi)
+
+
+def gradient(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Return the gradient of `loss`, Equation (10); the term of a neuron with itself is half the neuron."""
+    return pulls(student, student).sum(-2) - pulls(student, teacher).sum(-2)
+
+
+def _normals(one: np.ndarray, other: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Return the unit normals n(v, w) of Theorem 10: the part of `other` orthogonal to `one`; zero if parallel."""
+    first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
+    normal = second - np.cos(angle)[..., None] * first
+    # The first projection leaves rounding errors along `one`, which matter where the normal is short.
+    normal = normal - np.sum(normal * first, axis=-1, keepdims=True) * first
+    return np.where(np.sin(angle)[..., None] > 1e-14, units(normal), 0.0)
+
+
+def _outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return one[..., :, None] * other[..., None, :]
+
+
+def own_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return h1(w, v) of Equation (6) for all rows, `[..., one, other, dim, dim]`."""
+    angle = angles(one, other)
+    sizes = norms(one)[..., :, None]
+    factor = np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(sizes > 0, sizes, 1.0))
+    normal, unit = _normals(one, other, angle), units(one)[..., :, None, :]
+    inner = np.eye(one.shape[-1]) - _outer(unit, unit) + _outer(normal, normal)
+    return factor[..., None, None] * inner
+
+
+def cross_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return h2(w, v) of Equation (7) for all rows, `[..., one, other, dim, dim]`; its limit where they are parallel."""
+    angle = angles(one, other)
+    first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
+    from_second = _normals(one, other, angle)
+    from_first = np.swapaxes(_normals(other, one, np.swapaxes(angle, -1, -2)), -2, -3)
+    inner = (np.pi - angle)[..., None, None] * np.eye(one.shape[-1])
+    return (inner + _outer(from_first, second) + _outer(from_second, first)) / (2 * np.pi)
+
+
+def reduced(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Return the reduced blocks H'_ii of Section 4, `[..., student, dim, dim]`."""
+    return own_blocks(student, student).sum(-3) - own_blocks(student, teacher).sum(-3)
+
+
+def hessian(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Return the Hessian of `loss` by Theorem 10, as a matrix `[..., student * dim, student * dim]`."""
+    count, dimension = student.shape[-2:]
+    blocks = cross_blocks(student, student)
+    index = np.arange(count)
+    blocks[..., index, index, :, :] = 0.5 * np.eye(dimension) + reduced(student, teacher)
+    blocks = np.moveaxis(blocks, -2, -3)
+    return blocks.reshape(*blocks.shape[:-4], count * dimension, count * dimension)
+
+
+def curvature(student: np.ndarray, teacher: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return the second derivative of `loss` along a direction, by Theorem 10."""
+    flat = direction.reshape(*direction.shape[:-2], -1)
+    return np.einsum("...i,...ij,...j->...", flat, hessian(student, teacher), flat)
+
+
+# The same for one student in plain NumPy, pasted before the recipes of refuted statements.
+RECIPE = """
+def unit(a):
+    return a / np.linalg.norm(a)
+
+def angle(a, b):
+    return 2 * np.arctan2(np.linalg.norm(unit(a) - unit(b)), np.linalg.norm(unit(a) + unit(b)))
+
+def dual(a, b):
+    if not (a.any() and b.any()):
+        return 0.0
+    t = angle(a, b)
+    return np.linalg.norm(a) * np.linalg.norm(b) * (np.sin(t) + (np.pi - t) * np.cos(t)) / (2 * np.pi)
+
+def half_loss(w):
+    parts = [[sum(dual(a, b) for a in one for b in two) for one, two in ((w, w), (w, teacher), (teacher, teacher))]]
+    return 0.5 * parts[0][0] - parts[0][1] + 0.5 * parts[0][2]
+
+def half_gradient(w):
+    pull = lambda a, b: (np.linalg.norm(b) * np.sin(angle(a, b)) * unit(a) + (np.pi - angle(a, b)) * b) / (2 * np.pi)
+    return np.array([sum(pull(a, b) for b in w) - sum(pull(a, b) for b in teacher) for a in w])
+
+def second_derivative(w, direction, step=1e-5):
+    slope = lambda t: np.sum(half_gradient(w + t * direction) * direction)
+    return (slope(step) - slope(-step)) / (2 * step)
+"""

@@ -1,0 +1,173 @@
+"""The numbers behind the mild over-parameterization claims, against oracles that share no code with them."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tutelage as tl
+from tutelage import geometry
+from tutelage.claims.mild_overparameterization import formulas
+from tutelage.claims.mild_overparameterization.directions import Group, bound, owners, structured
+from tutelage.claims.mild_overparameterization.exact import SMALLEST
+from tutelage.claims.mild_overparameterization.instances import minima, slopes, students, teachers
+from tutelage.claims.mild_overparameterization.minima import distance
+from tutelage.claims.mild_overparameterization.perturbed import perturbed_run, printed_settings
+from tutelage.claims.mild_overparameterization.rays import best_scale, sharper_bound
+from tutelage.claims.mild_overparameterization.setting import plane_expectation
+from tutelage.claims.mild_overparameterization.splitting import found_minima
+
+
+@pytest.mark.parametrize(("number", "k", "d"), [(1, 1, 1), (3, 2, 3), (4, 3, 3)])
+def test_formulas_are_the_library_s(number, k, d):
+    """Loss, gradient, Hessian and reduced blocks of the transcription, parallel and antiparallel neurons included."""
+    random = np.random.default_rng(0)
+    teacher = teachers(k, d, 1, random)[0]
+    w = random.normal(size=(number, d))
+    if number > 2:
+        w[1], w[2] = 2 * w[0], -teacher[0]
+    objective = tl.population(tl.problems.committee(teacher, number))
+    point = jnp.asarray(w)
+    np.testing.assert_allclose(formulas.loss(w, teacher), objective.loss(point), rtol=1e-12)
+    np.testing.assert_allclose(formulas.gradient(w, teacher), objective.gradient(point), atol=1e-13)
+    matrix = np.asarray(objective.hessian(point)).reshape(number * d, number * d)
+    np.testing.assert_allclose(formulas.hessian(w, teacher), matrix, atol=1e-12)
+    np.testing.assert_allclose(formulas.reduced(w, teacher), geometry.reduced_blocks(objective, point), atol=1e-12)
+
+
+def test_loss_by_sampling():
+    """The closed form is half of the mean square, within five standard errors; so is the quadrature on the circle."""
+    random = np.random.default_rng(1)
+    teacher = teachers(2, 2, 1, random)
+    w = students(3, teacher, random)
+    x = random.normal(size=(200_000, 2))
+    square = (np.maximum(x @ w[0].T, 0).sum(1) - np.maximum(x @ teacher[0].T, 0).sum(1)) ** 2
+    error = square.std() / np.sqrt(len(x))
+    assert abs(2 * formulas.loss(w, teacher)[0] - square.mean()) < 5 * error
+    assert abs(plane_expectation(w, teacher)[0] - square.mean()) < 5 * error
+
+
+# Conjecture 1 ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (0.5, 0.5), (0.7, 0.2, 0.1)])
+def test_rotations_refute_the_conjecture(shares):
+    """However the neurons are split, the deficit of a rotation by b is (2/π)b³, by the library's own Hessian."""
+    weights = np.asarray(shares)
+    group = Group((len(shares),) * 2, 3)
+    teacher = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0][:2]
+    minimum = np.concatenate([weights[:, None] * v for v in teacher])
+    objective = tl.population(tl.problems.committee(teacher, len(minimum)))
+    radii, deficits = np.array([0.04, 0.02, 0.01]), []
+    for b in radii:
+        way = b * np.concatenate([weights[:, None] * teacher[1], -weights[:, None] * teacher[0]])
+        product = objective.hessian_vector(jnp.asarray(minimum + way), jnp.asarray(way))
+        deficits.append(bound(way, group) - float(jnp.sum(product * way)))
+    assert np.all(np.asarray(deficits) > 0)
+    assert slopes(radii, np.asarray(deficits)) == pytest.approx(3, abs=0.05)
+    assert deficits[-1] / radii[-1] ** 3 == pytest.approx(2 / np.pi, rel=0.03)
+
+
+def test_structured_ways():
+    """A quarter of the ways cancels within each group; rotations are equalities to second order."""
+    random, group = np.random.default_rng(3), Group((2, 2), 3)
+    batch = minima(group.sizes, group.dimension, 32, random)
+    ways = structured(group, batch, random)
+    owner = owners(group)
+    for i in range(2):
+        np.testing.assert_allclose(ways[1::4][:, owner == i].sum(1), 0, atol=1e-12)
+    turning = ways[2::4]
+    second = formulas.curvature(batch["minimum"][2::4], batch["teacher"][2::4], turning)
+    np.testing.assert_allclose(second, bound(turning, group), rtol=1e-10)
+
+
+# Minima and splits ----------------------------------------------------------------------------------------------------
+
+
+def test_found_minima_by_the_geometry_layer():
+    """Spurious minima are what they are said to be, by other code: kind, splits and the way down."""
+    spurious = 0
+    for w, teacher in found_minima(0):
+        number, k = w.shape[1], len(teacher)
+        if number < k:
+            continue
+        objective = tl.population(tl.problems.committee(teacher, number))
+        above = w[formulas.loss(w, np.broadcast_to(teacher, (len(w), *teacher.shape))) > 1e-12]
+        for point in above[:1]:
+            assert geometry.critical_point(objective, point).kind == "spurious minimum"
+            assert np.linalg.norm(point, axis=1).sum() <= k
+            down = geometry.descent_direction(objective, point, neuron=0)
+            assert down is not None and down.curvature < 0
+            assert float(down.objective.loss(down.start(0.05))) < float(objective.loss(point))
+            assert geometry.critical_point(down.objective, down.point).kind == "saddle"
+            spurious += 1
+    assert spurious
+
+
+def test_distance_from_the_minima():
+    """Zero at members of Theorem 1's form, as the geometry layer has them; not zero elsewhere."""
+    batch = minima((3, 1), 3, 16, np.random.default_rng(4))
+    assert distance(batch["minimum"], batch["teacher"]).max() < 1e-12
+    members = geometry.global_minima(tl.problems.committee(batch["teacher"][0], 4))
+    assert members.contains(batch["minimum"][0])
+    moved = batch["minimum"] + 0.1
+    assert distance(moved, batch["teacher"]).min() > 0.01 and not members.contains(moved[0])
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_smallest_eigenvalue_is_attained(k):
+    """An antisymmetric matrix plus the diagonal that makes its columns sum to zero is an eigenvector."""
+    random = np.random.default_rng(k)
+    turn = random.normal(size=(k, k))
+    way = turn - turn.T
+    way = way - np.diag(way.sum(0))
+    matrix = formulas.hessian(np.eye(k), np.eye(k))
+    np.testing.assert_allclose(matrix @ way.ravel(), SMALLEST * way.ravel(), atol=1e-12)
+
+
+# Rays and the origin --------------------------------------------------------------------------------------------------
+
+
+def test_the_origin_is_a_maximum_for_two_teachers():
+    """All small students have a smaller loss than none; for one teacher an opposite neuron has a larger one."""
+    random = np.random.default_rng(5)
+    for k in (2, 4):
+        teacher = teachers(k, k, 5000, random)
+        w = random.normal(size=(5000, 3, k))
+        w[::2, 0] = -np.sum(teacher[::2], axis=1)
+        w *= 1e-3 / np.linalg.norm(w, axis=(1, 2), keepdims=True)
+        assert np.all(formulas.loss(w, teacher) < formulas.loss(0 * w, teacher))
+    one = np.eye(2)[None, :1]
+    assert formulas.loss(-1e-3 * one, one)[0] > formulas.loss(0 * one, one)[0]
+
+
+def test_best_scale_and_the_sharper_bound():
+    """The factor minimises the loss along the ray, and norm sums are bounded, in a search as well."""
+    random = np.random.default_rng(6)
+    teacher = teachers(3, 3, 4, random)
+    w = students(4, teacher, random)
+    factors = np.linspace(0.5, 1.5, 101)[:, None, None, None] * best_scale(w, teacher)[:, None, None]
+    values = np.stack([formulas.loss(factor * w, teacher) for factor in factors])
+    np.testing.assert_array_equal(values.argmin(0), 50)
+    # Steps uphill in the norm sum from many students at their best scale.
+    teacher = teachers(3, 3, 64, random)
+    w = random.normal(size=(64, 5, 3))
+    total = lambda x: np.linalg.norm(best_scale(x, teacher)[:, None, None] * x, axis=2).sum(1)  # noqa: E731
+    for _ in range(300):
+        moved = w + 0.1 * random.normal(size=w.shape)
+        w = np.where((total(moved) > total(w))[:, None, None], moved, w)
+    assert 3 < total(w).max() < sharper_bound(3)
+
+
+# Theorem 7 ------------------------------------------------------------------------------------------------------------
+
+
+def test_perturbations_do_not_move_differences():
+    """On λ/2|Σg|² the difference of two neurons is what it was; on ½|g|² noise and contraction balance above two."""
+    random = np.random.default_rng(7)
+    start = random.normal(size=(4, 2, 10))
+    end = perturbed_run("sum", start, 0.9, random)
+    np.testing.assert_allclose(end[:, 0] - end[:, 1], start[:, 0] - start[:, 1], atol=1e-9)
+    square = np.sum(perturbed_run("quadratic", np.zeros((64, 2, 10)), 0.9, random) ** 2, axis=(1, 2))
+    step, noise, _ = printed_settings(0.5, 1.0, 0.9, 2)
+    assert square.mean() == pytest.approx(2 * noise**2 / (2 * step - step**2), rel=0.2)
+    assert square.mean() > 1.6
