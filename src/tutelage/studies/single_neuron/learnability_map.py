@@ -25,7 +25,7 @@ from tutelage.studies.expectations import described
 
 ACTIVATIONS: dict[str, Activation] = {
     **{name: get(name) for name in ("relu", "leaky_relu", "softplus", "gelu", "tanh", "abs", "quadratic")},
-    "cos(5x)": Cosine(frequency=5.0),
+    "cosine-5": Cosine(frequency=5.0),
 }
 
 
@@ -116,7 +116,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         return float(exact[names.index(activation), laws.index(law)])
 
     spread = [cell("relu", law) for law in _SPREAD]
-    periodic = max(cell("cos(5x)", law) for law in _SPREAD)
+    periodic = max(cell("cosine-5", law) for law in _SPREAD)
     strict = [cell("leaky_relu", law) for law in laws if law != _HARD]
     expectations = (
         described("ReLU, spread laws: smallest success", "learned (Sections 5 and 6)", min(spread), min(spread) > 0.9),
