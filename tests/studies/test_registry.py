@@ -40,13 +40,15 @@ SMALLER = {
     "convolutional_filter.figure-1b": {"random_runs": 4},
     "convolutional_filter.success-probability": {
         "runs": 8,
-        "ratios": (0.01, 9.0),
+        "k": 5,
+        "ratios": (1.0, 4.0),
         "filter_sizes": (20,),
-        "patch_numbers": (25,),
+        "patch_numbers": (5,),
         "steps": (0.4, 1.05),
+        "horizon": 100,
     },
-    "convolutional_filter.phase-portrait": {"grid": 5},
-    "convolutional_filter.sampled-data": {"batches": (4, 8, 16), "runs": 2, "steps": 30},
+    "convolutional_filter.phase-portrait": {"grid": 4, "steps": 50},
+    "convolutional_filter.sampled-data": {"batches": (4, 8), "fitted": 2, "runs": 2, "steps": 25},
     "mild_overparameterization.experiment": {
         "neurons": (6, 10),
         "shown": (6, 10),
@@ -59,10 +61,10 @@ SMALLER = {
     "mild_overparameterization.more-students": {"neurons": (6,), "runs": 4, "steps": 50},
     "mild_overparameterization.splitting": {"neurons": (8,), "runs": 20, "classes": 1, "steps": 200},
     "single_neuron.figure-1": {"iterations": 400, "grid": 9},
-    "single_neuron.success-rates": {"dimensions": (2, 20), "taus": (0.1,), "runs": 20},
+    "single_neuron.success-rates": {"dimensions": (20,), "taus": (0.1,), "runs": 20},
     "single_neuron.hard-law": {"dimensions": (4, 32), "runs": 20},
     "single_neuron.learnability-map": {"sample": 32, "runs": 2, "descent_iterations": 20, "iterations": 20},
-    "single_neuron.shifted-gaussians": {"dimensions": (2, 5), "lengths": (0.0, 1.0), "runs": 10, "horizon": 10},
+    "single_neuron.shifted-gaussians": {"dimensions": (2,), "lengths": (0.0, 1.0), "runs": 10, "horizon": 10},
 }
 
 
