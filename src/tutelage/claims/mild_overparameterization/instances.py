@@ -29,7 +29,7 @@ class Batches:
     draw: Draw
     check: Callable[[Arrays], Arrays]
     note: str = ""
-    share: float = 0.25
+    share: float = 1.0
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
