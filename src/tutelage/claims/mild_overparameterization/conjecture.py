@@ -44,7 +44,7 @@ def _conjecture(factor: float, marginal: float = MARGINAL, groups: Sequence[Grou
         random = np.random.default_rng(seed)
         worst, tried, witness, failing = np.inf, 0, {}, set()
         for group in groups:
-            batch = minima(group.sizes, group.dimension, max(48, effort.samples // 5), random, smallest=0.1)
+            batch = minima(group.sizes, group.dimension, max(48, min(effort.samples // 5, 512)), random, smallest=0.1)
             minimum, teacher = batch["minimum"], batch["teacher"]
             shortest = norms(minimum).min(-1)[:, None, None]
             for radius in (0.1, 1e-2, 1e-3):
