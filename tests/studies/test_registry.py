@@ -47,7 +47,7 @@ SMALLER = {
         "steps": (0.4, 1.05),
         "horizon": 100,
     },
-    "convolutional_filter.phase-portrait": {"grid": 4, "steps": 50},
+    "convolutional_filter.phase-portrait": {"grid": 4, "steps": 50, "ratios": (0.0, 3.0)},
     "convolutional_filter.sampled-data": {"batches": (4, 8), "fitted": 2, "runs": 2, "steps": 25},
     "mild_overparameterization.experiment": {
         "neurons": (6, 10),
@@ -63,7 +63,13 @@ SMALLER = {
     "single_neuron.figure-1": {"iterations": 400, "grid": 9},
     "single_neuron.success-rates": {"dimensions": (20,), "taus": (0.1,), "runs": 20},
     "single_neuron.hard-law": {"dimensions": (4, 32), "runs": 20},
-    "single_neuron.learnability-map": {"sample": 32, "runs": 2, "descent_iterations": 20, "iterations": 20},
+    "single_neuron.learnability-map": {
+        "activations": ("relu", "leaky_relu", "cosine-5"),
+        "sample": 32,
+        "runs": 2,
+        "descent_iterations": 20,
+        "iterations": 20,
+    },
     "single_neuron.shifted-gaussians": {"dimensions": (2,), "lengths": (0.0, 1.0), "runs": 10, "horizon": 10},
 }
 

@@ -33,6 +33,7 @@ _CONJECTURE = (
     Group((1, 1, 1), 3),
     Group((2, 2, 2), 3),
     Group((4, 4), 2),
+    Group((2, 1, 1, 1, 1), 6),
 )
 
 
@@ -43,7 +44,7 @@ def _conjecture(factor: float, marginal: float = MARGINAL, groups: Sequence[Grou
         random = np.random.default_rng(seed)
         worst, tried, witness, failing = np.inf, 0, {}, set()
         for group in groups:
-            batch = minima(group.sizes, group.dimension, max(48, effort.samples // 8), random, smallest=0.1)
+            batch = minima(group.sizes, group.dimension, max(48, min(effort.samples // 5, 512)), random, smallest=0.1)
             minimum, teacher = batch["minimum"], batch["teacher"]
             shortest = norms(minimum).min(-1)[:, None, None]
             for radius in (0.1, 1e-2, 1e-3):
@@ -58,8 +59,8 @@ def _conjecture(factor: float, marginal: float = MARGINAL, groups: Sequence[Grou
                     return (left - right) / np.maximum(np.maximum(np.abs(left), np.abs(right)), floor)
 
                 start = radius * shortest * structured(group, batch, random)
-                found, ways = lowest(margin, start, radius * shortest, lambda x: x, 2 * effort.generations, random)
-                tried += (2 * effort.generations + 1) * len(found)
+                found, ways = lowest(margin, start, radius * shortest, lambda x: x, 4 * effort.generations, random)
+                tried += (4 * effort.generations + 1) * len(found)
                 if found.min() < -1e-9:
                     failing.add((len(group.sizes), radius))
                 if found.min() < worst:
@@ -80,7 +81,7 @@ CONJECTURE_1 = Claim(
     place="Conjecture 1",
     title="the remainder of Theorem 6 is not negative",
     hypotheses=(
-        "global minima with equal and unequal splits, $k \\le 3$, up to four neurons a teacher; neighbourhoods of a tenth, a hundredth "
+        "global minima with equal and unequal splits, $k \\le 5$, up to four neurons a teacher; neighbourhoods of a tenth, a hundredth "
         "and a thousandth of the shortest neuron; random, cancelling and rotating ways, and a search from them",
         SCALE,
     ),

@@ -56,7 +56,7 @@ def _negative(largest: float, shapes=_SHAPES):
                 student, _ = _first_pair(batch, radius, random)
                 yield {**batch, "student": student, "radius": np.full(count, radius)}
 
-    return Batches(draw, check, "the smallest eigenvalue at the printed point", 0.1)
+    return Batches(draw, check, "the smallest eigenvalue at the printed point", 0.5)
 
 
 THEOREM_3 = Claim(
@@ -93,7 +93,7 @@ def _equation_23(kind: str):
         right = -factor[:, None, None] * own_blocks(first, v)[:, 0, 0]
         return near(left, right, 1e-6, 1e-7)
 
-    return Batches(_moved, check, share=0.1)
+    return Batches(_moved, check, share=0.5)
 
 
 def _moved(count, random):
@@ -160,7 +160,7 @@ def _pair_curvature(kind: str):
         right = -factor * sine / np.pi * share.sum(-1) ** 2 / share.prod(-1)
         return {**near(curvature(student, teacher, direction), right, 1e-6, 1e-8), "direction": direction}
 
-    return Batches(_moved, check, share=0.1)
+    return Batches(_moved, check, share=0.5)
 
 
 PAIR_CURVATURE = Claim(

@@ -124,7 +124,7 @@ def _deficit_order(
         random = np.random.default_rng(seed)
         worst, tried, witness = np.inf, 0, {}
         for group in groups:
-            batch = minima(group.sizes, group.dimension, max(32, effort.samples // 8), random, smallest=0.1)
+            batch = minima(group.sizes, group.dimension, max(32, min(effort.samples // 8, 256)), random, smallest=0.1)
             if equal:
                 owner = owners(group)
                 batch["minimum"] = batch["teacher"][:, owner] / np.asarray(group.sizes)[owner][:, None]

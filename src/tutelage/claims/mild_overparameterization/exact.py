@@ -29,7 +29,7 @@ def _smallest(bound: float):
         found = np.linalg.eigvalsh(hessian(i["minimum"], i["teacher"]))[:, 0]
         return at_most(bound, found + 1e-12)
 
-    return Batches(_at_minima, check, "for k ≥ 2 the smallest eigenvalue is the bound", 0.1)
+    return Batches(_at_minima, check, "for k ≥ 2 the smallest eigenvalue is the bound", 0.5)
 
 
 EIGENVALUE = Claim(
@@ -59,7 +59,7 @@ def _around(radius: float):
                 way = way / np.sqrt(np.sum(way**2, axis=(1, 2), keepdims=True))
                 yield {**batch, "student": batch["minimum"] + radius * random.uniform(size=(len(way), 1, 1)) * way}
 
-    return Batches(draw, check, f"within a distance of {radius:g} of a minimum", 0.2)
+    return Batches(draw, check, f"within a distance of {radius:g} of a minimum", 0.5)
 
 
 NEIGHBOURHOOD = Claim(
@@ -88,7 +88,7 @@ def _blocks(factor: float):
         expected[:, own, :, own, :] = 0.5 * np.eye(d)
         return near(found, expected, 0.1, 1e-12)
 
-    return Batches(_at_minima, check, share=0.1)
+    return Batches(_at_minima, check, share=0.5)
 
 
 LEMMA_4 = Claim(
@@ -133,7 +133,7 @@ def _eigenvectors(kind: str):
             if batch["minimum"].shape[1] > 1:
                 yield batch
 
-    return Batches(draw, check, share=0.1)
+    return Batches(draw, check, share=0.5)
 
 
 EIGENVECTORS = Claim(
@@ -174,7 +174,7 @@ def _attained(kind: str):
         expected = {"printed": 0.0, "corrected": k * (k - 1) / 2, "control": k * (k + 1) / 2}[kind]
         return {"margin": -np.abs(count - expected), "left": count, "right": np.full(len(count), expected)}
 
-    return Batches(_at_minima, check, "number of eigenvalues that equal the bound", 0.1)
+    return Batches(_at_minima, check, "number of eigenvalues that equal the bound", 0.5)
 
 
 ATTAINED = Claim(

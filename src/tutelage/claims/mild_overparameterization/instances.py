@@ -29,7 +29,7 @@ class Batches:
     draw: Draw
     check: Callable[[Arrays], Arrays]
     note: str = ""
-    share: float = 0.25
+    share: float = 1.0
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
@@ -118,8 +118,12 @@ def slopes(radii: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def near(left: np.ndarray, right: np.ndarray | float, scale: float, tolerance: float) -> dict[str, np.ndarray]:
-    """Return the check of `left = right` on a batch, up to a tolerance relative to the largest entry or a scale."""
+    """Return the check of `left = right` on a batch, up to a tolerance relative to the largest entry or a scale.
+
+    Both sides are shown where they are numbers; matrices would fill pages, and recipes compute them.
+    """
     left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
     axes = tuple(range(1, left.ndim))
     size = np.maximum(np.maximum(np.abs(left), np.abs(right)).max(axis=axes), scale)
-    return {"margin": tolerance - np.abs(left - right).max(axis=axes) / size, "left": left, "right": right}
+    shown = {} if axes else {"left": left, "right": right}
+    return {"margin": tolerance - np.abs(left - right).max(axis=axes) / size, **shown}

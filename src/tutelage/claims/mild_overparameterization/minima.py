@@ -102,7 +102,7 @@ def _example(kind: str):
             both = teachers(k + 1, d, count, random)
             yield {"teacher": both[:, :k], "extra": both[:, k], "share": random.uniform(0.05, 0.85, count)}
 
-    return Batches(draw, check, share=0.1)
+    return Batches(draw, check, share=0.5)
 
 
 EXAMPLE = Claim(
@@ -149,7 +149,7 @@ def _positive(power: float):
         # A loss that is positive, but small beyond the quadrature, says nothing; nor does a difference of zero.
         return {"margin": np.where(gap > 1e-3, value - power * gap**2, np.inf)}
 
-    return Batches(_networks, check, share=0.2)
+    return Batches(_networks, check, share=0.5)
 
 
 LEMMA_3 = Claim(
@@ -175,7 +175,7 @@ def _neighbourhood(share: float):
         shown = {"radius": radius, **at_most(share * gap, smallest)}
         return {**shown, "margin": np.where(gap > 1e-3, shown["margin"], np.inf)}
 
-    return Batches(_networks, check, share=0.2)
+    return Batches(_networks, check, share=0.5)
 
 
 EQUATION_19 = Claim(

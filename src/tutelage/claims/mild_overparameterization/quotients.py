@@ -180,7 +180,7 @@ def _equation_24(kind: str):
             way = 0.05 * _opposite(batch, random, True)
             yield {**batch, "student": batch["minimum"] + way, "way": way}
 
-    return Batches(draw, check, share=0.1)
+    return Batches(draw, check, share=0.5)
 
 
 EQUATION_24 = Claim(
@@ -231,7 +231,7 @@ def _equation_25(kind: str):
             radius = random.uniform(0.05, 0.5, size=(count, 1, 1))
             yield {**batch, "student": batch["minimum"] + radius * _opposite(batch, random, True)}
 
-    return Batches(draw, check, share=0.2)
+    return Batches(draw, check, share=0.5)
 
 
 EQUATION_25 = Claim(
@@ -275,7 +275,7 @@ def _power(quantity: str, low: float, high: float):
             batch = minima(sizes, d, count, random, smallest=0.1)
             yield {**batch, "way": _opposite(batch, random, True)}
 
-    return Batches(draw, check, f"fitted order of the {quantity}", 0.1)
+    return Batches(draw, check, f"fitted order of the {quantity}", 0.5)
 
 
 def _coefficient(factor: float):
@@ -291,7 +291,7 @@ def _coefficient(factor: float):
             batch = minima(sizes, d, count, random, smallest=0.2)
             yield {**batch, "way": _opposite(batch, random, True), "radius": np.full(count, 2e-3)}
 
-    return Batches(draw, check, share=0.1)
+    return Batches(draw, check, share=0.5)
 
 
 _FIT = """
@@ -333,7 +333,7 @@ def _equation_27(needed: float):
             batch = minima(sizes, d, count, random, smallest=0.1)
             yield {**batch, "way": _opposite(batch, random, True)}
 
-    return Batches(draw, check, "the squared gradient is of order ε⁴", 0.1)
+    return Batches(draw, check, "the squared gradient is of order ε⁴", 0.5)
 
 
 EQUATION_27 = Claim(

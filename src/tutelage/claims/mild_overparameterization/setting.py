@@ -53,7 +53,7 @@ def _closed_form(factor: float):
     def draw(count, random):
         return _anywhere(count, random, ((1, 1, 2), (2, 2, 2), (3, 1, 2)))
 
-    return Batches(draw, check, "the expectation by quadrature on the circle", 0.1)
+    return Batches(draw, check, "the expectation by quadrature on the circle", 0.5)
 
 
 EQUATION_64 = Claim(
@@ -103,7 +103,7 @@ def _gradient(factor: float):
                 "teacher": teacher,
             }
 
-    return Batches(draw, check, "against difference quotients of the closed form", 0.1)
+    return Batches(draw, check, "against difference quotients of the closed form", 0.5)
 
 
 EQUATION_10 = Claim(
@@ -150,7 +150,7 @@ def _hessian(factor: float):
     def draw(count, random):
         return _anywhere(count, random, ((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3)))
 
-    return Batches(draw, check, "against difference quotients of the gradient", 0.1)
+    return Batches(draw, check, "against difference quotients of the gradient", 0.5)
 
 
 THEOREM_10 = Claim(
@@ -265,7 +265,7 @@ def _growth(zero: bool, needed: float):
                 batch["minimum"][:, 1] = 0.0
             yield {**batch, "direction": random.normal(size=batch["minimum"].shape)}
 
-    return Batches(draw, check, "fitted order of the loss along random directions", 0.1)
+    return Batches(draw, check, "fitted order of the loss along random directions", 0.5)
 
 
 def _twice(zero: bool):
@@ -285,7 +285,7 @@ def _twice(zero: bool):
             shape = batch["minimum"].shape
             yield {**batch, "direction": random.normal(size=shape), "other": random.normal(size=shape)}
 
-    return Batches(draw, check, "the parallelogram law of the second-order term", 0.1)
+    return Batches(draw, check, "the parallelogram law of the second-order term", 0.5)
 
 
 DIFFERENTIABLE = Claim(
@@ -408,7 +408,7 @@ def _equation_8(corrected: bool, factor: float = 1.0):
         for d in (2, 3):
             yield {"w": random.normal(size=(count, d)), "v": random.normal(size=(count, d))}
 
-    return Batches(draw, check, share=0.2)
+    return Batches(draw, check, share=0.5)
 
 
 EQUATION_8 = Claim(

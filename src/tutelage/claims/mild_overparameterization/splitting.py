@@ -26,7 +26,10 @@ from tutelage.claims.scan import at_most
 # Minima found by descent ----------------------------------------------------------------------------------------------
 
 # Students, teachers, dimension, runs: fewer students than teachers, and as many, where spurious minima are common.
-_CASES = ((1, 1, 2, 4), (1, 2, 2, 16), (1, 3, 5, 16), (2, 3, 3, 24), (3, 4, 4, 24), (5, 6, 6, 24), (9, 9, 9, 24))
+_CASES = (
+    (1, 1, 2, 4), (1, 2, 2, 16), (1, 3, 5, 16), (2, 3, 3, 24), (3, 4, 4, 24), (5, 6, 6, 24),
+    (6, 6, 6, 24), (7, 7, 7, 24), (8, 8, 10, 16), (9, 9, 9, 24), (12, 12, 12, 12),
+)  # fmt: skip
 
 
 @lru_cache
@@ -40,7 +43,7 @@ def found_minima(seed: int, plenty: int = 1) -> tuple[tuple[np.ndarray, np.ndarr
         random = np.random.default_rng([seed, number, k, d])
         teacher = np.linalg.qr(random.normal(size=(d, d)))[0][:k]
         w = random.normal(size=(runs * plenty, number, d)) / np.sqrt(d)
-        if number == 9:
+        if number == k and k > 5:
             # Near the most common spurious minimum one neuron has turned away from its teacher, against the others.
             turned = np.broadcast_to(teacher, w.shape).copy()
             turned[:, -1] = 0.8 * teacher[:-1].mean(0) * np.sqrt(k) - 0.6 * teacher[-1]
@@ -125,7 +128,7 @@ def _some_split(spurious: bool = True):
     return test
 
 
-_FOUND = "local minima found by descent: $n < k$ up to 5, $n = k = 9$"
+_FOUND = "local minima found by descent: $n < k$ up to 5, $n = k$ from 6 to 12"
 
 THEOREM_8 = Claim(
     id=f"{PAPER}.theorem-8",

@@ -50,7 +50,7 @@ def _laws(dimension: int, size: int) -> dict[str, Inputs]:
 
 
 def _pieces(values: Values):
-    return {name: {"name": name} for name in ACTIVATIONS}
+    return {name: {"name": name} for name in values.activations}
 
 
 @lru_cache
@@ -97,8 +97,8 @@ def _measure(values: Values, seed: int, name: str) -> Arrays:
 
 def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     laws = list(_laws(values.patch**2, values.patch))
-    exact = np.stack([pieces[name]["success"].mean(axis=1) for name in ACTIVATIONS])
-    noisy = np.stack([pieces[name]["noisy"].mean(axis=2) for name in ACTIVATIONS])
+    exact = np.stack([pieces[name]["success"].mean(axis=1) for name in values.activations])
+    noisy = np.stack([pieces[name]["noisy"].mean(axis=2) for name in values.activations])
     rows = [
         {
             "activation": name,
@@ -106,11 +106,11 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
             "success": float(exact[i, j]),
             **{f"sgd_noise_{noise:g}": float(noisy[i, j, n]) for n, noise in enumerate(values.noises)},
         }
-        for i, name in enumerate(ACTIVATIONS)
+        for i, name in enumerate(values.activations)
         for j, law in enumerate(laws)
     ]
     frame = pl.DataFrame(rows)
-    names = list(ACTIVATIONS)
+    names = list(values.activations)
 
     def cell(activation: str, law: str) -> float:
         return float(exact[names.index(activation), laws.index(law)])
