@@ -55,7 +55,7 @@ PROPOSITION_1 = Claim(
     ),
     correction="The print is true; a better bound has an equally short proof. With $N$ the student, $E[N^2] = E[N\\sum_j[v_j\\cdot x]_+]$ at the best scale. The left-hand "
     "side is at least $(EN)^2 = (\\sum\\|w_i\\|)^2/2\\pi$; on the right each neuron has at most $\\frac1{2\\pi}\\|w_i\\|\\sum_j\\varphi(c_j)$ with $\\sum c_j^2 \\le 1$ and "
-    "$\\varphi(c) \\le 1 + \\frac\\pi2c + (\\frac\\pi2 - 1)c^2$. All minima found have $\\sum\\|w_i\\| \\le k$.",
+    "$\\varphi(c) \\le 1 + \\frac\\pi2c + (\\frac\\pi2 - 1)c^2$. A search among students at their best scale found no more than $1.29k$, and all minima found have at most $k$.",
     control=Form("$\\sum\\|w_i\\| \\le k$ for all students at their best scale.", _norm_sum("control")),
 )
 
