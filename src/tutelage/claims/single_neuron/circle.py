@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal, given
-from tutelage.claims.single_neuron import scan
+from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron.formulas import PAPER, angle, exact_gradient, student_and_teacher, unit
-from tutelage.claims.single_neuron.scan import Scan
 from tutelage.claims.single_neuron.spherical import flows
 
 _SAMPLED = """

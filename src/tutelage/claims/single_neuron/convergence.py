@@ -12,11 +12,12 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from tutelage.activations import LeakyReLU, ReLU
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, at_most
-from tutelage.claims.single_neuron import estimators, scan
+from tutelage.claims.scan import Scan
+from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import PAPER, exact_gradient, law_named, sigmoid, unit
-from tutelage.claims.single_neuron.scan import Scan
 from tutelage.inputs import ball, sphere
 from tutelage.objectives import Objective, population
 from tutelage.problems import neuron

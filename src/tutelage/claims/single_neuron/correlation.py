@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.activations import Absolute, get
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.single_neuron import estimators, scan
+from tutelage.claims.scan import Scan
+from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import (
     PAPER,
     SPHERICAL,
@@ -22,7 +24,6 @@ from tutelage.claims.single_neuron.formulas import (
     unit,
 )
 from tutelage.claims.single_neuron.plane import rule
-from tutelage.claims.single_neuron.scan import Scan
 from tutelage.inputs import ball, gaussian, mixture, sphere, student_t
 
 # Assumption 4.1 -------------------------------------------------------------------------------------------------------

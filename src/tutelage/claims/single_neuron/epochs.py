@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import erf
 from scipy.stats import binom
 
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.single_neuron import scan
+from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron.formulas import PAPER, nonzero, sigmoid, unit
-from tutelage.claims.single_neuron.scan import Scan
 
 # The proof of Lemma 5.1 -----------------------------------------------------------------------------------------------
 

@@ -3,12 +3,12 @@ r"""Remark 6.5 and Appendix D.1: standard Gaussian inputs, where everything has 
 import jax.numpy as jnp
 import numpy as np
 
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal
-from tutelage.claims.single_neuron import scan
+from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron.formulas import PAPER, angle, exact_gradient, nonzero, sigmoid, unit
 from tutelage.claims.single_neuron.plane import rule
-from tutelage.claims.single_neuron.scan import Scan
 from tutelage.claims.single_neuron.spherical import turning
 from tutelage.inputs import gaussian
 

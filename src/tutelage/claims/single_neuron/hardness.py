@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 from tutelage import checks
 from tutelage.activations import ReLU
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, at_most
-from tutelage.claims.single_neuron import scan
+from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron.formulas import PAPER
-from tutelage.claims.single_neuron.scan import Scan
 from tutelage.inputs import finite
 from tutelage.objectives import Objective, population
 from tutelage.problems import Problem, neuron

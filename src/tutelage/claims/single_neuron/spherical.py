@@ -12,9 +12,11 @@ from jax.scipy.stats import norm
 from scipy.special import betainc
 from scipy.stats import chi2
 
+from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, at_most
-from tutelage.claims.single_neuron import estimators, scan
+from tutelage.claims.scan import Scan
+from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import (
     PAPER,
     SPHERICAL,
@@ -27,7 +29,6 @@ from tutelage.claims.single_neuron.formulas import (
     student_and_teacher,
     unit,
 )
-from tutelage.claims.single_neuron.scan import Scan
 
 # Lemmas 6.2 and 6.3 ---------------------------------------------------------------------------------------------------
 
