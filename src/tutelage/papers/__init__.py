@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-_KEYS = ("single_neuron", "convolutional_filter")
+_KEYS = ("single_neuron", "local_convergence", "convolutional_filter")
 
 
 @dataclass(frozen=True)
