@@ -86,7 +86,7 @@ def _gradient_bound(power: float, constant: float):
         # The lower envelope of the gradient over the loss, a decade a point.
         decade = np.floor(np.log10(losses))
         floors = [(b, np.log10((quotients * losses**power)[decade == b].min())) for b in np.unique(decade)]
-        slope = np.polyfit(*np.array(floors).T, 1)[0]
+        slope = np.polyfit([b for b, _ in floors], [value for _, value in floors], 1)[0]
         note = f"smallest quotient {worst:.3g}; the smallest gradients found fall like L^{slope:.2f}"
         shown = {"left": constant, "right": worst, "exponent": slope}
         return Outcome((worst - constant) / max(worst, constant), len(losses), {**witness, **shown}, note)
@@ -189,7 +189,9 @@ def _general_direction(constant: float):
             )
             right = correlation(students, targets, near)
             scale = np.sum(f.norms(targets), axis=1) ** 2
-            margins.append(np.where(np.isfinite(own).any(axis=1).all(axis=1), (right - left) / scale + 1e-12, np.inf))
+            margins.append(
+                np.where(np.all(np.any(np.isfinite(own), axis=1), axis=1), (right - left) / scale + 1e-12, np.inf)
+            )
             shown = {"left": left, "right": right}
         return {**shown, "margin": np.min(np.stack(margins), axis=0)}
 

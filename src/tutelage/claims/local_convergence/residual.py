@@ -172,7 +172,7 @@ def _flat_part(constant: float):
     def check(i):
         targets = i["teachers"]
         count, r, d = targets.shape
-        values, vectors = np.linalg.eigh(f.sign_matrix(targets))
+        vectors = np.linalg.eigh(f.sign_matrix(targets))[1]
         v = vectors[..., 0].reshape(count, r, d)
         # In the plane every piece is a sum of at most r linear functions between kinks; a fine periodic rule suffices.
         turn = (np.arange(4096) + 0.5) * 2 * np.pi / 4096
