@@ -14,6 +14,28 @@ from tutelage.studies.base import Values
 STUDIES = {study.id: study for study in all_studies()}
 # Settings that make a study small enough for a test; its outcome is then not judged.
 SMALLER = {
+    "local_convergence.figure-1": {"iterations": 60},
+    "local_convergence.figures-2-3": {"points": 41},
+    "local_convergence.lojasiewicz": {"searches": 1, "generations": 3, "points": 20},
+    "local_convergence.local-runs": {
+        "students": (3,),
+        "separations": (1.2,),
+        "scales": (0.1, 0.6),
+        "runs": 2,
+        "iterations": 20,
+        "long": 400,
+    },
+    "local_convergence.fitted-starts": {
+        "teachers": (2,),
+        "dimensions": (2, 3),
+        "students": (4, 8, 16),
+        "samples": (50, 100, 200),
+        "enough": 100,
+        "many": 4,
+        "runs": 2,
+    },
+    "local_convergence.samples": {"dimensions": (2, 4), "samples": (50, 200), "repeats": 3, "steps": 20},
+    "local_convergence.random-starts": {"students": (5, 6), "scales": (0.1, 1.0), "runs": 2, "iterations": 20},
     "convolutional_filter.figure-1b": {"random_runs": 4},
     "convolutional_filter.success-probability": {
         "runs": 8,
