@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tutelage.claims.base import Effort, Outcome
+from tutelage.claims.base import Effort, Outcome, Test
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -45,6 +45,38 @@ class Scan:
 
 def _pick(shown: Mapping[str, Any], index: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(value)[index] for name, value in shown.items()}
+
+
+@dataclass(frozen=True)
+class Several:
+    """Several tests of one statement, such as scans of instances of other shapes; the smallest margin counts.
+
+    Attributes:
+        tests: The tests.
+        note: What was measured, in words; the note of the worst test if it is empty.
+    """
+
+    tests: Sequence[Test]
+    note: str = ""
+
+    def __call__(self, effort: Effort, seed: int) -> Outcome:
+        """Judge; see `tutelage.claims.base.Test`."""
+        outcomes = [test(effort, seed) for test in self.tests]
+        for outcome in outcomes:
+            if outcome.judgement == "inconclusive":
+                return outcome
+        worst = min(outcomes, key=lambda outcome: outcome.margin)
+        tried = sum(outcome.instances for outcome in outcomes)
+        return replace(worst, instances=tried, note=self.note or worst.note)
+
+
+def equal(left, right, scale: float = 0.0, tolerance: float = 1e-9) -> dict[str, np.ndarray]:
+    """Return the check of `left = right`, up to a tolerance relative to the larger side or a natural scale of both."""
+    left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
+    axes = tuple(range(1, left.ndim))
+    size = np.maximum(np.max(np.abs(left), axis=axes), np.max(np.abs(right), axis=axes))
+    error = np.max(np.abs(left - right), axis=axes) / np.maximum(np.maximum(size, scale), 1e-300)
+    return {"margin": tolerance - error, "left": left, "right": right}
 
 
 def at_most(left, right) -> dict[str, np.ndarray]:

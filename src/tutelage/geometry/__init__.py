@@ -1,4 +1,4 @@
-"""Geometry: critical points, splitting neurons, convexity and its relatives, and the atlas of minima."""
+"""Geometry: critical points, splitting neurons, convexity and its relatives, matching, and the atlas of minima."""
 
 from tutelage.geometry.atlas import atlas as atlas
 from tutelage.geometry.blocks import Block as Block
@@ -11,6 +11,14 @@ from tutelage.geometry.entries import AtlasEntry as AtlasEntry
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima
+from tutelage.geometry.matching import Matching as Matching
+from tutelage.geometry.matching import average_neurons as average_neurons
+from tutelage.geometry.matching import line_angles as line_angles
+from tutelage.geometry.matching import match as match
+from tutelage.geometry.matching import nearest_teacher as nearest_teacher
+from tutelage.geometry.matching import norm_range as norm_range
+from tutelage.geometry.matching import separation as separation
+from tutelage.geometry.matching import teacher_mass as teacher_mass
 from tutelage.geometry.neighbourhoods import Neighbourhood as Neighbourhood
 from tutelage.geometry.quotients import Lojasiewicz as Lojasiewicz
 from tutelage.geometry.quotients import OnePointConvexity as OnePointConvexity

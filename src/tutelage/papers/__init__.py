@@ -14,7 +14,13 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-_KEYS = ("weight_sharing", "single_neuron", "mild_overparameterization", "convolutional_filter")
+_KEYS = (
+    "weight_sharing",
+    "single_neuron",
+    "mild_overparameterization",
+    "local_convergence",
+    "convolutional_filter",
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,188 @@
+r"""Common ground of the local-convergence paper's claims: its loss, its gradient and its decomposition, in NumPy.
+
+Written out here once more, apart from the library's objectives, with any number of leading axes for instances. Symbols:
+students $w_j$ (rows), teachers $w^*_i$, products $u_j = \|w_j\|w_j$, residual $R(x) = \sum_j|u_j\cdot x| - \sum_i|w^*_i\cdot x|$,
+loss $L = \frac12E[R^2]$, average neurons $v_i = \sum_{j\in T_i}u_j - w^*_i$.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+PAPER = "local_convergence"
+
+# In every recipe: the closed forms that a reader can paste. `E[|a·x||b·x|]`, the loss and its gradient.
+CLOSED_FORMS = """
+def angle(a, b):
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    return 2 * np.arctan2(np.linalg.norm(a - b), np.linalg.norm(a + b))
+
+def pair(a, b):  # the mean of |a·x||b·x|
+    if not (a.any() and b.any()):
+        return 0.0
+    t = angle(a, b)
+    return 2 / np.pi * np.linalg.norm(a) * np.linalg.norm(b) * (np.sin(t) + (np.pi / 2 - t) * np.cos(t))
+
+def loss(students, teachers):
+    terms = [(1.0, np.linalg.norm(w) * w) for w in students] + [(-1.0, w) for w in teachers]
+    return 0.5 * sum(p * q * pair(a, b) for p, a in terms for q, b in terms)
+"""
+
+
+def norms(vectors: np.ndarray) -> np.ndarray:
+    """Norms along the last axis."""
+    return np.sqrt(np.sum(vectors**2, axis=-1))
+
+
+def units(vectors: np.ndarray) -> np.ndarray:
+    """Vectors over their norms; zero stays zero."""
+    sizes = norms(vectors)[..., None]
+    return np.divide(vectors, sizes, out=np.zeros_like(vectors), where=sizes > 0)
+
+
+def products(students: np.ndarray) -> np.ndarray:
+    r"""The products $u_j = \|w_j\|w_j$ that a homogeneous student's function depends on."""
+    return norms(students)[..., None] * students
+
+
+def students_of(products: np.ndarray) -> np.ndarray:
+    r"""The students with given products: $w = u/\sqrt{\|u\|}$."""
+    return units(products) * np.sqrt(norms(products))[..., None]
+
+
+def angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Angles of all pairs of rows, accurate near zero and near a half turn; `[..., first, second]`."""
+    first, second = units(first)[..., :, None, :], units(second)[..., None, :, :]
+    return 2 * np.arctan2(norms(first - second), norms(first + second))
+
+
+def line_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Angles of the lines through all pairs of rows: a vector and its negative are the same neuron."""
+    turn = angles(first, second)
+    return np.minimum(turn, np.pi - turn)
+
+
+def kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    r"""$E[|a\cdot x||b\cdot x|] = \frac2\pi\|a\|\|b\|(\sin\theta + (\frac\pi2-\theta)\cos\theta)$ for all pairs of rows."""
+    turn = angles(first, second)
+    shape = np.sin(turn) + (np.pi / 2 - turn) * np.cos(turn)
+    return 2 / np.pi * norms(first)[..., :, None] * norms(second)[..., None, :] * shape
+
+
+def signed(students: np.ndarray, teachers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All products and teachers as one list of neurons, with their signs in the residual."""
+    lead = np.broadcast_shapes(students.shape[:-2], teachers.shape[:-2])
+    learned = np.broadcast_to(products(students), lead + students.shape[-2:])
+    vectors = np.concatenate([learned, np.broadcast_to(teachers, lead + teachers.shape[-2:])], axis=-2)
+    ones = np.ones(vectors.shape[-2])
+    ones[students.shape[-2] :] = -1
+    return vectors, ones
+
+
+def loss(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    r"""Equation (1), $L = \frac12E[R(x)^2]$."""
+    vectors, signs = signed(students, teachers)
+    return 0.5 * np.einsum("...ij,i,j->...", kernel(vectors, vectors), signs, signs)
+
+
+def slopes(directions: np.ndarray, students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    r"""$E[R(x)\,x\,\mathrm{sgn}(a\cdot x)]$ for every direction $a$; at the students, the gradient in their products."""
+    vectors, signs = signed(students, teachers)
+    turn = angles(directions, vectors)
+    linear = np.einsum("...jk,k,...kd->...jd", 1 - 2 / np.pi * turn, signs, vectors)
+    radial = 2 / np.pi * np.einsum("...jk,k,...k->...j", np.sin(turn), signs, norms(vectors))
+    return linear + radial[..., None] * units(directions)
+
+
+def stretched(students: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    r"""$\|w_j\|(I + \bar w_j\bar w_j^\top)$ applied to a vector a student: the derivative of $u_j$ in $w_j$."""
+    directions = units(students)
+    along = np.sum(directions * vectors, axis=-1, keepdims=True)
+    return norms(students)[..., None] * (vectors + along * directions)
+
+
+def gradient(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    r"""$\nabla_{w_j}L = \|w_j\|(I + \bar w_j\bar w_j^\top)E[R(x)\,x\,\mathrm{sgn}(w_j\cdot x)]$ for every student."""
+    return stretched(students, slopes(students, students, teachers))
+
+
+def frobenius(matrix: np.ndarray) -> np.ndarray:
+    """The norm over the last two axes."""
+    return np.sqrt(np.sum(matrix**2, axis=(-2, -1)))
+
+
+def nearest(turn: np.ndarray) -> np.ndarray:
+    """Number of the nearest teacher of every student from a table of angles; the partition into the sets $T_i$."""
+    return np.argmin(turn, axis=-1)
+
+
+def membership(turn: np.ndarray) -> np.ndarray:
+    """Whether student `j` belongs to teacher `i`: `[..., student, teacher]`."""
+    return nearest(turn)[..., None] == np.arange(turn.shape[-1])
+
+
+def own_angles(turn: np.ndarray) -> np.ndarray:
+    r"""The angle $\delta_j$ of every student to its teacher."""
+    return np.min(turn, axis=-1)
+
+
+def turned(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    """Students with their signs changed so that each has an acute angle to its nearest teacher as a line."""
+    turn = angles(students, teachers)
+    own = nearest(np.minimum(turn, np.pi - turn))[..., None]
+    return np.where(np.take_along_axis(turn, own, axis=-1) > np.pi / 2, -students, students)
+
+
+def gaps(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    r"""Equation (2): $v_i = \sum_{j\in T_i}\|w_j\|w_j - w^*_i$."""
+    own = membership(angles(students, teachers))
+    return np.einsum("...ji,...jd->...id", own, products(students)) - teachers
+
+
+def sign_matrix(teachers: np.ndarray) -> np.ndarray:
+    r"""Equation (4): the blocks $M_{ij} = E[xx^\top\mathrm{sgn}(w^*_i\cdot x)\,\mathrm{sgn}(w^*_j\cdot x)]$ as one matrix.
+
+    With the angle $\theta$ between two teachers, $M_{ij} = (1-\frac{2\theta}\pi)I + \frac2\pi\sin\theta\,(bb^\top - ee^\top)$, where $b$ and
+    $e$ are the unit bisectors $\propto \bar w^*_i \pm \bar w^*_j$.
+    """
+    r, d = teachers.shape[-2:]
+    turn = angles(teachers, teachers)[..., None, None]
+    directions = units(teachers)
+    sums = units(directions[..., :, None, :] + directions[..., None, :, :])
+    differences = units(directions[..., :, None, :] - directions[..., None, :, :])
+    bisectors = sums[..., :, None] * sums[..., None, :] - differences[..., :, None] * differences[..., None, :]
+    blocks = (1 - 2 / np.pi * turn) * np.eye(d) + 2 / np.pi * np.sin(turn) * bisectors
+    return np.swapaxes(blocks, -3, -2).reshape(*teachers.shape[:-2], r * d, r * d)
+
+
+def separation(teachers: np.ndarray) -> np.ndarray:
+    r"""The largest $\Delta$ of Assumption 1: the smallest angle between the lines of two teachers ($\frac\pi2$ for one)."""
+    turn = line_angles(teachers, teachers)
+    turn = np.where(np.eye(teachers.shape[-2], dtype=bool), np.pi / 2, turn)
+    return np.min(turn, axis=(-2, -1))
+
+
+def decomposition(students: np.ndarray, teachers: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Equation (3): the two parts of the residual at inputs `[point, dim]`."""
+    own = membership(angles(students, teachers))
+    teaching = np.sign(np.einsum("pd,...id->...pi", points, teachers))
+    learning = np.einsum("pd,...jd->...pj", points, products(students))
+    flat = np.einsum("pd,...id,...pi->...p", points, gaps(students, teachers), teaching)
+    theirs = np.einsum("...ji,...pi->...pj", own, teaching)
+    return flat, np.sum(np.abs(learning) - learning * theirs, axis=-1)
+
+
+def residual(students: np.ndarray, teachers: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The residual at inputs `[point, dim]`."""
+    learning = np.einsum("pd,...jd->...pj", points, products(students))
+    teaching = np.einsum("pd,...id->...pi", points, teachers)
+    return np.sum(np.abs(learning), axis=-1) - np.sum(np.abs(teaching), axis=-1)
+
+
+def spiky_square(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    r"""$\|R_2\|^2$ in closed form, from $R_2 = R - R_1$ and $E[R\,x\,\mathrm{sgn}(w^*_i\cdot x)]$."""
+    v = gaps(students, teachers)
+    flat = np.reshape(v, (*v.shape[:-2], -1))
+    own = np.einsum("...a,...ab,...b->...", flat, sign_matrix(teachers), flat)
+    cross = np.sum(v * slopes(teachers, students, teachers), axis=(-2, -1))
+    return 2 * loss(students, teachers) - 2 * cross + own

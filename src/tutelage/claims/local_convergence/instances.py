@@ -1,0 +1,102 @@
+"""Instances for the claims of the local-convergence paper: teachers of many shapes, students close to the minima.
+
+All draws are NumPy arrays, instances first, so that one call makes thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tutelage.claims.base import Effort
+from tutelage.claims.local_convergence import formulas as f
+from tutelage.claims.scan import Scan, Several
+
+# Teachers, students, dimensions: one teacher, as many students as teachers, more, more teachers than dimensions.
+SHAPES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 5, 3), (3, 6, 2), (3, 8, 4))
+
+
+def teachers(count: int, random: np.random.Generator, r: int, d: int) -> np.ndarray:
+    """Teachers: spread or in a cluster of any width, with equal or unequal norms of any scale; `[count, r, d]`."""
+    spread = f.units(random.normal(size=(count, r, d)))
+    centre = f.units(random.normal(size=(count, 1, d)))
+    width = 10.0 ** random.uniform(-1.2, 0, size=(count, 1, 1))
+    clustered = f.units(centre + width * spread)
+    directions = np.where(random.uniform(size=(count, 1, 1)) < 0.5, spread, clustered)
+    directions = directions * random.choice([-1.0, 1.0], size=(count, r, 1))
+    sizes = 10.0 ** random.uniform(-0.5, 0.5, size=(count, r, 1))
+    sizes = np.where(random.uniform(size=(count, 1, 1)) < 0.5, 1.0, sizes)
+    return directions * sizes * 10.0 ** random.uniform(-1, 1, size=(count, 1, 1))
+
+
+def near_minima(
+    count: int, random: np.random.Generator, r: int, m: int, d: int, scales=(-4.0, -0.3), flip: bool = True
+) -> dict[str, np.ndarray]:
+    """Teachers, and students close to a global minimum in one of many ways.
+
+    The mass of every teacher is split among its students; students are tilted by a common scale, so that the average
+    stays at the teacher for half of the instances; some students are small and point anywhere. In a third of the
+    instances the averages are settled: the mean of the residual against every `x sgn(w*·x)` vanishes, which leaves
+    large residuals with small gradients.
+    """
+    targets = teachers(count, random, r, d)
+    sizes = np.max(f.norms(targets), axis=1)[:, None, None]
+    scale = 10.0 ** random.uniform(*scales, size=(count, 1, 1))
+    owner = np.concatenate([np.arange(r), random.integers(r, size=m - r)])
+    share = random.exponential(size=(count, m)) ** 2 + 1e-9
+    totals = np.stack([share[:, owner == i].sum(axis=1) for i in range(r)], axis=1)
+    share = (share / totals[:, owner])[:, :, None]
+    own = targets[:, owner]
+    # Tilted students, whose tilts cancel for half of the instances, where a teacher has several.
+    tilt = scale * random.normal(size=(count, m, d)) * f.norms(own)[:, :, None]
+    means = np.stack([(share * tilt)[:, owner == i].sum(axis=1) for i in range(r)], axis=1)
+    tilt = np.where(random.uniform(size=(count, 1, 1)) < 0.5, tilt - means[:, owner], tilt)
+    near = share * (own + tilt)
+    # Small students anywhere; the first of every teacher stays.
+    away = scale ** random.uniform(0.5, 2, size=(count, 1, 1)) * sizes * f.units(random.normal(size=(count, m, d)))
+    strays = (random.uniform(size=(count, m, 1)) < 0.3) & (np.arange(m)[:, None] >= r)
+    strays &= random.uniform(size=(count, 1, 1)) < 0.6
+    kept = np.where(strays, away, near)
+    # What stray students took from a teacher's mass goes to its first student.
+    lost = np.stack([np.where(strays, near, 0.0)[:, owner == i].sum(axis=1) for i in range(r)], axis=1)
+    kept[:, :r] += lost
+    settled = settle(kept, targets)
+    chosen = np.where(random.uniform(size=(count, 1, 1)) < 1 / 3, settled, kept)
+    students = f.students_of(chosen)
+    if flip:
+        students = students * random.choice([-1.0, 1.0], size=(count, m, 1))
+    return {"students": students, "teachers": targets}
+
+
+def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Move the first products so that the mean residual against every `x sgn(w*·x)` vanishes to first order."""
+    count, r, d = targets.shape
+    slopes = f.slopes(targets, f.students_of(kept), targets).reshape(count, r * d, 1)
+    matrix = f.sign_matrix(targets) + 1e-12 * np.eye(r * d)
+    moves = -np.linalg.solve(matrix, slopes).reshape(count, r, d)
+    # Only small moves are first-order moves.
+    small = f.norms(moves)[:, :, None] < 0.3 * f.norms(targets)[:, :, None]
+    moved = kept.copy()
+    moved[:, :r] += np.where(np.all(small, axis=1, keepdims=True), moves, 0.0)
+    return moved
+
+
+def scans(check: Callable, note: str = "", shapes: Sequence[tuple[int, int, int]] = SHAPES, **options) -> Several:
+    """A test of a statement about students and teachers, on instances of all shapes."""
+
+    def of(shape):
+        return Scan(lambda count, random: near_minima(count // 8, random, *shape, **options), check, note)
+
+    return Several([of(shape) for shape in shapes], note)
+
+
+def given(condition: np.ndarray, shown: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A check that counts only where a condition holds."""
+    return {**shown, "margin": np.where(condition, shown["margin"], np.inf)}
+
+
+def batches(effort: Effort, seed: int, shapes=SHAPES, **options):
+    """Yield instances of all shapes, for experiments that look at all of them together."""
+    for number, shape in enumerate(shapes):
+        yield near_minima(2 * effort.samples, np.random.default_rng([seed, number]), *shape, **options)

@@ -1,0 +1,396 @@
+r"""The gradient bound (Theorem 3) and the steps of its proof: Lemmas 7, 8, 9, 11, C.1, C.3 and C.4.
+
+Statements for losses below a threshold $\epsilon_0 = \mathrm{poly}(\Delta, 1/r, 1/w_{max}, w_{min})$ are judged for $10^{-11}w_{max}^2 \le L
+\le \epsilon_0 = \frac1{100}(\Delta/r)^3w_{min}^2$: below the lower end float64 does not resolve the loss.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tutelage.claims import scan
+from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.local_convergence import formulas as f
+from tutelage.claims.local_convergence import instances
+from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, PAPER
+from tutelage.claims.scan import Scan, Several
+
+_SMALL = "Assumptions 1 and 2, $L \\le \\epsilon_0 = \\frac1{100}(\\Delta/r)^3w_{min}^2$"
+_TURNED = "signs of the students chosen so that each has an acute angle to its nearest teacher"
+
+
+class Small:
+    """The sizes that every statement of this kind is about, and whether the loss is below the threshold."""
+
+    def __init__(self, students: np.ndarray, targets: np.ndarray):
+        self.loss = f.loss(students, targets)
+        sizes = f.norms(targets)
+        self.largest, self.smallest = sizes.max(axis=-1), sizes.min(axis=-1)
+        self.r = targets.shape[-2]
+        self.separation = f.separation(targets)
+        self.threshold = 0.01 * (self.separation / self.r) ** 3 * self.smallest**2
+        self.holds = (self.loss <= self.threshold) & (self.loss >= 1e-11 * self.largest**2)
+        # Where the hypotheses fail the loss may be zero or negative by rounding.
+        self.loss = np.where(self.holds, self.loss, self.largest**2)
+
+    def reach(self, constant: float) -> np.ndarray:
+        r"""The angle $\delta_{max} = C\,rw_{max}w_{min}^{-5/3}\epsilon^{1/3}$."""
+        return constant * self.r * self.largest * self.smallest ** (-5 / 3) * np.cbrt(self.loss)
+
+
+# Theorem 3 ------------------------------------------------------------------------------------------------------------
+
+
+def _quotient(students, targets, power: float):
+    r"""$\|\nabla L\|\,w^{2\alpha - 3/2}L^{-\alpha}\sqrt r$, which does not change with the scale of the teacher."""
+    small = Small(students, targets)
+    size = f.frobenius(f.gradient(students, targets)) * np.sqrt(small.r)
+    return small, size * small.largest ** (2 * power - 1.5) / small.loss**power
+
+
+def smallest_gradients(effort: Effort, seed: int, power: float, generations: int = 30):
+    """Search for small gradients at given losses: random moves of the students that are kept if the quotient falls.
+
+    Returns:
+        Losses over the square of the largest norm, quotients, and the worst instance.
+    """
+    losses, quotients, worst = [], [], (np.inf, {})
+    for number, shape in enumerate(instances.SHAPES[1:]):
+        random = np.random.default_rng([seed, number])
+        i = instances.near_minima(effort.samples // 2, random, *shape)
+        students, targets = i["students"], i["teachers"]
+        small, value = _quotient(students, targets, power)
+        value = np.where(small.holds, value, np.inf)
+        for _ in range(generations):
+            size = f.norms(students).max(axis=1)[:, None, None] * np.sqrt(small.loss / small.largest**2)[:, None, None]
+            step = size * 10.0 ** random.uniform(-2, 0.5, size=size.shape) * random.normal(size=students.shape)
+            step *= random.uniform(size=(*students.shape[:2], 1)) < 0.5
+            moved, found = _quotient(students + step, targets, power)
+            better = moved.holds & (found < value)
+            students = np.where(better[:, None, None], students + step, students)
+            value = np.where(better, found, value)
+        small, value = _quotient(students, targets, power)
+        value = np.where(small.holds, value, np.inf)
+        losses.append((small.loss / small.largest**2)[small.holds])
+        quotients.append(value[small.holds])
+        lowest = int(value.argmin())
+        if value[lowest] < worst[0]:
+            worst = float(value[lowest]), {"students": students[lowest], "teachers": targets[lowest]}
+    return np.concatenate(losses), np.concatenate(quotients), worst[1]
+
+
+def _gradient_bound(power: float, constant: float):
+    def test(effort: Effort, seed: int) -> Outcome:
+        losses, quotients, witness = smallest_gradients(effort, seed, power)
+        worst = float(quotients.min())
+        # The lower envelope of the gradient over the loss, a decade a point.
+        decade = np.floor(np.log10(losses))
+        floors = [(b, np.log10((quotients * losses**power)[decade == b].min())) for b in np.unique(decade)]
+        slope = np.polyfit([b for b, _ in floors], [value for _, value in floors], 1)[0]
+        note = f"smallest quotient {worst:.3g}; the smallest gradients found fall like L^{slope:.2f}"
+        shown = {"left": constant, "right": worst, "exponent": slope}
+        return Outcome((worst - constant) / max(worst, constant), len(losses), {**witness, **shown}, note)
+
+    return test
+
+
+THEOREM_3 = Claim(
+    id=f"{PAPER}.theorem-3",
+    place="Theorem 3",
+    title="gradient lower bound",
+    hypotheses=(_SMALL, "$r \\le 3$, $m \\le 8$, $d \\le 4$; signs of the students arbitrary"),
+    as_printed=Form(
+        "$\\|\\nabla L\\|_F \\ge \\kappa L$ with $\\kappa = \\Theta(r^{-1/2}w_{max}^{-1/2})$; judged with the constant 1.",
+        _gradient_bound(1.0, 1.0),
+    ),
+    control=Form(
+        "$\\|\\nabla L\\|_F \\ge r^{-1/2}w_{max}^{1/2}L^{1/2}/20$, a Polyak–Łojasiewicz inequality.",
+        _gradient_bound(0.5, 0.05),
+    ),
+    arithmetic="closed form in float64; random instances and a search by random moves",
+)
+
+
+# Lemma 7 and Lemma C.1: the descent direction ---------------------------------------------------------------------------
+
+
+def _choices(students, near):
+    """Sequences q of Lemma 7: spread by norm as in the proof of Theorem 3, or all on one near student."""
+    sizes = f.norms(students)[..., None]
+    mass = np.sum(near * sizes**2, axis=-2, keepdims=True)
+    spread = near * sizes / np.maximum(mass, 1e-300)
+    first = near & (np.cumsum(near, axis=-2) == 1)
+    last = near & (np.cumsum(near[..., ::-1, :], axis=-2)[..., ::-1, :] == 1)
+    return [spread, *(one / np.maximum(sizes, 1e-300) for one in (first, last))]
+
+
+def correlation(students, targets, near):
+    r"""The smallest $\sum_j\langle\nabla_{w_j}L, (I+\bar w_j\bar w_j^\top)^{-1}(w_j - q_{ij}w^*_i)\rangle$ over some sequences $q$."""
+    slopes = f.slopes(students, students, targets)
+    values = []
+    for q in _choices(students, near):
+        goals = students - np.einsum("...ji,...id->...jd", q, targets)
+        values.append(np.sum(f.norms(students)[..., None] * slopes * goals, axis=(-2, -1)))
+    return np.min(np.stack(values), axis=0)
+
+
+def _near(students, targets, reach):
+    turn = f.angles(students, targets)
+    return f.membership(turn) & (turn <= reach[..., None, None]) & (f.norms(students) > 0)[..., None]
+
+
+def _descent_direction(factor: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        small = Small(students, targets)
+        reach = small.reach(3.0)
+        near = _near(students, targets, reach)
+        shown = scan.at_most(factor * small.loss, correlation(students, targets, near))
+        # The error of the proof is of the order ε^{1/2}δ_max², a fraction ε^{1/6} of the loss: it needs a small threshold.
+        ratio = small.smallest / small.largest
+        tiny = small.loss <= 1e-7 * (small.separation / small.r) ** 9 * ratio**10 * small.smallest**2
+        return instances.given(small.holds & tiny & near.any(axis=-2).all(axis=-1), shown)
+
+    shapes = ((1, 2, 2), (1, 4, 3), (2, 2, 2), (2, 5, 3))
+    note = "the correlation tends to 2L, from below like ε^{1/6}: for one teacher it falls below L at L = 3e-4"
+    return instances.scans(check, note, shapes=shapes, scales=(-4.5, -1.5))
+
+
+LEMMA_7 = Claim(
+    id=f"{PAPER}.lemma-7",
+    place="Lemma 7",
+    title="a direction of descent",
+    hypotheses=(
+        "Assumptions 1 and 2, $r \\le 2$, $L \\le \\epsilon_0 = 10^{-7}(\\Delta/r)^9(w_{min}/w_{max})^{10}w_{min}^2$",
+        "$\\delta_{max} = 3rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$, all $T_i(\\delta_{max})$ non-empty; three sequences $q_{ij}$",
+    ),
+    as_printed=Form(
+        "$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.",
+        _descent_direction(1.0),
+    ),
+    control=Form("The same with $2.1L$.", _descent_direction(2.1)),
+)
+
+
+def _general_direction(constant: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        r, largest = targets.shape[1], f.norms(targets).max(axis=1)
+        turn = f.angles(students, targets)
+        own = np.where(f.membership(turn) & (f.norms(students) > 0)[..., None], turn, np.inf)
+        # The smallest δ_max that leaves no T_i(δ_max) empty, and one at which every student is near.
+        margins, shown = [], {}
+        for reach in (own.min(axis=1).max(axis=1), np.where(np.isfinite(own), own, 0).max(axis=(1, 2))):
+            near = np.isfinite(own) & (own <= reach[:, None, None])
+            alpha = f.norms(f.gaps(students, targets)).max(axis=1)
+            left = (
+                2 * f.loss(students, targets)
+                - constant * r**2 * largest * alpha * np.where(np.isfinite(reach), reach, 0.0) ** 2
+            )
+            right = correlation(students, targets, near)
+            scale = np.sum(f.norms(targets), axis=1) ** 2
+            margins.append(
+                np.where(np.all(np.any(np.isfinite(own), axis=1), axis=1), (right - left) / scale + 1e-12, np.inf)
+            )
+            shown = {"left": left, "right": right}
+        return {**shown, "margin": np.min(np.stack(margins), axis=0)}
+
+    return Several(
+        [instances.scans(check, flip=False), instances.scans(check, flip=False, scales=(-1.0, 1.0))],
+        "the constant 6/π suffices",
+    )
+
+
+LEMMA_C_1 = Claim(
+    id=f"{PAPER}.lemma-C.1.direction",
+    place="Lemma C.1 (Section C.1)",
+    title="the descent direction in terms of the average neurons",
+    hypotheses=("any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$",),
+    as_printed=Form(
+        "$\\sum\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge \\|R\\|^2 - O(r^2w_{max}\\alpha\\delta_{max}^2)$; "
+        "judged with the constant $6/\\pi$, which the proof gives.",
+        _general_direction(6 / np.pi),
+    ),
+    control=Form("The same with the constant $-0.3$.", _general_direction(-0.3)),
+)
+
+
+# Lemma 8 ----------------------------------------------------------------------------------------------------------------
+
+
+def _near_students(lines: bool, constant: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        small = Small(students, targets)
+        near = _near(f.turned(students, targets) if lines else students, targets, small.reach(constant))
+        mass = np.einsum("nji,nj->ni", near, f.norms(students) ** 2) / f.norms(targets)
+        return instances.given(small.holds, scan.at_most(0.5, mass.min(axis=1)))
+
+    return Several([instances.scans(check), instances.scans(check, shapes=((1, 4, 3), (1, 9, 4)), scales=(-3.0, -0.5))])
+
+
+LEMMA_8 = Claim(
+    id=f"{PAPER}.lemma-8",
+    place="Lemma 8",
+    title="every teacher has students nearby",
+    hypotheses=(_SMALL, "$\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$"),
+    as_printed=Form(
+        "$T_i(\\delta_{max})$ is not empty and $\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2 \\ge \\frac12\\|w^*_i\\|$ for all $i$.",
+        _near_students(lines=False, constant=4.0),
+        recipe=CLOSED_FORMS
+        + """
+sizes = np.linalg.norm(teachers, axis=1)
+reach = 4 * len(teachers) * sizes.max() * sizes.min() ** (-5 / 3) * loss(students, teachers) ** (1 / 3)
+turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
+mass = np.linalg.norm(students, axis=1) ** 2
+own = turns.argmin(axis=1)
+masses = [mass[(own == i) & (turns[:, i] <= reach)].sum() / sizes[i] for i in range(len(sizes))]
+left, right = min(masses), 0.5  # the mass nearby is too small: none, if the students point the other way
+""",
+    ),
+    corrected=Form(f"The same with the {_TURNED}.", _near_students(lines=True, constant=4.0)),
+    correction="$-w^*_i$ fits as well as $w^*_i$, but is not in $T_i(\\delta)$ for $\\delta < \\pi$: angles must be those of lines. With a teacher's mass on two "
+    "students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$; 4 suffices on all instances.",
+    control=Form("The corrected form with the constant 1 instead of 4.", _near_students(lines=True, constant=1.0)),
+)
+
+
+# Lemmas 9 and 11 ----------------------------------------------------------------------------------------------------------
+
+
+def _average(lines: bool, power: float, constant: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        small = Small(students, targets)
+        v = f.norms(f.gaps(f.turned(students, targets) if lines else students, targets)).max(axis=1)
+        size = small.r**2.75 * small.largest ** (1 - 2 * power) * small.separation**-1.5
+        return instances.given(small.holds, scan.at_most(v, constant * size * small.loss**power))
+
+    return instances.scans(check, "‖v‖ falls like the square root of the loss")
+
+
+LEMMA_9 = Claim(
+    id=f"{PAPER}.lemma-9",
+    place="Lemma 9",
+    title="the average student is close to the teacher",
+    hypotheses=(_SMALL,),
+    as_printed=Form(
+        "$\\|v_i\\| \\le \\mathrm{poly}(r, w_{max}, 1/\\Delta)\\,\\epsilon^{3/8}$; judged with $4r^{11/4}w_{max}^{1/4}\\Delta^{-3/2}\\epsilon^{3/8}$, the order in "
+        "its proof.",
+        _average(lines=False, power=0.375, constant=4.0),
+        recipe=CLOSED_FORMS
+        + """
+turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
+products = np.linalg.norm(students, axis=1)[:, None] * students
+own = turns.argmin(axis=1)
+left = max(np.linalg.norm(products[own == i].sum(axis=0) - v) for i, v in enumerate(teachers))
+lines = [min(angle(a, b), angle(a, -b)) for i, a in enumerate(teachers) for b in teachers[:i]]
+right = 4 * len(teachers) ** 2.75 * np.linalg.norm(teachers, axis=1).max() ** 0.25
+right *= min(lines, default=np.pi / 2) ** -1.5 * loss(students, teachers) ** 0.375
+""",
+    ),
+    corrected=Form(f"The same with the {_TURNED}.", _average(lines=True, power=0.375, constant=4.0)),
+    correction="A student at $-w^*_i$ has loss zero and $v_i = -2w^*_i$: the signs of the students must be chosen first. The exponent is not sharp: "
+    "$\\|v_i\\| = O(\\epsilon^{1/2})$ on all instances.",
+    control=Form("The corrected form with $\\epsilon^{5/8}$.", _average(lines=True, power=0.625, constant=4.0)),
+)
+
+
+def _spikes(lines: bool, power: float, constant: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        small = Small(students, targets)
+        square = f.spiky_square(f.turned(students, targets) if lines else students, targets)
+        size = small.r**2.5 * small.largest ** (2 - 2 * power)
+        return instances.given(small.holds, scan.at_most(square, constant * size * small.loss**power))
+
+    return instances.scans(check, "‖R₂‖² falls like the loss")
+
+
+LEMMA_11 = Claim(
+    id=f"{PAPER}.lemma-11",
+    place="Lemma 11",
+    title="the spiky part of the residual is small",
+    hypotheses=(_SMALL,),
+    as_printed=Form(
+        "$\\|R_2\\|^2 = O(r^{5/2}w_{max}^{1/2}\\epsilon^{3/4})$; judged with the constant 4.",
+        _spikes(lines=False, power=0.75, constant=4.0),
+        recipe=CLOSED_FORMS
+        + """
+turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
+x = np.random.default_rng(0).normal(size=(200_000, teachers.shape[1]))
+signs = np.sign(x @ teachers.T)
+spikes = 0.0
+for w, i in zip(students, turns.argmin(axis=1)):
+    product = np.linalg.norm(w) * (x @ w)
+    spikes = spikes + product * (np.sign(product) - signs[:, i])
+left = np.mean(spikes**2)  # sampled
+right = 4 * len(teachers) ** 2.5 * np.linalg.norm(teachers, axis=1).max() ** 0.5 * loss(students, teachers) ** 0.75
+""",
+    ),
+    corrected=Form(f"The same with the {_TURNED}.", _spikes(lines=True, power=0.75, constant=4.0)),
+    correction="As for Lemma 9: for a student at $-w^*_i$ the parts $R_1$ and $R_2$ are large and cancel. With the signs chosen, "
+    "$\\|R_2\\|^2 = O(\\epsilon)$ on all instances.",
+    control=Form("The corrected form with $\\epsilon^{5/4}$.", _spikes(lines=True, power=1.25, constant=4.0)),
+)
+
+
+# Lemma C.3: mass --------------------------------------------------------------------------------------------------------
+
+
+def _many(count, random):
+    """Any students: at minima split among many, and far from them."""
+    parts = random.integers(1, 65, size=count)
+    targets = instances.teachers(count, random, 2, 2)
+    students = f.students_of(targets[:, np.arange(128) % 2] * 10.0 ** random.uniform(-0.5, 0.5, size=(count, 1, 1)))
+    kept = (np.arange(128) // 2 < parts[:, None])[:, :, None]
+    return {"students": np.where(kept, students / np.sqrt(parts)[:, None, None], 0.0), "teachers": targets}
+
+
+def _mass(squares: bool, constant: float):
+    def check(i):
+        students, targets = i["students"], i["teachers"]
+        sizes = f.norms(students)
+        r, largest = targets.shape[1], f.norms(targets).max(axis=1)
+        left = np.sum(sizes**2 if squares else sizes, axis=1)
+        power = 1.0 if squares else 0.5
+        shown = scan.at_most(left, constant * (r * largest) ** power)
+        return instances.given(f.loss(students, targets) <= (r * largest) ** 2 / 2, shown)
+
+    return Scan(lambda count, random: _many(count // 32, random), check)
+
+
+LEMMA_C_3 = Claim(
+    id=f"{PAPER}.lemma-C.3.mass",
+    place="Lemma C.3 (Section C.4.2)",
+    title="the students' mass is bounded",
+    hypotheses=("Assumption 2, $L \\le \\frac12r^2w_{max}^2$",),
+    as_printed=Form(
+        "$\\sum_j\\|w_j\\|^2 = O(rw_{max})$; judged with the constant $2\\sqrt{\\pi/2}$, which the proof gives.",
+        _mass(squares=True, constant=2 * np.sqrt(np.pi / 2)),
+    ),
+    control=Form("The same with the constant 1.", _mass(squares=True, constant=1.0)),
+)
+
+MASS_PROOF = Claim(
+    id=f"{PAPER}.section-C.4.3",
+    place="Section C.4.3, conclusion of the proof",
+    title="the sum of norms in the proof of Lemma C.3",
+    hypotheses=("Assumption 2, $L \\le \\frac12r^2w_{max}^2$", "up to 128 students"),
+    as_printed=Form(
+        "$\\sum_j\\|w_j\\| = O(rw_{max})$; in units that fit, $\\sum_j\\|w_j\\| \\le 8\\sqrt{rw_{max}}$.",
+        _mass(squares=False, constant=8.0),
+        recipe="""
+left = np.linalg.norm(students, axis=1).sum()  # grows with the number of students that share the mass
+right = 8 * np.sqrt(len(teachers) * np.linalg.norm(teachers, axis=1).max())
+""",
+    ),
+    corrected=Form(
+        "$\\sum_j\\|w_j\\|^2 = O(rw_{max})$, as in the lemma.", _mass(squares=True, constant=2 * np.sqrt(np.pi / 2))
+    ),
+    correction="The proof is written for students $\\sum|w_j\\cdot x|$, without the norms of Definition 1 (so are parts of Section C.2): its $\\|w_j\\|$ is "
+    "$\\|w_j\\|^2$. With $m$ students of equal size at a teacher the sum of norms is $\\sqrt m$ times that of one.",
+    control=Form("$\\sum_j\\|w_j\\| \\le \\sqrt{rw_{max}}$.", _mass(squares=False, constant=1.0)),
+)
+
+MAIN_LEMMAS = (LEMMA_7, LEMMA_8, LEMMA_9)

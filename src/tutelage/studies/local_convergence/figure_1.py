@@ -1,0 +1,164 @@
+"""Figure 1: twenty students and three teachers in the plane, in three regimes."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from tutelage.dynamics import GradientDescent, descend, record, step_limit
+from tutelage.objectives import population
+from tutelage.plot import BLACK, BLUE, GREY, RED, panels
+from tutelage.problems import homogeneous
+from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.expectations import described
+from tutelage.studies.local_convergence.common import own_angles
+
+_REGIMES = {
+    "lazy": "(a) lazy, output weights ±‖w‖",
+    "large": "(a') large start, as printed",
+    "mean-field": "(b) mean field",
+    "local": "(c) local",
+}
+
+
+def _teachers(values: Values) -> np.ndarray:
+    turn = np.deg2rad(values.degrees)
+    return np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+
+
+def _pieces(values: Values):
+    return {regime: {"regime": regime} for regime in _REGIMES}
+
+
+def _measure(values: Values, seed: int, regime: str) -> Arrays:
+    random = np.random.default_rng([seed, list(_REGIMES).index(regime)])
+    m, teachers = values.students, _teachers(values)
+    start = random.normal(size=(m, 2))
+    signs, step = None, values.step
+    if regime == "lazy":
+        # Every neuron twice, with both signs: the network starts at zero, whatever the scale.
+        start[m // 2 :] = start[: m // 2]
+        start *= values.lazy_scale / np.linalg.norm(start, axis=1, keepdims=True)
+        signs = np.repeat([1.0, -1.0], m // 2)
+        step = values.step * 0.05 / values.lazy_scale**2
+    elif regime == "large":
+        start *= values.lazy_scale / np.linalg.norm(start, axis=1, keepdims=True)
+        step = values.step * 0.05 / values.lazy_scale**2
+    elif regime == "mean-field":
+        start *= values.small_scale
+    else:
+        share = np.sqrt(len(teachers) / m)
+        start = share * (teachers[np.arange(m) % len(teachers)] + values.local_scale * start)
+    runs = descend(
+        population(homogeneous(teachers, m, signs=signs)),
+        start[None],
+        GradientDescent(step),
+        step_limit(values.iterations),
+        record("loss", every=max(values.iterations // 3000, 1), at_most=4000, place=lambda student: student),
+    )
+    return {"place": runs.curve("place", 0)[1], "loss": runs.curve("loss", 0)[1], "step": runs.curve("loss", 0)[0]}
+
+
+def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+    teachers, rows = _teachers(values), []
+    for regime in _REGIMES:
+        place, loss = pieces[regime]["place"], pieces[regime]["loss"]
+        moved = np.linalg.norm(place[-1] - place[0], axis=1) / np.linalg.norm(place[0], axis=1)
+        turn, mass = own_angles(place[-1], teachers), np.sum(place[-1] ** 2, axis=1)
+        rows.append(
+            {
+                "regime": regime,
+                "first_loss": float(loss[0]),
+                "last_loss": float(loss[-1]),
+                "median_move": float(np.median(moved)),
+                "largest_move": float(moved.max()),
+                "median_angle": float(np.median(turn)),
+                "largest_angle": float(turn.max()),
+                "matched_mass": float(mass[turn < values.matched].sum() / mass.sum()),
+            }
+        )
+    table = pl.DataFrame(rows)
+    by = {row["regime"]: row for row in rows}
+    expectations = (
+        described(
+            "(a) with output weights ±‖w‖: largest relative move of a student, and the loss",
+            "student neurons do not move much",
+            f"{by['lazy']['largest_move']:.3f}; loss {by['lazy']['first_loss']:.2g} → {by['lazy']['last_loss']:.2g}",
+            by["lazy"]["largest_move"] < 0.1 and by["lazy"]["last_loss"] < 0.01 * by["lazy"]["first_loss"],
+            "below 0.1, loss a hundredth",
+        ),
+        described(
+            "(a) with Definition 1 as printed: median relative move of a student",
+            "student neurons do not move much",
+            by["large"]["median_move"],
+            by["large"]["median_move"] < 0.1,
+            "below 0.1",
+        ),
+        described(
+            "(b) fraction of the students' mass along a teacher",
+            "student neurons converge to one of the directions of teacher neurons",
+            by["mean-field"]["matched_mass"],
+            by["mean-field"]["matched_mass"] > 0.95,
+            "above 0.95",
+        ),
+        described(
+            "(c) largest angle of a student to a teacher at the end",
+            "students converge locally and match teacher neurons",
+            by["local"]["largest_angle"],
+            by["local"]["largest_angle"] < values.matched,
+            f"below {values.matched:g}",
+        ),
+    )
+    remarks = (
+        "The print gives no scales, and does not say which model panel (a) uses. With Definition 1 there is no lazy regime: all output weights "
+        "are positive, so that a large network starts far above the teacher and every student has to shrink. With output weights ±‖w‖ and every "
+        "neuron doubled, the network starts at zero and students hardly move.",
+        f"In (b) the slowest students are still {by['mean-field']['largest_angle']:.2f} rad away after {values.iterations:,} steps: small students turn slowly.",
+    )
+    return Conclusion(expectations, (_picture(values, pieces, teachers),), {"regimes": table}, remarks)
+
+
+def _picture(values: Values, pieces: Mapping[str, Arrays], teachers: np.ndarray) -> Picture:
+    figure, axes = panels(columns=4, width=2.3, height=2.5)
+    for axis, (regime, title) in zip(axes, _REGIMES.items(), strict=True):
+        place = pieces[regime]["place"]
+        # The start of a run from a large scale would hide where it ends.
+        size = 1.15 * (np.abs(place[-1]).max() if regime == "large" else np.abs(place).max())
+        for line in teachers:
+            axis.plot(*(2 * size * np.outer([-1, 1], line)).T, color=BLUE, linewidth=1, zorder=1)
+        for student in range(place.shape[1]):
+            axis.plot(*place[:, student].T, color=BLACK, linewidth=0.7, zorder=2)
+        axis.plot(*place[0].T, "o", color=GREY, markersize=2.5, zorder=3)
+        axis.plot(*place[-1].T, "o", color=RED, markersize=3, zorder=4)
+        axis.set(title=title, xlabel="$w_1$", xlim=(-size, size), ylim=(-size, size), aspect="equal")
+    axes[0].set_ylabel("$w_2$")
+    caption = (
+        f"{values.students} students and three unit teachers in the plane, descent on the exact loss. Blue: lines of the teachers; black: paths; grey: "
+        f"starts; red: ends after {values.iterations:,} steps. (a) output weights ±‖w‖, norms {values.lazy_scale:g}; (a') Definition 1 from the same norms, "
+        f"starts outside the frame; (b) N(0, {values.small_scale:g}²I) starts; (c) starts close to the teachers."
+    )
+    return Picture("figure-1", caption, figure)
+
+
+STUDY = Study(
+    id="local_convergence.figure-1",
+    place="Figure 1",
+    title="lazy, mean-field and local",
+    question="Do three scales of the start show the three regimes: students that hardly move, students that turn to the teachers, and students that "
+    "match nearby teachers?",
+    settings=(
+        printed("students", 20),
+        printed("dimension", 2),
+        printed("teachers", 3),
+        chosen("degrees", (15.0, 75.0, 150.0), note="directions of the teachers, of norm one; the print gives none"),
+        chosen("lazy_scale", 3.0, note="norms of the students in (a)"),
+        chosen("small_scale", 0.03, note="standard deviation of the starts in (b)"),
+        chosen("local_scale", 0.15, note="relative deviation of the starts in (c)"),
+        chosen("step", 0.1),
+        chosen("iterations", 6000, paper=100_000),
+        chosen("matched", 0.1, note="angle at which a student matches a teacher"),
+    ),
+    pieces=_pieces,
+    measure=_measure,
+    conclude=_conclude,
+)

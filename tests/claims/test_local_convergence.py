@@ -1,0 +1,140 @@
+"""The numbers behind the local-convergence claims, against oracles that share no code with them."""
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard
+
+import tutelage as tl
+from tutelage.claims.local_convergence import descent, formulas, instances, landscape, residual, starts, strips
+
+
+def _close(value, samples, deviations=5.0):
+    """Whether a number is within a few standard errors of the mean of samples."""
+    error = np.std(samples, axis=0) / np.sqrt(len(samples))
+    return np.all(np.abs(value - np.mean(samples, axis=0)) <= deviations * error + 1e-12)
+
+
+@pytest.fixture(name="network")
+def _network():
+    random = np.random.default_rng(0)
+    return random.normal(size=(5, 4)), random.normal(size=(3, 4)), random.normal(size=(200_000, 4))
+
+
+def test_loss_and_gradient_are_the_librarys(network):
+    students, teachers, _ = network
+    students[1] = 0.0
+    objective = tl.population(tl.problems.homogeneous(teachers, 5))
+    assert formulas.loss(students, teachers) == pytest.approx(float(objective.loss(students)), rel=1e-12)
+    np.testing.assert_allclose(formulas.gradient(students, teachers), objective.gradient(students), atol=1e-12)
+
+
+def test_parts_of_the_residual_by_sampling(network):
+    students, teachers, points = network
+    flat, spiky = formulas.decomposition(students, teachers, points)
+    np.testing.assert_allclose(flat + spiky, formulas.residual(students, teachers, points), atol=1e-12)
+    assert _close(formulas.spiky_square(students, teachers), spiky**2)
+    v = formulas.gaps(students, teachers).ravel()
+    assert _close(v @ formulas.sign_matrix(teachers) @ v, flat**2)
+    # The instance axes do not mix.
+    both = formulas.spiky_square(np.stack([students, 2 * students]), np.stack([teachers, teachers]))
+    assert both[0] == pytest.approx(formulas.spiky_square(students, teachers))
+
+
+def test_students_near_minima_are_near_minima():
+    """Instances without perturbation are global minima, of either sign; turned students point along their teachers."""
+    drawn = instances.near_minima(50, np.random.default_rng(1), 2, 5, 3, scales=(-9.0, -8.0))
+    losses = formulas.loss(drawn["students"], drawn["teachers"])
+    assert (losses < 1e-9 * np.sum(formulas.norms(drawn["teachers"]), axis=1) ** 2).all()
+    turned = formulas.turned(drawn["students"], drawn["teachers"])
+    assert (formulas.norms(formulas.gaps(turned, drawn["teachers"])) < 1e-5 * 100).all()
+
+
+def test_strip_integrals_by_sampling():
+    random = np.random.default_rng(2)
+    tau, phi = 0.4, 0.7
+    x, y = random.normal(size=(2, 400_000))
+    inside = np.abs(x) <= tau
+    other = np.abs(x * np.cos(phi) + y * np.sin(phi))
+    assert strips.level(np.array(tau)) == pytest.approx(np.abs(x[inside]).mean(), rel=0.01)
+    value = strips.detected(np.array([tau]), np.array([phi]))[0]
+    assert _close(value, np.where(inside, (np.abs(x) - strips.level(np.array(tau))) * other, 0.0))
+
+
+def test_wedge_product_by_sampling():
+    random = np.random.default_rng(3)
+    students = formulas.units(random.normal(size=(2, 3)))
+    target = np.eye(3)[0]
+    x = random.normal(size=(300_000, 3))
+    side = np.sign(x @ target)
+    products = np.prod([(x @ w) * (np.sign(x @ w) - side) for w in students], axis=0)
+    assert _close(strips.wedge_product(students, target), products)
+
+
+def test_hermite_coefficients_by_sampling():
+    x = np.random.default_rng(4).normal(size=400_000)
+    assert _close(residual.hermite_coefficient(0), np.abs(x))
+    assert _close(residual.hermite_coefficient(4), np.abs(x) * (x**4 - 6 * x**2 + 3) / np.sqrt(24))
+    large = 2**14
+    assert residual.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
+
+
+def test_constant_of_lemma_c_4_grows():
+    """Orthonormal teachers and Hadamard students: the mass far away is not bounded by a multiple of √L."""
+    quotients = []
+    for r in (2, 8, 32):
+        stray = hadamard(r) / np.sqrt(r)
+        teachers = np.eye(r)
+        share = np.linalg.solve(formulas.kernel(teachers, teachers), formulas.kernel(teachers, stray).sum(axis=1))
+        mass = 1e-3
+        students = formulas.students_of(np.concatenate([(1 - mass * share)[:, None] * teachers, mass * stray]))
+        turn = formulas.line_angles(students, teachers).min(axis=1)
+        moved = np.sum(formulas.norms(students) ** 2 * turn**2)
+        quotients.append(moved / np.sqrt(formulas.loss(students, teachers)))
+    assert quotients[0] < 6 and quotients[1] > 18 and quotients[2] > 45
+
+
+def test_hermite_norm_by_sampling():
+    random = np.random.default_rng(5)
+    targets = formulas.units(random.normal(size=(2, 3)))
+    x = random.normal(size=(400_000, 3)) @ targets.T
+    h = np.sqrt(np.pi / 2) - np.sum((x**2 - 1) / np.sqrt(2), axis=1) / residual.hermite_coefficient(2)
+    assert _close(residual.hermite_norm_square(targets, 2), h**2)
+
+
+def test_fit_is_the_librarys_algorithm():
+    """Norms by non-negative least squares: the fitted start cannot be improved along any coordinate."""
+    targets = np.array([[1.0, 0.2], [-0.3, 0.8]])
+    directions = formulas.units(np.random.default_rng(6).normal(size=(7, 2)))
+    students = starts.fit(directions, targets)
+    slopes = formulas.slopes(directions, students, targets)
+    pull = np.sum(directions * slopes, axis=1)
+    used = formulas.norms(students) > 0
+    np.testing.assert_allclose(pull[used], 0, atol=1e-6)
+    assert (pull[~used] > -1e-6).all()
+
+
+def test_descent_direction_correlates_with_twice_the_loss():
+    """At an exact match of directions the correlation is 2L, whatever the norms."""
+    teachers = np.array([[1.0, 0.0], [0.0, 2.0]])
+    students = formulas.students_of(np.array([[0.7, 0.0], [0.0, 1.5], [0.0, 0.2]]))
+    near = formulas.membership(formulas.angles(students, teachers))
+    assert landscape.correlation(students, teachers, near) == pytest.approx(2 * formulas.loss(students, teachers))
+
+
+def test_a_student_across_never_turns():
+    drawn = descent.across(2)
+    ends, losses = descent.descend(drawn["students"], drawn["teachers"], np.array([0.1, 0.1]), 500)
+    assert (losses[-1] < losses[0]).all()
+    np.testing.assert_allclose(formulas.line_angles(ends, drawn["teachers"])[:, 1, 0], np.pi / 2, atol=1e-9)
+    assert (formulas.norms(ends)[:, 1] < formulas.norms(drawn["students"])[:, 1]).all()
+
+
+def test_sampled_gradients_average_to_the_gradient(network):
+    students, teachers, points = network
+    exact = formulas.gradient(students, teachers)
+    halves = np.stack([descent.sampled_gradient(students, teachers, part, half=True) for part in np.split(points, 100)])
+    assert _close(exact, halves)
+    printed = np.stack(
+        [descent.sampled_gradient(students, teachers, part, half=False) for part in np.split(points, 100)]
+    )
+    assert _close(2 * exact, printed)
