@@ -63,7 +63,10 @@ def write_report(folder: Path) -> Path:
 
 
 def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
-    totals = {name: sum(content.count(name) for content in contents) for name in ("holds", "refuted", "inconclusive")}
+    totals = {
+        name: sum(content.count(name) for content in contents)
+        for name in ("holds", "refuted", "inconclusive", "not_applicable")
+    }
     totals |= {
         name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
     }

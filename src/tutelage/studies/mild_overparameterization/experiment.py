@@ -112,11 +112,12 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
             curvature.max() < 0,
         ),
     )
-    counts = spurious.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
+    standard = spurious.filter(pl.col("starts") == "xavier")
+    counts = standard.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
     remarks = (
         f"{converged.mean():.1%} of {len(converged)} runs reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
         "steps; the others are not counted.",
-        "Spurious classes found, from both kinds of starts: "
+        "Spurious classes found from Xavier starts: "
         + ", ".join(f"{row['classes']} for k = {row['k']}" for row in counts.iter_rows(named=True))
         + ".",
         "At a global minimum every H′ᵢᵢ is zero, so that the statement on negative eigenvalues is about the spurious ones.",
@@ -165,7 +166,7 @@ def _curvatures(frame: pl.DataFrame):
     for panel, name, label, rows in (
         (axes[0], "loss", "loss", spurious),
         (axes[1], "smallest_eigenvalue", "smallest eigenvalue", frame),
-        (axes[2], "split_curvature", "largest smallest eigenvalue of $H'_{ii}$", spurious),
+        (axes[2], "split_curvature", "split curvature", spurious),
     ):
         for kind, marker, colour in (("xavier", "o", BLUE), ("large", "x", ORANGE)):
             own = rows.filter(pl.col("starts") == kind)
@@ -173,7 +174,7 @@ def _curvatures(frame: pl.DataFrame):
             panel.plot(own["k"], own[name], marker, color=colour, alpha=0.7, label=label_)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(xlabel="$k$", ylabel=label)
-    axes[0].legend(loc="best")
+    axes[1].legend(loc="center left")
     return figure
 
 
