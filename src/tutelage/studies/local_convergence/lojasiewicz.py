@@ -61,7 +61,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         (d + 0.5, np.log10(gradient[(loss >= 10**d) & (loss < 10 ** (d + 1))].min(initial=np.inf))) for d in decades
     ]
     floors = np.array([pair for pair in floors if np.isfinite(pair[1])])
-    slope = float(np.polyfit(*floors.T, 1)[0])
+    slope = float(np.polyfit(floors[:, 0], floors[:, 1], 1)[0])
     quotient = float((gradient / loss).min())
     stray = _slope(families["stray_loss"], families["stray_gradient"])
     expectations = (
@@ -105,7 +105,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     axis.loglog(x, x, "--", color=RED, label="exponent 1 (Theorem 3)")
     axis.loglog(
         x,
-        10 ** np.polyval(np.polyfit(*floors.T, 1), np.log10(x)),
+        10 ** np.polyval(np.polyfit(floors[:, 0], floors[:, 1], 1), np.log10(x)),
         ":",
         color=BLACK,
         label=f"lower envelope, {slope:.2f}",
