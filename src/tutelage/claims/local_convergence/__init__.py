@@ -20,6 +20,7 @@ CLAIMS = (
     landscape.LEMMA_11,
     *smoothness.MAIN,
     *setting.APPENDIX,
+    landscape.DIRECTION_SIZE,
     landscape.LEMMA_C_1,
     *strips.SECTION_C_2,
     residual.LEMMA_C_2_RESIDUAL,

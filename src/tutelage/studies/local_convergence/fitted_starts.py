@@ -159,7 +159,7 @@ STUDY = Study(
     settings=(
         printed("algorithms", "1 (random) and 2 (subspace)"),
         chosen("teachers", (2, 3)),
-        chosen("dimensions", (2, 3, 6, 20), paper=(2, 3, 4, 6, 10, 20)),
+        chosen("dimensions", (2, 3, 20), paper=(2, 3, 4, 6, 10, 20)),
         chosen("students", (4, 8, 16, 32), paper=(4, 8, 16, 32, 64, 128, 256)),
         chosen("samples", (100, 1000, 10_000), paper=(100, 1000, 10_000, 100_000, 1_000_000)),
         chosen("enough", 10_000, paper=1_000_000, note="samples for the middle panel"),
