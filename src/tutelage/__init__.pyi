@@ -14,10 +14,12 @@ from . import problems as problems
 from . import starts as starts
 from . import studies as studies
 from .dynamics import Ball as Ball
+from .dynamics import ChebyshevDescent as ChebyshevDescent
 from .dynamics import GradientDescent as GradientDescent
 from .dynamics import GradientFlow as GradientFlow
 from .dynamics import Interrupted as Interrupted
 from .dynamics import Newton as Newton
+from .dynamics import NewtonKrylov as NewtonKrylov
 from .dynamics import PerturbedGradientDescent as PerturbedGradientDescent
 from .dynamics import Restarts as Restarts
 from .dynamics import Runs as Runs

@@ -9,7 +9,7 @@ import optax
 import pytest
 
 import tutelage as tl
-from tutelage.dynamics.newton import applicable, finish
+from tutelage.dynamics.newton import finish
 
 TOLERANCE = tl.gradient_norm(1e-12)
 
@@ -78,16 +78,15 @@ def test_the_finish_is_not_taken_where_descent_would_not_go(pair):
 def test_where_the_finish_applies(pair):
     """It applies to exact losses with a known bound and to steady methods, at any point."""
     newton, descent = tl.Newton(), tl.GradientDescent(0.3)
-    assert applicable(newton, pair, descent, jnp.zeros((2, 2)))
-    assert applicable(newton, pair, tl.GradientFlow(), jnp.zeros((2, 2)))
-    assert not applicable(None, pair, descent, jnp.zeros((2, 2)))
-    assert not applicable(tl.Newton(most_parameters=3), pair, descent, jnp.zeros((2, 2)))
-    assert not applicable(newton, pair, tl.GradientDescent(lambda step: 0.3), jnp.zeros((2, 2)))
-    assert not applicable(newton, pair, tl.StochasticGradientDescent(0.3), jnp.zeros((2, 2)))
-    assert not applicable(newton, pair, tl.dynamics.OptaxMethod(optax.sgd(0.1)), jnp.zeros((2, 2)))
-    assert not applicable(newton, tl.stream(pair.problem, 3), descent, jnp.zeros((2, 2)))
+    assert newton.applicable(pair, descent, jnp.zeros((2, 2)))
+    assert newton.applicable(pair, tl.GradientFlow(), jnp.zeros((2, 2)))
+    assert not tl.Newton(most_parameters=3).applicable(pair, descent, jnp.zeros((2, 2)))
+    assert not newton.applicable(pair, tl.GradientDescent(lambda step: 0.3), jnp.zeros((2, 2)))
+    assert not newton.applicable(pair, tl.StochasticGradientDescent(0.3), jnp.zeros((2, 2)))
+    assert not newton.applicable(pair, tl.dynamics.OptaxMethod(optax.sgd(0.1)), jnp.zeros((2, 2)))
+    assert not newton.applicable(tl.stream(pair.problem, 3), descent, jnp.zeros((2, 2)))
     smooth = tl.population(tl.problems.committee(np.eye(2), students=2, activation="erf"))
-    assert not applicable(newton, smooth, descent, jnp.zeros((2, 2)))
+    assert not newton.applicable(smooth, descent, jnp.zeros((2, 2)))
 
 
 def test_a_finished_run_depends_on_its_own_start_alone(pair):

@@ -101,8 +101,10 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
                 advance("descending")
             done = ended
 
-        # Without a Newton finish: the steps that it saves are cheaper than its dense Hessians, one a run.
-        reached = tl.descend(objective, starts, tl.GradientDescent(step), stop, seed=seed, progress=progress)
+        # The path of gradient descent with this step, in fewer gradients. On the long plateaus of large problems small
+        # differences have time to grow, hence the smaller tolerance. The largest curvature is close to students/4.
+        method = tl.ChebyshevDescent(step, tolerance=0.1 / max(neurons, 20))
+        reached = tl.descend(objective, starts, method, stop, seed=seed, finish=tl.NewtonKrylov(), progress=progress)
     return tl.atlas(objective, reached)
 
 

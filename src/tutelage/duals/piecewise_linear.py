@@ -82,7 +82,7 @@ def _polar(vectors: Float[Array, "n dim"]) -> tuple[Float[Array, " n"], Float[Ar
 def _cosines(first_units, second, same: bool):
     """Return the norms of the second vectors, and the cosines of all pairs."""
     if isinstance(second, Axes):
-        return jnp.ones(second.count), jnp.clip(first_units[:, : second.count], -1.0, 1.0)
+        return jnp.ones(second.count, first_units.dtype), jnp.clip(first_units[:, : second.count], -1.0, 1.0)
     second_norms, second_units = _polar(second)
     cosine = jnp.clip(first_units @ second_units.T, -1.0, 1.0)
     if same:

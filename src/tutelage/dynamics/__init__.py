@@ -1,8 +1,10 @@
 """Dynamics: methods that move students, and `descend`, which follows many runs at once."""
 
 from tutelage.dynamics.base import Method as Method
+from tutelage.dynamics.chebyshev import ChebyshevDescent as ChebyshevDescent
 from tutelage.dynamics.descend import descend as descend
 from tutelage.dynamics.flow import GradientFlow as GradientFlow
+from tutelage.dynamics.krylov import NewtonKrylov as NewtonKrylov
 from tutelage.dynamics.methods import Ball as Ball
 from tutelage.dynamics.methods import GradientDescent as GradientDescent
 from tutelage.dynamics.methods import OptaxMethod as OptaxMethod

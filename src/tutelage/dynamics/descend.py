@@ -1,7 +1,7 @@
 """Following many runs at once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, takewhile
@@ -18,10 +18,10 @@ from tutelage.checks import count
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
 from tutelage.dynamics.histories import Recorder
+from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Lanes, Task
 from tutelage.dynamics.methods import OptaxMethod
-from tutelage.dynamics.newton import Newton, applicable
-from tutelage.dynamics.newton import finish as newton_finish
+from tutelage.dynamics.newton import Newton
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
@@ -59,7 +59,7 @@ def descend(
     *,
     seed: int = 0,
     first_run: int = 0,
-    finish: Newton | None = None,
+    finish: Newton | NewtonKrylov | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Runs:
     """Follow a method from many starts at once.
@@ -79,7 +79,9 @@ def descend(
         record: What to remember along the runs, and how often.
         seed: Seed of random methods and of `stream` objectives.
         first_run: Number of the first run, for cutting one batch into pieces.
-        finish: A `Newton` finish for runs to a small gradient norm; none, or the earlier runs', by default.
+        finish: How to shorten the end of runs to a small gradient norm: `Newton` (dense, proves that descent would
+            reach the same point) or `NewtonKrylov` (many runs at once, large students); none, or the earlier runs',
+            by default.
         progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
 
     Returns:
@@ -135,7 +137,7 @@ class _Follower:
     tile: int
     first_run: int
     seed: int
-    newton: Newton | None
+    newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
     started: float
@@ -145,12 +147,13 @@ class _Follower:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
         length = _FIRST_ROUND
-        while (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
+        while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
                 self.end_open_runs(Code.SECONDS)
                 return
             begun = time.monotonic()
-            self._round(open_runs, length)
+            if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
+                self._round(open_runs, length)
             self._try_newton()
             taken = time.monotonic() - begun
             # Long enough to hide the host's work, short enough to refill lanes and to answer Ctrl-C.
@@ -159,42 +162,53 @@ class _Follower:
             elif taken > 0.8:
                 length = max(length // 2, 1)
             if progress is not None:
-                ended = int((self.state.code != Code.RUNNING).sum())
+                ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
                 progress(ended, len(self.state.code), int(self.state.step.max()))
 
     def _round(self, open_runs: np.ndarray, length: int) -> None:
-        steps = self.state.step[open_runs]
-        current = int(steps.min())
-        # Runs that were held up by a Newton trial catch up first, so that all see the same remembered steps.
-        behind = steps == current
-        limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
-        limit = min(limit, int(self.task.most_steps) + 1)
-        tile = self.tile
-        if current < _LATE:
-            limit = min(limit, _LATE)
-        else:
-            tile = compiled.late_tile_size(tile)
-        cohort = open_runs[behind]
-        ends, remembered = self._ends(current, limit)
-        width = tile * compiled.device_count()
         # An interruption in the middle of a round must find the runs as they were before it.
         state = jax.tree.map(np.copy, self.state)
         recorder = None if self.recorder is None else self.recorder.copy()
-        pieces = [cohort[i : i + width] for i in range(0, len(cohort), width)]
+        work = []
         # All pieces are dispatched before the first is read: the devices work while the host waits.
-        slots, used = jnp.asarray(ends), jnp.asarray(remembered)
-        outcomes = [compiled.follow(self.task, self._gather(piece, width), slots, used) for piece in pieces]
-        for piece, (outcome, values) in zip(pieces, outcomes, strict=True):
+        for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
+            width = tile * compiled.device_count()
+            for begin in range(0, len(cohort), width):
+                piece = cohort[begin : begin + width]
+                slots = jnp.asarray(ends[:, np.resize(np.arange(begin, begin + len(piece)), width)])
+                outcome = compiled.follow(self.task, self._gather(piece, width), slots, jnp.asarray(remembered))
+                work.append((piece, outcome, remembered))
+        for piece, (outcome, values), remembered in work:
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[piece] = np.asarray(part)[: len(piece)]
             if recorder is not None:
                 recorder.add(piece, values, remembered)
         self.state, self.recorder = state, recorder
 
+    def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
+        """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""
+        steps = self.state.step[open_runs]
+        most = int(self.task.most_steps) + 1
+        late = compiled.late_tile_size(self.tile)
+        if self.recorder is None:
+            for chosen, tile, last in ((steps < _LATE, self.tile, _LATE), (steps >= _LATE, late, most)):
+                if chosen.any():
+                    ends = np.minimum(steps[chosen] + length, min(last, most))
+                    yield open_runs[chosen], tile, ends[None], 0
+            return
+        # Runs that were held up by a Newton trial catch up first, so that all see the same remembered steps.
+        current = int(steps.min())
+        behind = steps == current
+        limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
+        limit = min(limit, most, _LATE if current < _LATE else most)
+        ends, remembered = self._ends(current, limit)
+        cohort = open_runs[behind]
+        tile = self.tile if current < _LATE else late
+        yield cohort, tile, np.repeat(ends[:, None], len(cohort), axis=1), remembered
+
     def _ends(self, current: int, limit: int) -> tuple[np.ndarray, int]:
         """Return the steps at which a round pauses, and how many of them are remembered."""
-        if self.recorder is None:
-            return np.array([limit]), 0
+        assert self.recorder is not None
         schedule = self.recorder.record.schedule(current)
         chosen = list(takewhile(lambda step: step <= limit, islice(schedule, _SLOTS - 1)))
         last = limit if len(chosen) < _SLOTS - 1 else chosen[-1]
@@ -208,20 +222,34 @@ class _Follower:
         return lanes
 
     def _try_newton(self) -> None:
-        for run in np.flatnonzero(self.state.code == Code.PAUSED):
-            assert self.newton is not None
-            assert self.task.stop.gradient is not None
-            point = jax.tree.map(lambda leaf, run=run: jnp.asarray(leaf[run]), self.state.point)
-            tolerance = float(self.task.stop.gradient)
-            outcome = newton_finish(self.newton, self.task.objective, self.task.method, point, tolerance)
-            if outcome is None:
+        """Try to finish the runs that have paused for it: a tile at a time, or what there is if all others ended."""
+        paused = np.flatnonzero(self.state.code == Code.PAUSED)
+        if not paused.size:
+            return
+        assert self.newton is not None
+        width = self.newton.width(self.tile)
+        last = not (self.state.code == Code.RUNNING).any()
+        for begin in range(0, len(paused), width):
+            piece = paused[begin : begin + width]
+            if len(piece) == width or last:
+                self._finish(piece, width)
+
+    def _finish(self, piece: np.ndarray, width: int) -> None:
+        assert self.newton is not None
+        assert self.task.stop.gradient is not None
+        padded = np.resize(piece, width)
+        points = jax.tree.map(lambda leaf: jnp.asarray(leaf[padded]), self.state.point)
+        tolerance = float(self.task.stop.gradient)
+        ends, finished, steps = self.newton.complete(self.task.objective, self.task.method, points, tolerance)
+        for lane, run in enumerate(piece):
+            if not finished[lane]:
                 self.state.gate[run] = 0.1 * min(self.state.gate[run], self.state.gradient_norm[run])
                 self.state.code[run] = Code.RUNNING
                 continue
-            for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(outcome.point), strict=True):
-                whole[run] = np.asarray(part)
+            for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(ends), strict=True):
+                whole[run] = np.asarray(part[lane])
             self.state.code[run] = Code.GRADIENT
-            self.newton_steps[run] += outcome.steps
+            self.newton_steps[run] += steps[lane]
 
     def end_open_runs(self, code: Code) -> None:
         """End the runs that are still open, with the given code."""
@@ -283,8 +311,8 @@ def _evaluate_tile(task: Task, state: Lanes):
 def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
     if record is not None and not isinstance(record, Record):
         raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
-    if newton is not None and not isinstance(newton, Newton):
-        raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.Newton()")
+    if newton is not None and not isinstance(newton, (Newton, NewtonKrylov)):
+        raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.NewtonKrylov()")
     seed, first_run = count("seed", seed, least=0), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
     if isinstance(starts, Runs):
@@ -302,7 +330,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     task = Task(inner, method, stop.compiled(), quantities, jnp.asarray(seed), jnp.asarray(most_steps))
     points = points if reduction is None else reduction.points
     first = jax.tree.map(lambda leaf: leaf[0], points)
-    usable = stop.gradient is not None and applicable(newton, inner, method, first)
+    usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
     begun = compiled.in_tiles(lambda rows: compiled.begin(task, rows[0], rows[1], gate), tile, (points, runs))
@@ -360,7 +388,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
     inner = earlier.task.objective
     first = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), state.point)
     newton = earlier.newton if newton is None else newton
-    if stop.gradient is None or not applicable(newton, inner, method, first):
+    if newton is None or stop.gradient is None or not newton.applicable(inner, method, first):
         state.gate[:] = 0.0
     else:
         state.gate[state.gate == 0] = newton.gate

@@ -30,8 +30,8 @@ from tutelage.objectives import Empirical, Objective, Stream
 FAR = 1e10
 
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
-_TILE_WORK = 80_000
-_LANES = (4, 256)
+_TILE_WORK = 20_000
+_LANES = (2, 256)
 
 
 class Lanes(NamedTuple):
@@ -212,7 +212,9 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
 remember = eqx.filter_jit(_remembered)
 
 
-def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
+def _follow(
+    task: Task, lanes: Lanes, ends: Int[Array, "slot lane"], remembered: Int[Array, ""]
+) -> tuple[Lanes, PyTree]:
     """Follow a tile through the given steps, and return what is remembered at the first so many of them."""
 
     def slot(lanes, at):
@@ -221,7 +223,7 @@ def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int
         def going(lanes):
             return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < until))
 
-        lanes = jax.lax.while_loop(going, jax.vmap(lambda lane: _move(task, lane, until)), lanes)
+        lanes = jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, until), lanes)
         # A slot that nobody reads must not cost an evaluation, which may be a whole batch of samples.
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(look, lanes))
         return lanes, jax.lax.cond(number < remembered, look, lambda _: nothing, lanes)
@@ -233,13 +235,13 @@ def _follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int
 
 
 @eqx.filter_jit
-def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
+def follow(task: Task, lanes: Lanes, ends: Int[Array, "slot lane"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
     """Follow one tile on each host device, side by side in one program.
 
     Args:
         task: What is the same for all runs.
         lanes: As many tiles of lanes as there are devices, in one batch.
-        ends: Steps at which to pause, increasing; the runs stand at the last one afterwards.
+        ends: Steps at which each lane pauses, increasing; the runs stand at the last one afterwards.
         remembered: How many of these steps, from the first, to remember.
 
     Returns:
@@ -249,7 +251,9 @@ def follow(task: Task, lanes: Lanes, ends: Int[Array, " slot"], remembered: Int[
     arrays, rest = eqx.partition(task, eqx.is_array)
     shared, split = PartitionSpec(), PartitionSpec("tile")
 
-    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, shared, shared), out_specs=split, check_vma=False)
+    slots = PartitionSpec(None, "tile")
+
+    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, slots, shared), out_specs=split, check_vma=False)
     def on_device(arrays, lanes, ends, remembered):
         lanes, values = _follow(eqx.combine(arrays, rest), lanes, ends, remembered)
         return lanes, jax.tree.map(lambda leaf: leaf[None], values)

@@ -46,6 +46,28 @@ class Newton(eqx.Module):
         count("most_parameters", self.most_parameters)
         count("most_steps", self.most_steps)
 
+    def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
+        """Whether the finish can be tried for this objective and method, at any point of this shape."""
+        steady = isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
+        if objective.exactness.kind == "sampling" or not steady:
+            return False
+        size = sum(leaf.size for leaf in jax.tree.leaves(point))
+        bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)
+        return size <= self.most_parameters and bool(np.isfinite(bound))
+
+    def width(self, tile: int) -> int:
+        """Return how many runs are finished side by side: one, since a dense Hessian is large."""
+        return 1
+
+    def complete(
+        self, objective: Objective, method: Method, points: PyTree, tolerance: float
+    ) -> tuple[PyTree, np.ndarray, np.ndarray]:
+        """Try to finish one run; return its point, whether it is finished and the number of Newton steps."""
+        outcome = finish(self, objective, method, jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), points), tolerance)
+        if outcome is None:
+            return points, np.array([False]), np.array([0])
+        return jax.tree.map(lambda leaf: leaf[None], outcome.point), np.array([True]), np.array([outcome.steps])
+
 
 class Finish(NamedTuple):
     """Where a Newton finish ended."""
@@ -100,7 +122,7 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
     if not inverse_norm * distance * lipschitz <= 0.25:
         return None
     if isinstance(method, GradientDescent):
-        assert not callable(method.step)  # see `applicable`
+        assert not callable(method.step)  # see `Newton.applicable`
         if not float(method.step) * (_extreme(hessian, len(start)) + radius * lipschitz) < 2.0:
             return None
         # Where the projection could act, descent may end elsewhere.
@@ -121,13 +143,3 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
         except np.linalg.LinAlgError:
             return None
     return None
-
-
-def applicable(newton: Newton | None, objective: Objective, method: Method, point: PyTree) -> bool:
-    """Whether a Newton finish can be tried for this objective and method, at any point of this shape."""
-    steady = isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
-    if newton is None or objective.exactness.kind == "sampling" or not steady:
-        return False
-    size = sum(leaf.size for leaf in jax.tree.leaves(point))
-    bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)
-    return size <= newton.most_parameters and bool(np.isfinite(bound))

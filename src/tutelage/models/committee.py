@@ -18,7 +18,7 @@ class Committee(NeuronModel):
     patches = None
 
     def neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
-        return (Neurons(self.activation, parameters, jnp.ones(parameters.shape[0])),)
+        return (Neurons(self.activation, parameters, jnp.ones(parameters.shape[0], parameters.dtype)),)
 
     def vectors(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
         return parameters
