@@ -1,8 +1,9 @@
 """The papers, with the verdicts and studies on record. Light: no array library is imported for it.
 
 Each paper has a file here, `<key>.toml`: its title, authors and year, the verdict on record for each of its claims, the
-kind of each failure and which failures matter most, and the outcome on record for each of its studies. Beside it, `<key>.verdicts.json` holds the last audit with its witnesses
-(`make record` writes it). The tests judge the claims and run the studies again and compare.
+kind of each failure and which failures matter most, and the outcome on record for each of its studies. Beside it,
+`<key>.verdicts.json` holds the last audit with its witnesses (`make record` writes it). The tests judge the claims and
+run the studies again and compare.
 """
 
 from __future__ import annotations
