@@ -61,7 +61,7 @@ def test_nothing_is_fetched(report):
 def test_all_statements_and_studies_are_there(pages):
     """The overview lists every claim, a paper's page describes each, and studies that were not run say how."""
     for claim in all_claims():
-        assert claim.place in pages["index.html"].text
+        assert claim.place.replace("$", "") in pages["index.html"].text  # formulas are marked up
         assert claim.id in pages[f"{claim.paper}.html"].places
     for study in all_studies():
         page = pages[f"{study.paper}.html"]
