@@ -1,12 +1,15 @@
-"""What MkDocs does besides: the page of a package lists each public name of the package.
+"""What MkDocs does besides: the page of a package lists each public name, and some pages are written from records.
 
 A name is public if the package's `__init__` imports it under its own name, as in
 `from tutelage.inputs.gaussian import Gaussian as Gaussian`. mkdocstrings takes `tutelage.inputs.gaussian` for
 the module where the function of that name is meant, and leaves the function out without a word; so each name
 gets a directive of its own.
+
+Findings and gallery come from `docs/pages.py`, which is loaded for the pages that ask for it alone.
 """
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
@@ -28,11 +31,22 @@ def public_names(module: str) -> dict[str, str]:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Expand `::: package` into the docstring of the package and a directive for each public name."""
+    """Expand `::: package` into its docstring and a directive for each public name, and marks into what they name."""
 
     def expanded(directive: re.Match[str]) -> str:
         module = directive[1]
         introduction = f"::: {module}\n    options:\n      members: false\n      show_root_heading: false\n"
         return "\n".join([introduction, *(f"::: {target}\n" for target in public_names(module).values())])
 
+    if re.search(r"^<!-- \w+: \w+ -->$", markdown, flags=re.MULTILINE):
+        markdown = _pages().expand(markdown)
     return re.sub(r"^::: (tutelage\.\w+)$", expanded, markdown, flags=re.MULTILINE)
+
+
+def _pages():
+    specification = importlib.util.spec_from_file_location("docs_pages", Path(__file__).with_name("pages.py"))
+    assert specification is not None
+    assert specification.loader is not None
+    pages = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(pages)
+    return pages

@@ -1,38 +1,124 @@
-"""The Python blocks of the documentation run, and the table of the numerics page is up to date."""
+"""The Python blocks of the documentation run and print what the pages say, and what is written from code is up to date."""
 
 import importlib.util
+import json
+import math
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from tutelage.papers import PAPERS, failures, recorded_verdicts
+from tutelage.studies import all_studies, studies_of
+
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/getting-started.md")
+DOCS = ROOT / "docs"
+PAGES = ("README.md", "docs/getting-started.md", "docs/tutorial.md", "docs/your-own-claim.md", "docs/claims.md")
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def blocks(page: str) -> list[str]:
-    """Return the Python blocks of a page, in their order."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Return the Python blocks of a page in their order, each with the output printed below it, if any."""
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+def load(name: str) -> ModuleType:
+    """Load a module of the documentation."""
+    specification = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def agree(shown: str, printed: str) -> bool:
+    """Whether both are the same words around the same numbers, up to one per cent or a unit of the last digit shown."""
+    if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
+        return False
+    for one, other in zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True):
+        decimals = len(one.partition(".")[2]) if "e" not in one else 0
+        tolerance = 10.0**-decimals if "." in one and "e" not in one else 0.0
+        first, second = (float(number.replace(",", "")) for number in (one, other))
+        if not math.isclose(first, second, rel_tol=1e-2, abs_tol=tolerance):
+            return False
+    return True
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run_and_print_what_is_shown(page: str, capsys, tmp_path, monkeypatch) -> None:
     found = blocks(page)
     assert found
+    monkeypatch.chdir(tmp_path)  # what a page saves does not end up in the repository
     names: dict[str, object] = {}
-    for number, block in enumerate(found, start=1):
-        exec(compile(block, f"{page}, block {number}", "exec"), names)
-    assert capsys.readouterr().out
+    said = ""
+    for number, (source, shown) in enumerate(found, start=1):
+        exec(compile(source, f"{page}, block {number}", "exec"), names)
+        printed = capsys.readouterr().out
+        said += printed
+        if shown:
+            assert agree(shown, printed), f"{page}, block {number} prints\n{printed}"
+    assert said
+
+
+def test_differences_of_outputs_are_noticed() -> None:
+    assert agree("refuted by 0.0927 over 6,657", "refuted  by 0.0931 over 6,657\n")
+    assert not agree("refuted by 0.0927", "refuted by 0.2")
+    assert not agree("12 runs", "13 runs")
+    assert not agree("holds 3", "refuted 3")
 
 
 @pytest.mark.slow
 def test_table_of_supported_combinations_is_up_to_date() -> None:
-    specification = importlib.util.spec_from_file_location("supported", ROOT / "docs" / "supported.py")
-    assert specification is not None
-    assert specification.loader is not None
-    supported = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(supported)
+    supported = load("supported")
     page = supported.PAGE.read_text(encoding="utf-8")
     assert supported.table() in page, "Run python docs/supported.py --write"
+
+
+def test_findings_are_all_there() -> None:
+    """Each statement that fails has its place, with a witness if there is one; each paper has a section."""
+    written = load("pages").expand((DOCS / "findings.md").read_text(encoding="utf-8"))
+    assert "<!-- " not in written
+    for record in recorded_verdicts().values():
+        assert (f"`tutelage audit {record.id}`" in written) == bool(record.kind), record.id
+    refuted = sum(record.as_printed == "refuted" for record in recorded_verdicts().values())
+    assert written.count("import numpy as np") == refuted
+    for paper in PAPERS:
+        first = failures(paper)[0]
+        assert f"{{ #{first.id} }}" in written
+
+
+def test_gallery_shows_every_study() -> None:
+    """Every registered study has its pictures and its command, and the pictures stay small."""
+    gallery = load("pages").GALLERY
+    shown = json.loads((gallery / "gallery.json").read_text(encoding="utf-8"))
+    assert list(shown) == [study.id for study in all_studies()], "Run make demo gallery"
+    written = load("pages").expand((DOCS / "gallery.md").read_text(encoding="utf-8"))
+    for paper in PAPERS:
+        for study in studies_of(paper):
+            figures = shown[study.id]["figures"]
+            assert figures and all((gallery / figure["file"]).stat().st_size > 2000 for figure in figures)
+            assert all(f"(assets/gallery/{figure['file']})" in written for figure in figures)
+            assert f"tutelage reproduce {study.id}\n" in written
+    files = {figure["file"] for entry in shown.values() for figure in entry["figures"]}
+    assert {path.name for path in gallery.glob("*.png")} == files
+    assert sum(path.stat().st_size for path in gallery.iterdir()) < 3e6
+
+
+def test_the_readme_counts_what_is_there() -> None:
+    """The table of papers has the numbers of the records."""
+    rows = re.findall(r"^\| .*?\((\d{4})\).*? \| (\d+) \| (\d+) \| (\d+) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    records = recorded_verdicts()
+    counted = [
+        (
+            str(paper.year),
+            str(sum(id.startswith(f"{key}.") for id in records)),
+            str(len(failures(key))),
+            str(len(studies_of(key))),
+        )
+        for key, paper in PAPERS.items()
+    ]
+    assert rows == counted
