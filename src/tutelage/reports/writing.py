@@ -115,7 +115,7 @@ def _number(value: Any) -> str:
 
 def _headline(study: Study) -> str:
     """Where a study is printed and what it shows; a figure or table by its number, others by their title."""
-    numbered = re.match(r"(Figure|Table|Section)s? \S+", study.place)
+    numbered = re.match(r"(Figure|Table|Section)s? \S+( (and|to) \d\S*)?", study.place)
     title = study.title[0].upper() + study.title[1:]
     return f"{numbered.group().rstrip(',')}: {study.title}" if numbered else title
 
