@@ -24,7 +24,11 @@ HEADINGS = {
 
 def expand(markdown: str) -> str:
     """Put what the marks of a page ask for in their places."""
-    writers: dict[str, Callable[[str], str]] = {"findings": findings, "gallery": gallery, "summary": lambda _: summary()}
+    writers: dict[str, Callable[[str], str]] = {
+        "findings": findings,
+        "gallery": gallery,
+        "summary": lambda _: summary(),
+    }
 
     def written(mark: re.Match[str]) -> str:
         return writers[mark[1]](mark[2])
@@ -53,7 +57,11 @@ def findings(paper: str) -> str:
         claim = claims[record.id]
         if record.id in important:
             title = f"### {claim.place}: {claim.title} {{ #{record.id} }}"
-            parts += [title, f"*{KIND_WORDS[record.kind].capitalize()}.* {record.finding}", *_body(claim, record, entries)]
+            parts += [
+                title,
+                f"*{KIND_WORDS[record.kind].capitalize()}.* {record.finding}",
+                *_body(claim, record, entries),
+            ]
             continue
         if heading != HEADINGS[record.kind]:
             heading = HEADINGS[record.kind]
@@ -95,7 +103,10 @@ def gallery(paper: str) -> str:
     parts = []
     for study in studies_of(paper):
         entry = shown[study.id]
-        parts += [f"### {study.title[0].upper()}{study.title[1:]} {{ #{study.id} }}", f"{study.question} *({study.place})*"]
+        parts += [
+            f"### {study.title[0].upper()}{study.title[1:]} {{ #{study.id} }}",
+            f"{study.question} *({study.place})*",
+        ]
         for figure in entry["figures"]:
             parts.append(f"![{_plain(figure['caption'])}](assets/gallery/{figure['file']}){{ loading=lazy }}")
             parts.append(f"{figure['caption']}")

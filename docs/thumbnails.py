@@ -28,7 +28,9 @@ def thumbnail(picture: Image.Image) -> bytes:
         small = small.resize((WIDTH, round(small.height * WIDTH / small.width)), Image.Resampling.LANCZOS)
     written = io.BytesIO()
     # Maximum coverage keeps thin lines in their colours, which the median cut gives up for shades of grey.
-    small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(
+        written, "PNG", optimize=True
+    )
     return written.getvalue()
 
 
