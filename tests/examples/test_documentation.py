@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tutelage.papers import PAPERS, failures, recorded_verdicts
+from tutelage.papers import PAPERS, failures, recorded_studies, recorded_verdicts
 from tutelage.studies import all_studies, studies_of
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +106,15 @@ def test_gallery_shows_every_study() -> None:
     files = {figure["file"] for entry in shown.values() for figure in entry["figures"]}
     assert {path.name for path in gallery.glob("*.png")} == files
     assert sum(path.stat().st_size for path in gallery.iterdir()) < 3e6
+
+
+def test_the_table_of_studies_has_the_verdicts_on_record() -> None:
+    """The studies page has a row for each study, with its verdict at quick scale."""
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (\w+) \|", (DOCS / "studies.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    recorded = [(id.partition(".")[2], record.verdict) for id, record in recorded_studies().items()]
+    assert sorted(rows) == sorted([*recorded])
 
 
 def test_the_readme_counts_what_is_there() -> None:
