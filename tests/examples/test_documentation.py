@@ -1,6 +1,7 @@
 """The Python blocks of the documentation run and print what the pages say, and what is written from code is current."""
 
 import importlib.util
+import io
 import json
 import math
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from PIL import Image
 
 from tutelage.papers import PAPERS, failures, recorded_studies, recorded_verdicts
 from tutelage.studies import all_studies, studies_of
@@ -100,12 +102,29 @@ def test_gallery_shows_every_study() -> None:
     for paper in PAPERS:
         for study in studies_of(paper):
             figures = shown[study.id]["figures"]
+            assert shown[study.id]["verdict"] == recorded_studies()[study.id].verdict, "Run make demo gallery"
             assert figures and all((gallery / figure["file"]).stat().st_size > 2000 for figure in figures)
             assert all(f"(assets/gallery/{figure['file']})" in written for figure in figures)
             assert f"tutelage reproduce {study.id}\n" in written
     files = {figure["file"] for entry in shown.values() for figure in entry["figures"]}
     assert {path.name for path in gallery.glob("*.png")} == files
     assert sum(path.stat().st_size for path in gallery.iterdir()) < 3e6
+
+
+def test_thumbnails_keep_the_colours_of_lines(tmp_path: Path) -> None:
+    """Thin lines stay apart in a picture of few colours, and a report without all studies changes nothing."""
+    thumbnails = load("thumbnails")
+    blue, green = (0, 114, 178), (0, 158, 115)
+    picture = Image.linear_gradient("L").convert("RGB").resize((900, 300))  # many greys that compete for the palette
+    for place, colour in ((100, blue), (200, green)):
+        picture.paste(colour, (0, place, 900, place + 1))
+    small = Image.open(io.BytesIO(thumbnails.thumbnail(picture))).convert("RGB")
+    for place, colour in ((100, blue), (200, green)):
+        assert max(abs(a - b) for a, b in zip(small.getpixel((450, place)), colour, strict=True)) < 12
+    before = sorted(path.name for path in thumbnails.TARGET.iterdir())
+    with pytest.raises(SystemExit, match=r"single_neuron\.figure-1"):
+        thumbnails.collect(tmp_path)
+    assert sorted(path.name for path in thumbnails.TARGET.iterdir()) == before
 
 
 def test_the_table_of_studies_has_the_verdicts_on_record() -> None:
