@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo tour record test lint format types layers docs bench check lock clean
+.PHONY: help setup demo tour record test lint format types layers docs gallery bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ layers: $(STAMP) ## Check that imports point only backwards along the flow of da
 docs: $(STAMP) ## Build the documentation into site/; a warning is an error
 	@$(RUN) -m mkdocs build --strict
 	@echo "The documentation is in site/index.html"
+
+gallery: $(STAMP) ## Renew the pictures of the documentation from the report that make demo has written
+	@$(RUN) docs/thumbnails.py $(REPORT)
 
 bench: $(STAMP) ## Run the benchmarks: ratios measured in one run, accuracy beside speed
 	@set -e; for file in benchmarks/*.py; do \

@@ -6,9 +6,10 @@ import inspect
 import re
 import typing
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
+from mkdocs.exceptions import PluginError
 
 import tutelage
 
@@ -23,7 +24,8 @@ def load_hooks() -> ModuleType:
     return hooks
 
 
-public_names = load_hooks().public_names
+HOOKS = load_hooks()
+public_names = HOOKS.public_names
 PAGES = {
     package
     for page in (DOCS / "reference").glob("*.md")
@@ -106,3 +108,23 @@ def test_missing_docstrings_are_noticed() -> None:
         function.__module__ = "tutelage.example"
     assert undocumented(Member, "Member") == ["Member", "Member.bare", "Member.bare_property"]
     assert undocumented(lambda: 0, "function") == ["function"]
+
+
+def test_the_build_refuses_an_undocumented_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "tutelage" / "example"
+    package.mkdir(parents=True)
+    (package / "part.py").write_text('def told():\n    """Described."""\n\n\ndef untold(): ...\n')
+    (package / "__init__.py").write_text("from tutelage.example.part import told as told\n")
+    monkeypatch.setattr(HOOKS, "SOURCE", tmp_path)
+    assert "::: tutelage.example.part.told" in HOOKS.on_page_markdown("::: tutelage.example")
+    with (package / "__init__.py").open("a") as init:
+        init.write("from tutelage.example.part import untold as untold\n")
+    with pytest.raises(PluginError, match=r"no docstring for tutelage\.example\.part\.untold"):
+        HOOKS.on_page_markdown("::: tutelage.example")
+
+
+def test_the_build_refuses_a_package_without_a_page() -> None:
+    pages = [SimpleNamespace(src_uri=f"reference/{page.name}") for page in (DOCS / "reference").glob("*.md")]
+    HOOKS.on_files(pages)
+    with pytest.raises(PluginError, match=r"for claims$"):
+        HOOKS.on_files([page for page in pages if page.src_uri != "reference/claims.md"])

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tutelage.claims import Claim, Family, Form, Pointwise, at_most, equal, given, judge
+from tutelage.claims import Claim, Effort, Family, Form, Pointwise, at_most, equal, given, judge, paste
 from tutelage.claims.base import EFFORTS, Verdict
 
 
@@ -96,3 +96,21 @@ def test_unknown_effort_is_refused():
     with pytest.raises(ValueError, match="extreme"):
         judge(_claim(_true, _false), effort="extreme")
     assert set(EFFORTS) == {"default", "high"}
+
+
+def test_effort_of_your_own_and_a_line_of_words():
+    """An effort may be made to measure; a verdict says in a line what it is, and its claim rebuilds the witness."""
+    claim = _claim(_false, _false)
+    (verdict,) = judge(claim, Effort(samples=16, restarts=2, generations=1, iterations=1, runs=1))
+    # One family: random instances, two generations of children of as many again, and two gradient paths.
+    assert verdict.effort == "own" and 16 < verdict.instances < 100
+    assert str(verdict).startswith("paper.lemma-1, as printed: refuted (smallest margin -")
+    names: dict = {}
+    exec(claim.paste(verdict), names)
+    np.testing.assert_array_equal(names["x"], verdict.witness["x"])
+
+
+def test_pasted_source_shows_both_sides(capsys):
+    """The source ends by printing what it found."""
+    exec(paste({"x": 2.0}, "left = x**2\nright = 1.0"), {})
+    assert capsys.readouterr().out == "4.0 1.0\n"

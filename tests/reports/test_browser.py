@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tutelage.claims import claims_of
 from tutelage.papers import PAPERS
 
 CHROMIUM = next(
@@ -60,7 +61,7 @@ def test_page(browser, report, name, width):
 
 
 def test_the_table_of_verdicts_is_filtered(browser, report):
-    """By verdict, by a click on a tile, and by words."""
+    """By a click on a tile or on a paper's link, by words, and by the kind of failure."""
     visit = Visit(browser, (report / "index.html").as_uri(), 1280)
     page = visit.page
     visible = "[...document.querySelectorAll('#claims tbody tr')].filter(row => !row.hidden).length"
@@ -73,5 +74,11 @@ def test_the_table_of_verdicts_is_filtered(browser, report):
     assert page.evaluate(visible) == 1
     page.fill("#search", "no such words")
     assert page.evaluate(visible) == 0
+    page.fill("#search", "")
+    page.select_option("#kind", "misprint")
+    assert 0 < page.evaluate(visible) < refuted
+    # A paper's link to the table shows its statements and forgets the other filters.
+    page.click("a[data-paper=convolutional_filter]")
+    assert page.evaluate(visible) == len(claims_of("convolutional_filter"))
     assert visit.complaints == []
     page.close()

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tutelage.claims import all_claims
-from tutelage.papers import PAPERS
+from tutelage.papers import PAPERS, recorded_verdicts
 from tutelage.reports import save_verdicts, write_report
 from tutelage.reports.writing import _number, _tex
 from tutelage.studies import all_studies
@@ -61,11 +61,23 @@ def test_nothing_is_fetched(report):
 def test_all_statements_and_studies_are_there(pages):
     """The overview lists every claim, a paper's page describes each, and studies that were not run say how."""
     for claim in all_claims():
-        assert claim.place in pages["index.html"].text
+        assert claim.place.replace("$", "") in pages["index.html"].text  # formulas are marked up
         assert claim.id in pages[f"{claim.paper}.html"].places
     for study in all_studies():
         page = pages[f"{study.paper}.html"]
         assert study.name in page.places and f"tutelage reproduce {study.id}" in page.text
+
+
+def test_the_overview_has_findings_witnesses_and_commands(pages):
+    """The main findings in words; in the table, every command, and a source for every refutation."""
+    text = pages["index.html"].text
+    assert text.count("import numpy as np") == sum(
+        record.as_printed == "refuted" for record in recorded_verdicts().values()
+    )
+    for claim in all_claims():
+        assert f"tutelage audit {claim.id}" in text
+    for paper in PAPERS.values():
+        assert paper.title in text and re.sub(r"\$", "", paper.headline) in text
 
 
 def test_a_judged_claim_has_its_witness(pages):

@@ -16,3 +16,4 @@ from tutelage.claims.pointwise import given as given
 from tutelage.claims.registry import all_claims as all_claims
 from tutelage.claims.registry import claims_of as claims_of
 from tutelage.claims.registry import find as find
+from tutelage.claims.scan import Scan as Scan

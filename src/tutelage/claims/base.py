@@ -128,6 +128,14 @@ class Claim:
             forms["corrected"] = self.corrected
         return forms
 
+    def paste(self, verdict: Verdict) -> str:
+        """Return Python source that rebuilds the witness of a verdict in NumPy and evaluates both sides.
+
+        Args:
+            verdict: A verdict on one of the forms of this claim.
+        """
+        return paste(verdict.witness, self.forms[verdict.form].recipe)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -160,6 +168,11 @@ class Verdict:
     seconds: float
     effort: str
     seed: int
+
+    def __str__(self) -> str:
+        """Return the verdict in a line, without the witness."""
+        found = f"smallest margin {self.margin:.3g} over {self.instances:,} instances"
+        return f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict} ({found})"
 
     def document(self) -> dict[str, Any]:
         """Return the verdict as plain data for JSON."""
@@ -205,7 +218,8 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
     for name, value in witness.items():
         plain = _plain(value)
         lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
-    return "\n".join([*lines, "", recipe.strip(), ""]) if recipe else "\n".join([*lines, ""])
+    # What is pasted says by itself what it found.
+    return "\n".join([*lines, "", recipe.strip(), "print(left, right)", ""]) if recipe else "\n".join([*lines, ""])
 
 
 def effort_named(name: str) -> Effort:

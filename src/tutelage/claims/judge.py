@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Form, FormName, Judgement, Outcome, Verdict, effort_named
+from tutelage.claims.base import Claim, Effort, Form, FormName, Judgement, Outcome, Verdict, effort_named
 
 
-def judge(claim: Claim, effort: str = "default", seed: int = 0) -> list[Verdict]:
-    """Judge all forms of a claim.
+def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list[Verdict]:
+    """Judge all forms of a claim, which may be one of a paper or one of your own.
 
     Args:
         claim: The claim.
-        effort: `default` or `high`.
+        effort: `default`, `high`, or an `Effort` of your own.
         seed: Seed of the search; the same seed gives the same verdicts.
 
     Returns:
         One verdict a form.
     """
-    settings = effort_named(effort)
+    settings, name_of_effort = (effort, "own") if isinstance(effort, Effort) else (effort_named(effort), effort)
     started = time.perf_counter()
     control_refuted = _judgement(claim.control, claim.control.test(settings, seed)) == "refuted"
     spent = time.perf_counter() - started
@@ -34,12 +34,13 @@ def judge(claim: Claim, effort: str = "default", seed: int = 0) -> list[Verdict]
         if not control_refuted:
             # A test that cannot refute a falsehood says nothing.
             verdict, note = "inconclusive", f"the control was not refuted; {note}".rstrip("; ")
-        verdicts.append(_verdict(claim, name, verdict, outcome, control_refuted, note, effort, seed, started - spent))
+        began = started - spent
+        verdicts.append(_verdict(claim, name, verdict, outcome, control_refuted, note, name_of_effort, seed, began))
         spent = 0.0
     return verdicts
 
 
-def judge_all(claims: Iterable[Claim], effort: str = "default", seed: int = 0) -> Iterator[Verdict]:
+def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:
     """Judge many claims one after another, yielding verdicts as they come."""
     for claim in claims:
         yield from judge(claim, effort, seed)

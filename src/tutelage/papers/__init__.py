@@ -1,8 +1,9 @@
 """The papers, with the verdicts and studies on record. Light: no array library is imported for it.
 
-Each paper has a file here, `<key>.toml`: its title, authors and year, the verdict on record for each of its claims, and
-the outcome on record for each of its studies. Beside it, `<key>.verdicts.json` holds the last audit with its witnesses
-(`make record` writes it). The tests judge the claims and run the studies again and compare.
+Each paper has a file here, `<key>.toml`: its title, authors and year, the verdict on record for each of its claims, the
+kind of each failure and which failures matter most, and the outcome on record for each of its studies. Beside it,
+`<key>.verdicts.json` holds the last audit with its witnesses (`make record` writes it). The tests judge the claims and
+run the studies again and compare.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ _KEYS = (
     "convolutional_filter",
 )
 
+KINDS: dict[str, str] = {
+    "statement": "What is asserted is not so; the corrected form says what remains of it.",
+    "condition": "It is true under a condition that the print leaves out or uses without saying so.",
+    "constant": "A constant, exponent, threshold or probability is another one; with it the statement holds.",
+    "misprint": "A sign, index or factor that the text around it has right, or on which nothing depends.",
+}
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -33,6 +41,8 @@ class Paper:
         authors: Its authors.
         year: Its year.
         highlights: What a reader should take away from our audit, a sentence or two each, with formulas in `$…$`.
+        headline: The same in one sentence.
+        important: The claims whose failure matters most, the most important first.
     """
 
     key: str
@@ -40,6 +50,8 @@ class Paper:
     authors: str
     year: int
     highlights: tuple[str, ...] = ()
+    headline: str = ""
+    important: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,14 @@ class Recorded:
         as_printed: Verdict on the print.
         corrected: Verdict on the corrected form; `None` where there is none.
         finding: What is wrong with the print, in one line; empty where it holds.
+        kind: In which way the print fails, one of `KINDS`; empty where it holds.
     """
 
     id: str
     as_printed: str
     corrected: str | None
     finding: str
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,10 +98,20 @@ def _document(key: str) -> dict[str, Any]:
 
 _DOCUMENTS = {key: _document(key) for key in _KEYS}
 
-PAPERS: dict[str, Paper] = {
-    key: Paper(key, document["title"], document["authors"], document["year"], tuple(document.get("highlights", ())))
-    for key, document in _DOCUMENTS.items()
-}
+
+def _paper(key: str, document: dict[str, Any]) -> Paper:
+    return Paper(
+        key,
+        document["title"],
+        document["authors"],
+        document["year"],
+        tuple(document.get("highlights", ())),
+        document.get("headline", ""),
+        tuple(f"{key}.{name}" for name in document.get("important", ())),
+    )
+
+
+PAPERS: dict[str, Paper] = {key: _paper(key, document) for key, document in _DOCUMENTS.items()}
 
 
 @lru_cache
@@ -97,7 +121,8 @@ def recorded_verdicts() -> dict[str, Recorded]:
     for paper, document in _DOCUMENTS.items():
         for name, entry in document["claims"].items():
             id = f"{paper}.{name}"
-            records[id] = Recorded(id, entry["as_printed"], entry.get("corrected"), entry.get("finding", ""))
+            finding, kind = entry.get("finding", ""), entry.get("kind", "")
+            records[id] = Recorded(id, entry["as_printed"], entry.get("corrected"), finding, kind)
     return records
 
 
@@ -111,6 +136,22 @@ def recorded_studies() -> dict[str, RecordedStudy]:
             failing, finding = entry.get("failing", 0), entry.get("finding", "")
             records[id] = RecordedStudy(id, entry["title"], entry["verdict"], failing, finding)
     return records
+
+
+def failures(paper: str) -> tuple[Recorded, ...]:
+    """Return the statements of a paper that fail as printed: the important ones first, then by kind.
+
+    Args:
+        paper: The paper's key.
+    """
+    important, kinds = PAPERS[paper].important, list(KINDS)
+    failing = [record for record in recorded_verdicts().values() if record.id.startswith(f"{paper}.") and record.kind]
+
+    def weight(record: Recorded) -> tuple[int, int]:
+        rank = important.index(record.id) if record.id in important else len(important)
+        return rank, kinds.index(record.kind)
+
+    return tuple(sorted(failing, key=weight))
 
 
 def recorded_witnesses(paper: str) -> list[dict[str, Any]]:

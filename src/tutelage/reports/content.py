@@ -21,6 +21,12 @@ VERDICT_WORDS = {
     "measured": "measured",
     "differs": "differs",
 }
+KIND_WORDS = {
+    "statement": "statement fails",
+    "condition": "missing condition",
+    "constant": "false constant",
+    "misprint": "misprint",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class JudgedClaim:
         claim: The claim.
         forms: Its forms.
         finding: What is wrong with the print, in one line.
+        kind: In which way the print fails, one of `tutelage.papers.KINDS`; empty where it holds.
         fresh: Whether the verdicts were made for this report, or are the ones on record.
         command: What judges it again.
     """
@@ -59,6 +66,7 @@ class JudgedClaim:
     claim: Claim
     forms: tuple[JudgedForm, ...]
     finding: str
+    kind: str
     fresh: bool
     command: str
 
@@ -103,6 +111,10 @@ class PaperContent:
         """Return the number of claims whose print has a verdict."""
         return sum(claim.verdict == verdict for claim in self.claims)
 
+    def count_kind(self, kind: str) -> int:
+        """Return the number of claims whose print fails in one way."""
+        return sum(claim.kind == kind for claim in self.claims)
+
     def studies_with(self, verdict: str) -> int:
         """Return the number of studies that were run and have a verdict."""
         return sum(study.manifest is not None and study.manifest["verdict"] == verdict for study in self.studies)
@@ -144,7 +156,7 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
                 witness = paste(entry["witness"], form.recipe)
         forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
     is_fresh = (claim.id, "as_printed") in fresh
-    return JudgedClaim(claim, tuple(forms), record.finding, is_fresh, f"tutelage audit {claim.id}")
+    return JudgedClaim(claim, tuple(forms), record.finding, record.kind, is_fresh, f"tutelage audit {claim.id}")
 
 
 def _number(value: Any) -> str:

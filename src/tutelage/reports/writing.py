@@ -14,7 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tutelage.claims import Verdict
-from tutelage.reports.content import VERDICT_WORDS, PaperContent, gather
+from tutelage.papers import KINDS
+from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.sweeps import write_bytes, write_json
 
@@ -73,7 +74,7 @@ def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
     totals["run"] = totals["reproduced"] + totals["measured"] + totals["differs"]
     totals["claims"] = sum(len(content.claims) for content in contents)
     totals["studies"] = sum(len(content.studies) for content in contents)
-    totals["corrected"] = sum(len(claim.forms) > 1 for content in contents for claim in content.claims)
+    totals |= {kind: sum(content.count_kind(kind) for content in contents) for kind in KINDS}
     return totals
 
 
@@ -87,7 +88,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {"tex": _tex, "number": _number, "words": lambda verdict: VERDICT_WORDS[verdict]}
     environment.filters["headline"] = _headline
-    environment.globals["version"] = version("tutelage")
+    environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
+    environment.globals |= {"version": version("tutelage"), "kinds": KINDS}
     return environment
 
 
@@ -113,7 +115,7 @@ def _number(value: Any) -> str:
 
 def _headline(study: Study) -> str:
     """Where a study is printed and what it shows; a figure or table by its number, others by their title."""
-    numbered = re.match(r"(Figure|Table|Section)s? \S+", study.place)
+    numbered = re.match(r"(Figure|Table|Section)s? \S+( (and|to) \d\S*)?", study.place)
     title = study.title[0].upper() + study.title[1:]
     return f"{numbered.group().rstrip(',')}: {study.title}" if numbered else title
 

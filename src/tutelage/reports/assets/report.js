@@ -9,6 +9,7 @@ if (table) {
   const search = document.getElementById("search");
   const paper = document.getElementById("paper");
   const verdict = document.getElementById("verdict");
+  const kind = document.getElementById("kind");
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const update = () => {
     const wanted = search.value.trim().toLowerCase();
@@ -17,16 +18,20 @@ if (table) {
       const visible =
         texts[i].includes(wanted) &&
         (!paper.value || row.dataset.paper === paper.value) &&
-        (!verdict.value || row.dataset.verdict === verdict.value);
+        (!verdict.value || row.dataset.verdict === verdict.value) &&
+        (!kind.value || row.dataset.kind === kind.value);
       row.hidden = !visible;
       shown += visible;
     });
     document.getElementById("shown").textContent = `${shown} of ${rows.length}`;
   };
-  for (const control of [search, paper, verdict]) control.addEventListener("input", update);
-  for (const tile of document.querySelectorAll(".tile[data-verdict]")) {
-    tile.addEventListener("click", () => {
-      verdict.value = tile.dataset.verdict;
+  for (const control of [search, paper, verdict, kind]) control.addEventListener("input", update);
+  // A link to the table sets its filters: what the link does not name is shown.
+  for (const link of document.querySelectorAll("a[data-verdict], a[data-paper]")) {
+    link.addEventListener("click", () => {
+      [search.value, kind.value] = ["", ""];
+      verdict.value = link.dataset.verdict ?? "";
+      paper.value = link.dataset.paper ?? "";
       update();
     });
   }
