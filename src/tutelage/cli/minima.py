@@ -32,7 +32,7 @@ def minima(
         float | None,
         typer.Option(help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default."),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Most steps of a run.", min=1)] = 100_000,
+    steps: Annotated[int, typer.Option(help="Most gradients of a run.", min=1)] = 100_000,
     seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="Save the atlas to this file (.npz).")] = None,
     json: Annotated[
@@ -41,8 +41,8 @@ def minima(
 ) -> None:
     """The atlas of a committee: the minima that gradient descent reaches, up to symmetry.
 
-    ReLU neurons learn an orthonormal teacher from Xavier starts, until the gradient's norm is 1e-12. Points that differ
-    by permutations of neurons and coordinates are one.
+    ReLU neurons learn an orthonormal teacher from Xavier starts, until the gradient's norm is 1e-12: where plain
+    gradient descent ends, in fewer gradients. Points that differ by permutations of neurons and coordinates are one.
 
     Example: [bold]tutelage minima --neurons 6 --runs 200 --out six.npz[/], then [bold]tutelage minima six.npz[/]
     """
@@ -91,7 +91,6 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
     problem = tl.problems.committee(np.eye(neurons), students=students)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
-    stop = tl.gradient_norm(1e-12) | tl.step_limit(steps)
     done = 0
     with console.progress(runs, "descending") as advance:
 
@@ -101,10 +100,7 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
                 advance("descending")
             done = ended
 
-        # The path of gradient descent with this step, in fewer gradients. On the long plateaus of large problems small
-        # differences have time to grow, hence the smaller tolerance. The largest curvature is close to students/4.
-        method = tl.ChebyshevDescent(step, tolerance=0.1 / max(neurons, 20))
-        reached = tl.descend(objective, starts, method, stop, seed=seed, finish=tl.NewtonKrylov(), progress=progress)
+        reached = tl.dynamics.descend_to_minima(objective, starts, step, most_steps=steps, seed=seed, progress=progress)
     return tl.atlas(objective, reached)
 
 
@@ -165,7 +161,9 @@ def show(atlas: Atlas, seconds: float) -> None:
     console.out.print(table)
     statuses = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in atlas.statuses.items())
     left = f"; {atlas.left_out} not at a critical point" if atlas.left_out else ""
-    console.out.print(f"\n{atlas.runs} runs ({statuses}{left}), {atlas.steps} steps, {seconds:.1f} s", highlight=False)
+    console.out.print(
+        f"\n{atlas.runs} runs ({statuses}{left}), {atlas.steps} gradients, {seconds:.1f} s", highlight=False
+    )
     for number, entry in enumerate(atlas):
         console.out.print()
         console.out.print(picture(atlas, number, entry))

@@ -199,7 +199,10 @@ def _entry(
     lowest = floor.loss if floor.attained else None
     critical = critical_point(objective, point, tolerances, lowest, how)
     try:
-        curvatures = np.linalg.eigvalsh(np.asarray(reduced_blocks(objective, point)))[:, 0]
+        # Neurons of one block play the same part: one of each will do.
+        chosen = np.searchsorted(np.cumsum(blocks.student_sizes), np.arange(len(vectors)), side="right")
+        chosen = np.unique(chosen, return_index=True)[1] if _is_ordered(objective, frame) else slice(None)
+        curvatures = np.linalg.eigvalsh(np.asarray(reduced_blocks(objective, point))[chosen])[:, 0]
     except UnsupportedCombination:
         curvatures = np.asarray([np.nan])
     if critical.spectrum is None:
@@ -222,10 +225,16 @@ def _entry(
     )
 
 
+def _is_ordered(objective: Objective, frame: Frame) -> bool:
+    """Whether the neurons of an entry stand in the order of its blocks: they may be permuted freely."""
+    permutable = isinstance(objective.problem.student, (Committee, Homogeneous))
+    return permutable and len(set(frame.rows.tolist())) == 1
+
+
 def _in_block_order(objective: Objective, point: PyTree, frame: Frame, blocks: Structure) -> PyTree:
     """Return an equivalent student with its neurons, and orthonormal teachers, in the order of the blocks."""
     student = objective.problem.student
-    if not isinstance(student, (Committee, Homogeneous)) or len(set(frame.rows.tolist())) > 1:
+    if not _is_ordered(objective, frame):
         return point
     vectors = np.asarray(student.vectors(point))[blocks.students]
     if frame.orthonormal and frame.teacher is not None:

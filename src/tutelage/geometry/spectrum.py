@@ -13,14 +13,21 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, one_of
 from tutelage.errors import TutelageError
+from tutelage.geometry.blocks import structure
+from tutelage.geometry.equivalence import frame_of
+from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
 from tutelage.models import Committee, Homogeneous, Neuron
 from tutelage.objectives import Objective
+from tutelage.objectives.population.neuron_sum import NeuronSum
 
 # A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
 DENSE_LIMIT = 2600
 
 # Eigenvalues found at the lower end of a large spectrum.
 _ENDS = 8
+
+# Below so many neurons a dense Hessian is quicker than the products that symmetries ask for.
+_LEAST_SYMMETRIC = 12
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,8 @@ def spectrum(
         objective: The objective; not a `stream`, whose Hessian is random.
         point: The student.
         how: `dense` for all eigenvalues, `ends` for the smallest few and the largest one by Lanczos' method on
-            Hessian–vector products (no matrix is formed), `auto` for `dense` up to 2,600 parameters (in the span).
+            Hessian–vector products (no matrix is formed). `auto` takes all eigenvalues of a symmetric point of a
+            committee from a few such products (see `isotypic`), and else `dense` up to 2,600 parameters (in the span).
         number: How many eigenvalues `ends` finds at the lower end.
 
     Raises:
@@ -113,6 +121,8 @@ def spectrum(
         inner, reduced, copies = beside
         if reduced.size <= DENSE_LIMIT or how == "dense":
             return Spectrum(_with_copies(inner, reduced, copies), True, size)
+    if how == "auto" and (values := _by_symmetry(objective, point)) is not None:
+        return Spectrum(values, True, size)
     if how == "dense" or (how == "auto" and size <= DENSE_LIMIT) or size <= 2 * number + 2:
         return Spectrum(np.linalg.eigvalsh(np.asarray(dense_hessian(objective, point))), True, size)
     operator = hessian_operator(objective, point)
@@ -153,6 +163,27 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
     inner = eqx.tree_at(lambda one: one.target, reduction.objective, wide)
     number, axes = rows.shape
     return inner, _Padded(student.with_vectors(reduced, padded(rows)), number * (axes + 1)), dimension - axes
+
+
+def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
+    """Return all eigenvalues at a point of a committee that has many symmetries, or `None` where it has not."""
+    if not (isinstance(objective.problem.student, Committee) and isinstance(objective, NeuronSum) and objective.axes):
+        return None
+    vectors = np.asarray(point)
+    neurons, dimension = vectors.shape
+    teachers = objective.problem.teacher.vectors(objective.target).shape[0]
+    if not (neurons == teachers == dimension and objective.span_suffices) or dimension < _LEAST_SYMMETRIC:
+        return None
+    frame = frame_of(objective)
+    blocks = structure(frame.pattern(vectors), frame, 1e-6)
+    sizes = blocks.student_sizes
+    ordered = vectors[np.ix_(blocks.students, blocks.teachers)]
+    if sizes != blocks.teacher_sizes or not is_symmetric(ordered, sizes):
+        return None
+    types = isotypic(sizes)
+    if sum(len(kind.vectors) for kind in types) > dimension**2 / 2:
+        return None  # hardly any symmetry: the dense Hessian is as quick
+    return symmetric_spectrum(hessian_operator(objective, jnp.asarray(ordered)), types)
 
 
 class _Padded(NamedTuple):

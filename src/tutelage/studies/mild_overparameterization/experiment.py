@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
+from tutelage.dynamics import GradientDescent, descend, descend_to_minima, gradient_norm, step_limit
 from tutelage.geometry import atlas
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.starts import large_norm, xavier
@@ -25,7 +25,6 @@ def _pieces(values: Values):
 def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
     objective = objective_of(k, k)
     problem = objective.problem
-    stop = gradient_norm(values.tolerance) | step_limit(values.steps)
     extra = {}
     if kind == "xavier":
         starts, step = xavier(problem, values.runs, seed=seed), values.step / k
@@ -34,7 +33,7 @@ def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
         same = descend(objective, starts, GradientDescent(values.step / k), gradient_norm(1e-6) | step_limit(2000))
         extra["same_step_diverged"] = same.statuses == "diverged"
         extra["same_step_converged"] = same.statuses == "converged"
-    runs = descend(objective, starts, GradientDescent(step), stop)
+    runs = descend_to_minima(objective, starts, step, values.tolerance, values.steps)
     found = atlas(objective, runs)
     table = found.table()
     return {
