@@ -17,9 +17,8 @@ _NUMBERS = ("count", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature
 
 
 def _pieces(values: Values):
-    standard = {f"xavier-{k}": {"kind": "xavier", "k": k} for k in sorted(values.neurons, reverse=True)}
-    large = {f"large-{k}": {"kind": "large", "k": k} for k in sorted(values.neurons, reverse=True)}
-    return {**standard, **large}
+    # The small ones first: an interrupted run at paper scale, of which the last pieces take most of the time, has them all.
+    return {f"{kind}-{k}": {"kind": kind, "k": k} for k in sorted(values.neurons) for kind in ("xavier", "large")}
 
 
 def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
