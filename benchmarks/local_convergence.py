@@ -117,7 +117,6 @@ def main() -> None:
                 f"{1000 * again / number:.1f}",
                 f"{len(runs.where('converged')) / number:.3f}",
                 f"{np.median(runs.steps):,.0f}",
-                f"{runs.steps.max():,}",
                 f"{single:.2f}",
                 f"{single * number / again:.0f}×",
                 str(drift),
@@ -128,27 +127,15 @@ def main() -> None:
     publish(
         "local_convergence",
         f"Absolute-value students to loss {LOSS:g} (m = {STUDENTS}, r = {TEACHERS}, d = {DIMENSION})",
-        [
-            "method",
-            "step",
-            "runs",
-            "first, s",
-            "s",
-            "s per 1,000",
-            "converged",
-            "steps",
-            "most",
-            "NumPy, s a run",
-            "ratio",
-            "steps apart",
-            "stray mass",
-        ],
+        ["descent", "step", "runs", "first", "s", "s/1,000", "reached", "steps", "NumPy", "ratio", "apart", "stray"],
         rows,
-        "Random starts with Xavier's variance, unit teachers with angles of at least 1. Wanted: 1,000 runs in at most 60 s. "
-        f"The first call compiles. The loop follows {ALONE} of the same starts one by one with the same method; steps apart is "
-        "the largest difference in their numbers of steps. Stray mass is the share of the students' squared norms further "
-        f"than 0.1 from all teachers. Of the students, {100 * same:.0f} % end nearest to the same teacher by both methods: they take "
-        "different paths to different points of the flat set of minima.",
+        "Random starts with Xavier's variance, unit teachers with angles of at least 1. Seconds of a first call, "
+        "compilation included, of a second one, and of it per 1,000 runs; wanted: at most 60. Reached: fraction of runs "
+        "at the loss; steps: their median. NumPy: seconds a run of a loop that follows "
+        f"{ALONE} of the same starts one by one with the same method; apart: largest difference in their numbers of steps. "
+        "Stray: share of the students' squared norms further than 0.1 from all teachers. "
+        f"Of the students, {100 * same:.0f} % end nearest to the same teacher by both methods: these take different paths to "
+        "different points of the flat set of minima.",
     )
 
 
