@@ -150,7 +150,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         f"{widest['first_loss'].min():.2g} and more (the loss of no students is about {0.5 * values.teachers**2:.2g}) every "
         f"student ends at a teacher in {widest['matched'].min():.0%} of the runs, at least.",
         f"The way is long: after {values.iterations:,} steps of plain descent every student is at a teacher in as few as {widest['plain_matched'].min():.0%} of those runs. The rest "
-        "are on their way, not elsewhere: accelerated descent from where they are takes them there.",
+        "are on their way, not elsewhere: accelerated descent from where they are takes nearly all of them there.",
     )
     return Conclusion(
         expectations,
