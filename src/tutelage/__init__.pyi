@@ -13,6 +13,7 @@ from . import plot as plot
 from . import problems as problems
 from . import starts as starts
 from . import studies as studies
+from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
 from .dynamics import ChebyshevDescent as ChebyshevDescent
 from .dynamics import GradientDescent as GradientDescent

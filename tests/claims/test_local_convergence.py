@@ -138,3 +138,16 @@ def test_sampled_gradients_average_to_the_gradient(network):
         [descent.sampled_gradient(students, teachers, part, half=False) for part in np.split(points, 100)]
     )
     assert _close(2 * exact, printed)
+
+
+def test_rings_of_students_push_the_constant_of_lemma_8_up_to_a_limit():
+    """With half of the mass on a ring the constant grows with the number of students, and stays below 3.6."""
+    needed = []
+    for students in (2, 8, 64):
+        ring = instances.cones(students, np.random.default_rng(0))
+        angle = formulas.own_angles(formulas.angles(ring["students"], ring["teachers"])).max(axis=1)
+        needed.append((angle / np.cbrt(formulas.loss(ring["students"], ring["teachers"])))[angle < 0.02].mean())
+    # Two students with half of the mass: a quarter of the loss of Claim 2.
+    assert needed[0] == pytest.approx((6 * np.pi) ** (1 / 3), rel=1e-3)
+    assert needed[0] + 0.5 < needed[1] < needed[2] - 0.2
+    assert needed[2] == pytest.approx(3.54, abs=0.05)

@@ -58,6 +58,7 @@ BAD: list[tuple[str, Callable[[], object]]] = [
         for method in (
             tl.GradientDescent,
             tl.StochasticGradientDescent,
+            tl.AcceleratedDescent,
             lambda step: tl.PerturbedGradientDescent(step, noise=0.1),
         )
         for step in (0, -0.1, math.nan, math.inf, "0.1", None, [0.1, 0.2], np.ones(2))

@@ -33,7 +33,7 @@ def assert_same(first: tl.Runs, second: tl.Runs, pairs) -> None:
                 np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", ["descent", "stochastic", "flow", "adam"])
+@pytest.mark.parametrize("name", ["descent", "stochastic", "flow", "accelerated", "adam"])
 def test_a_run_does_not_depend_on_its_company(committee, starts, methods, name):
     """One run alone, a piece cut by `first_run`, a larger batch and another order have the same runs."""
     method = methods[name]

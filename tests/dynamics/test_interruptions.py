@@ -18,7 +18,7 @@ def assert_same(first: tl.Runs, second: tl.Runs) -> None:
     assert first.history().equals(second.history())
 
 
-@pytest.mark.parametrize("name", ["descent", "stochastic", "flow", "adam"])
+@pytest.mark.parametrize("name", ["descent", "stochastic", "flow", "accelerated", "adam"])
 def test_continuing_at_a_step_limit_changes_nothing(committee, starts, methods, name):
     """Stops at 13, 64 and 65 steps on the way leave points, frames and thinned histories as they were."""
     record = tl.record("loss", every=3, at_most=20)

@@ -100,6 +100,45 @@ def test_the_zero_homogeneous_neuron_is_a_critical_point() -> None:
     np.testing.assert_array_equal(objective.gradient(jnp.zeros((2, 3))), 0.0)
 
 
+FAMILIES = {
+    "homogeneous": tl.population(tl.problems.homogeneous(TEACHER, 5)),
+    "committee": tl.population(tl.problems.committee(TEACHER, 5)),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_automatic_differentiation_of_the_loss_is_the_gradient(family: str) -> None:
+    """At students on teachers, opposite to one and on each other `jax.grad` gives finite differences of the loss."""
+    objective = FAMILIES[family]
+    point = np.array([TEACHER[0], -TEACHER[1], TEACHER[2], [0.3, -0.8, 0.5], [0.3, -0.8, 0.5]])
+    loss = jax.jit(lambda point: objective.loss(point))
+    derivative = np.asarray(jax.jit(jax.grad(lambda point: objective.loss(point)))(jnp.asarray(point)))
+    step = 1e-6
+    differences = np.zeros_like(point)
+    for index in np.ndindex(point.shape):
+        move = np.zeros_like(point)
+        move[index] = step
+        differences[index] = (loss(point + move) - loss(point - move)) / (2 * step)
+    np.testing.assert_allclose(derivative, differences, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(derivative, objective.gradient(jnp.asarray(point)), rtol=0, atol=1e-12)
+
+
+def test_the_loss_has_second_derivatives_and_derivatives_in_the_teacher() -> None:
+    """`jax.hessian` of the loss is the Hessian, and the loss is differentiable in the target as well."""
+    objective = FAMILIES["homogeneous"]
+    point = jax.random.normal(jax.random.key(0), (5, 3)).at[0].set(TEACHER[0])
+    second = jax.jit(jax.hessian(lambda flat: objective.loss(flat.reshape(5, 3))))(point.ravel())
+    np.testing.assert_allclose(second, objective.hessian(point), rtol=0, atol=1e-12)
+
+    general = tl.population(tl.problems.homogeneous(TEACHER + 0.1, 5))
+
+    def scaled(factor):
+        return eqx.tree_at(lambda o: o.target, general, factor * general.target).loss(point)
+
+    slope = jax.jvp(scaled, (1.0,), (1.0,))[1]
+    assert float(slope) == pytest.approx(float(scaled(1 + 1e-6) - scaled(1 - 1e-6)) / 2e-6, abs=1e-7)
+
+
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_low_dimensions_agree_with_sampling(dimension: int) -> None:
     """More students than dimensions, so that neurons are parallel or nearly so."""

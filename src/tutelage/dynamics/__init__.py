@@ -1,5 +1,6 @@
 """Dynamics: methods that move students, and `descend`, which follows many runs at once."""
 
+from tutelage.dynamics.accelerated import AcceleratedDescent as AcceleratedDescent
 from tutelage.dynamics.base import Method as Method
 from tutelage.dynamics.chebyshev import ChebyshevDescent as ChebyshevDescent
 from tutelage.dynamics.descend import descend as descend

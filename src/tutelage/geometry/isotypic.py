@@ -91,8 +91,8 @@ def isotypic(sizes: tuple[int, ...]) -> list[Isotypic]:
                 types.append(_orthonormal(dimension, [np.outer(u, v), np.outer(v, u)]))
         e = eye[index]
         if p > 2:
-            cycle = sum(np.outer(e[i], e[j]) - np.outer(e[j], e[i]) for i, j in ((0, 1), (1, 2), (2, 0)))
-            types.append(_orthonormal((p - 1) * (p - 2) // 2, [cycle]))
+            cycle = np.outer(e[0], e[1]) + np.outer(e[1], e[2]) + np.outer(e[2], e[0])
+            types.append(_orthonormal((p - 1) * (p - 2) // 2, [cycle - cycle.T]))
         if p > 3:
             pair = np.outer(e[0] - e[1], e[2] - e[3])
             types.append(_orthonormal(p * (p - 3) // 2, [pair + pair.T]))

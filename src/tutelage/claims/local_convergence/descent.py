@@ -95,7 +95,7 @@ THEOREM_4 = Claim(
         "also one teacher with a student exactly across it; 3000 steps",
     ),
     as_printed=Form(
-        "$L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$: $L(W^{(t)}) \\le C\\,rw_{max}/(\\eta t)$ at every step, judged with $C = \\frac1{20}$.",
+        "$L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$: $L(W^{(t)}) \\le C\\,rw_{max}/(\\eta t)$ at every step, judged with $C = \\frac1{20}$, which is observed.",
         _rate(1.0, 0.05),
     ),
     control=Form("$L(W^{(t)}) \\le (rw_{max})^2(\\eta rw_{max}t)^{-3}$, the rate of most runs.", _rate(3.0, 1.0)),
@@ -340,7 +340,7 @@ THEOREM_6 = Claim(
         "$N = 10^{-4}r^5w_{max}^5d^2\\eta^{-1}\\epsilon^{-3}\\delta^{-1}$ fresh samples a step",
     ),
     as_printed=Form(
-        "$L(W^{(T)}) \\le \\epsilon$ with probability $1 - \\delta$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $T = \\frac12rw_{max}/(\\epsilon\\eta)$.",
+        "$L(W^{(T)}) \\le \\epsilon$ with probability $1 - \\delta$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $T = \\frac12rw_{max}/(\\epsilon\\eta)$ and the constant $10^{-4}$ in $N$, both observed.",
         _mini_batches(1.0),
     ),
     control=Form("The same with $T$ a hundredth of it.", _mini_batches(0.01)),

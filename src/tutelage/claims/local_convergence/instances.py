@@ -16,6 +16,15 @@ from tutelage.claims.scan import Scan, Several
 # Teachers, students, dimensions: one teacher, as many students as teachers, more, more teachers than dimensions.
 SHAPES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 5, 3), (3, 6, 2), (3, 8, 4))
 
+# Many students of few teachers, and many teachers: families along which a hidden constant could drift.
+LARGER = ((1, 32, 3), (2, 24, 4), (6, 9, 6), (8, 12, 8))
+
+
+def number(count: int, shape: tuple[int, int, int]) -> int:
+    """How many instances of a shape to draw: fewer of the larger ones, whose cost grows with the pairs of neurons."""
+    r, m, _ = shape
+    return max(int(count * min(1.0, 121 / (r + m) ** 2)), 32)
+
 
 def teachers(count: int, random: np.random.Generator, r: int, d: int) -> np.ndarray:
     """Teachers: spread or in a cluster of any width, with equal or unequal norms of any scale; `[count, r, d]`."""
@@ -82,11 +91,29 @@ def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return moved
 
 
+def cones(students: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    r"""One unit teacher, with just over half of its mass on students around it, all at one angle, the rest along it.
+
+    The students lie along the other axes in both directions. With more of them, in more dimensions, the loss is smaller for
+    the same angle: $\frac1{6\pi}\delta^3$ for two and about 0.022 $\delta^3$ in the limit.
+    """
+    d = students // 2 + 1
+    angles = 10.0 ** np.append(random.uniform(-2.3, -0.7, size=30), [-2.3, -0.7])
+    across = np.concatenate([np.eye(d)[1:], -np.eye(d)[1:]])
+    around = np.eye(d)[0] + np.tan(angles)[:, None, None] * across
+    middle = np.broadcast_to(np.eye(d)[0], (len(angles), 1, d))
+    share = 0.5001
+    products = np.concatenate([share / students * around, (1 - share) * middle], axis=1)
+    return {"students": f.students_of(products), "teachers": middle.copy()}
+
+
 def scans(check: Callable, note: str = "", shapes: Sequence[tuple[int, int, int]] = SHAPES, **options) -> Several:
     """A test of a statement about students and teachers, on instances of all shapes."""
 
     def of(shape):
-        return Scan(lambda count, random: near_minima(count // 8, random, *shape, **options), check, note)
+        return Scan(
+            lambda count, random: near_minima(number(count // 8, shape), random, *shape, **options), check, note
+        )
 
     return Several([of(shape) for shape in shapes], note)
 

@@ -2,6 +2,11 @@ r"""The gradient bound (Theorem 3) and the steps of its proof: Lemmas 7, 8, 9, 1
 
 Statements for losses below a threshold $\epsilon_0 = \mathrm{poly}(\Delta, 1/r, 1/w_{max}, w_{min})$ are judged for $10^{-11}w_{max}^2 \le L
 \le \epsilon_0 = \frac1{100}(\Delta/r)^3w_{min}^2$: below the lower end float64 does not resolve the loss.
+
+The print names no constants. A constant that its proof gives is used where there is one. The others are *observed*: chosen with
+a margin after the instances were seen, so that a verdict says that the constant does not grow along the families that are
+searched (students from as many as the teachers to 32 times as many, up to eight teachers, separations from 0.06 to a right
+angle, norms of different sizes, losses over many decades), and no more.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, PAPER
 from tutelage.claims.scan import Scan, Several
 
+_ALL = (*instances.SHAPES, *instances.LARGER)
 _SMALL = "Assumptions 1 and 2, $L \\le \\epsilon_0 = \\frac1{100}(\\Delta/r)^3w_{min}^2$"
 _TURNED = "signs of the students chosen so that each has an acute angle to its nearest teacher"
 
@@ -48,16 +54,16 @@ def _quotient(students, targets, power: float):
     return small, size * small.largest ** (2 * power - 1.5) / small.loss**power
 
 
-def smallest_gradients(effort: Effort, seed: int, power: float, generations: int = 30):
+def smallest_gradients(effort: Effort, seed: int, power: float, generations: int = 30, shapes=instances.SHAPES[1:]):
     """Search for small gradients at given losses: random moves of the students that are kept if the quotient falls.
 
     Returns:
-        Losses over the square of the largest norm, quotients, and the worst instance.
+        Losses over the square of the largest norm and quotients, an array of each for every shape, and the worst instance.
     """
     losses, quotients, worst = [], [], (np.inf, {})
-    for number, shape in enumerate(instances.SHAPES[1:]):
+    for number, shape in enumerate(shapes):
         random = np.random.default_rng([seed, number])
-        i = instances.near_minima(effort.samples // 2, random, *shape)
+        i = instances.near_minima(instances.number(effort.samples // 2, shape), random, *shape)
         students, targets = i["students"], i["teachers"]
         small, value = _quotient(students, targets, power)
         value = np.where(small.holds, value, np.inf)
@@ -76,18 +82,21 @@ def smallest_gradients(effort: Effort, seed: int, power: float, generations: int
         lowest = int(value.argmin())
         if value[lowest] < worst[0]:
             worst = float(value[lowest]), {"students": students[lowest], "teachers": targets[lowest]}
-    return np.concatenate(losses), np.concatenate(quotients), worst[1]
+    return losses, quotients, worst[1]
 
 
 def _gradient_bound(power: float, constant: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        losses, quotients, witness = smallest_gradients(effort, seed, power)
+        found = smallest_gradients(effort, seed, power, shapes=_ALL[1:])
+        losses, quotients, witness = np.concatenate(found[0]), np.concatenate(found[1]), found[2]
         worst = float(quotients.min())
+        least = {shape: values.min() for shape, values in zip(_ALL[1:], found[1], strict=True) if values.size}
         # The lower envelope of the gradient over the loss, a decade a point.
         decade = np.floor(np.log10(losses))
         floors = [(b, np.log10((quotients * losses**power)[decade == b].min())) for b in np.unique(decade)]
         slope = np.polyfit([b for b, _ in floors], [value for _, value in floors], 1)[0]
-        note = f"smallest quotient {worst:.3g}; the smallest gradients found fall like L^{slope:.2f}"
+        drift = ", ".join(f"{value:.3g} for r, m = {r}, {m}" for (r, m, _), value in least.items())
+        note = f"the smallest gradients found fall like L^{slope:.2f}; smallest quotients {drift}"
         shown = {"left": constant, "right": worst, "exponent": slope}
         return Outcome((worst - constant) / max(worst, constant), len(losses), {**witness, **shown}, note)
 
@@ -98,9 +107,9 @@ THEOREM_3 = Claim(
     id=f"{PAPER}.theorem-3",
     place="Theorem 3",
     title="gradient lower bound",
-    hypotheses=(_SMALL, "$r \\le 3$, $m \\le 8$, $d \\le 4$; signs of the students arbitrary"),
+    hypotheses=(_SMALL, "$r \\le 8$, $m \\le 32$, $d \\le 8$; signs of the students arbitrary"),
     as_printed=Form(
-        "$\\|\\nabla L\\|_F \\ge \\kappa L$ with $\\kappa = \\Theta(r^{-1/2}w_{max}^{-1/2})$; judged with the constant 1.",
+        "$\\|\\nabla L\\|_F \\ge \\kappa L$ with $\\kappa = \\Theta(r^{-1/2}w_{max}^{-1/2})$; judged with the constant 1, a fifth of what is observed.",
         _gradient_bound(1.0, 1.0),
     ),
     control=Form(
@@ -259,14 +268,16 @@ def _near_students(lines: bool, constant: float):
         mass = np.einsum("nji,nj->ni", near, f.norms(students) ** 2) / f.norms(targets)
         return instances.given(small.holds, scan.at_most(0.5, mass.min(axis=1)))
 
-    return Several([instances.scans(check), instances.scans(check, shapes=((1, 4, 3), (1, 9, 4)), scales=(-3.0, -0.5))])
+    rings = [Scan(lambda _, random, m=m: instances.cones(m, random), check) for m in (2, 4, 8, 16, 32, 64)]
+    near = instances.scans(check, shapes=((1, 4, 3), (1, 9, 4)), scales=(-3.0, -0.5))
+    return Several([instances.scans(check, shapes=_ALL), near, *rings])
 
 
 LEMMA_8 = Claim(
     id=f"{PAPER}.lemma-8",
     place="Lemma 8",
     title="every teacher has students nearby",
-    hypotheses=(_SMALL, "$\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$"),
+    hypotheses=(_SMALL, "$\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$, the constant observed"),
     as_printed=Form(
         "$T_i(\\delta_{max})$ is not empty and $\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2 \\ge \\frac12\\|w^*_i\\|$ for all $i$.",
         _near_students(lines=False, constant=4.0),
@@ -283,8 +294,9 @@ left, right = min(masses), 0.5  # the mass nearby is too small: none, if the stu
     ),
     corrected=Form(f"The same with the {_TURNED}.", _near_students(lines=True, constant=4.0)),
     correction="$-w^*_i$ fits as well as $w^*_i$, but is not in $T_i(\\delta)$ for $\\delta < \\pi$: angles must be those of lines. With a teacher's mass on two "
-    "students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$; 4 suffices on all instances.",
-    control=Form("The corrected form with the constant 1 instead of 4.", _near_students(lines=True, constant=1.0)),
+    "students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$. The worst family found is a ring of students with half of the mass: $C > 2.66$ for two of "
+    "them, 3.23 for eight in five dimensions, 3.52 for 64, by extrapolation 3.57 in the limit; on random instances it falls with $r$. 4 suffices.",
+    control=Form("The corrected form with the constant 3.5 instead of 4.", _near_students(lines=True, constant=3.5)),
 )
 
 
@@ -299,7 +311,7 @@ def _average(lines: bool, power: float, constant: float):
         size = small.r**2.75 * small.largest ** (1 - 2 * power) * small.separation**-1.5
         return instances.given(small.holds, scan.at_most(v, constant * size * small.loss**power))
 
-    return instances.scans(check, "‖v‖ falls like the square root of the loss")
+    return instances.scans(check, "‖v‖ falls like the square root of the loss", shapes=_ALL)
 
 
 LEMMA_9 = Claim(
@@ -309,7 +321,7 @@ LEMMA_9 = Claim(
     hypotheses=(_SMALL,),
     as_printed=Form(
         "$\\|v_i\\| \\le \\mathrm{poly}(r, w_{max}, 1/\\Delta)\\,\\epsilon^{3/8}$; judged with $4r^{11/4}w_{max}^{1/4}\\Delta^{-3/2}\\epsilon^{3/8}$, the order in "
-        "its proof.",
+        "its proof with an observed constant.",
         _average(lines=False, power=0.375, constant=4.0),
         recipe=CLOSED_FORMS
         + """
@@ -337,7 +349,7 @@ def _spikes(lines: bool, power: float, constant: float):
         size = small.r**2.5 * small.largest ** (2 - 2 * power)
         return instances.given(small.holds, scan.at_most(square, constant * size * small.loss**power))
 
-    return instances.scans(check, "‖R₂‖² falls like the loss")
+    return instances.scans(check, "‖R₂‖² falls like the loss", shapes=_ALL)
 
 
 LEMMA_11 = Claim(
@@ -346,7 +358,7 @@ LEMMA_11 = Claim(
     title="the spiky part of the residual is small",
     hypotheses=(_SMALL,),
     as_printed=Form(
-        "$\\|R_2\\|^2 = O(r^{5/2}w_{max}^{1/2}\\epsilon^{3/4})$; judged with the constant 4.",
+        "$\\|R_2\\|^2 = O(r^{5/2}w_{max}^{1/2}\\epsilon^{3/4})$; judged with the constant 4, which is observed.",
         _spikes(lines=False, power=0.75, constant=4.0),
         recipe=CLOSED_FORMS
         + """

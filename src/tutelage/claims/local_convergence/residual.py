@@ -158,7 +158,7 @@ LEMMA_C_1_MATRIX = Claim(
     title="smallest eigenvalue of the matrix of signs",
     hypotheses=("Assumption 1, $2 \\le r \\le 12$, $d \\le 4$, $\\Delta \\ge 0.003$",),
     as_printed=Form(
-        "$\\lambda_{min}(M) = \\Omega(\\Delta^3/r^3)$; judged with the constant 0.72, close to that of a pair.",
+        "$\\lambda_{min}(M) = \\Omega(\\Delta^3/r^3)$; judged with the constant 0.72, which is observed (close to that of a pair).",
         _eigenvalue(0.72),
     ),
     control=Form("$\\lambda_{min}(M) \\ge \\Delta^{5/2}/(3\\pi)$.", _eigenvalue(1 / (3 * np.pi), 2.5, 0.0)),
@@ -194,7 +194,8 @@ LEMMA_10 = Claim(
     title="the flat part of the residual is strongly convex in the averages",
     hypotheses=("Assumption 1, $d = 2$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",),
     as_printed=Form(
-        "$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged with the constant 0.72.", _flat_part(0.72)
+        "$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged with the constant 0.72, observed as for $M$.",
+        _flat_part(0.72),
     ),
     control=Form("The same with the constant 100.", _flat_part(100.0)),
     arithmetic="means over 4096 points of the circle",
@@ -525,7 +526,7 @@ TEST_NORM = Claim(
         "four orthonormal teachers, $\\epsilon \\le \\frac1{10}$, $l = 2\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil$",
     ),
     as_printed=Form(
-        "$\\|h\\|^2 = \\frac\\pi2 + O(l^{3/2}r^2\\epsilon)$; judged as $\\frac\\pi2 + 10\\,l^{5/2}r^2\\epsilon$, with the right power of $l$.",
+        "$\\|h\\|^2 = \\frac\\pi2 + O(l^{3/2}r^2\\epsilon)$; judged as $\\frac\\pi2 + 10\\,l^{5/2}r^2\\epsilon$, with the right power of $l$ and an observed constant.",
         _test_norm(diagonal=False),
         recipe="""
 from math import lgamma, log, pi, exp

@@ -37,7 +37,8 @@ EXACT = Claim(
     title="one student: the loss grows with the square of the angle",
     hypotheses=("$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $\\delta \\le \\frac\\pi2$",),
     as_printed=Form(
-        "$L = \\Theta(\\delta^2)$; judged as $0.14\\,\\delta^2 \\le L \\le \\frac12\\delta^2$.", _one_student(0.14, 0.5)
+        "$L = \\Theta(\\delta^2)$; judged as $0.14\\,\\delta^2 \\le L \\le \\frac12\\delta^2$, the lower constant observed.",
+        _one_student(0.14, 0.5),
     ),
     control=Form("$L \\le 0.4\\,\\delta^2$.", _one_student(0.14, 0.4)),
 )
@@ -138,7 +139,8 @@ def _smoothness(first: float, second: float, third: float):
         shown = {**scan.at_most(left, right + 1e-13 * (r * largest) ** 2), "moves": moves}
         return instances.given(losses <= (r * largest) ** 2 / 2, shown)
 
-    return Several([instances.scans(check), instances.scans(check, scales=(-0.5, 0.7))])
+    shapes = (*instances.SHAPES, *instances.LARGER)
+    return Several([instances.scans(check, shapes=shapes), instances.scans(check, scales=(-0.5, 0.7), shapes=shapes)])
 
 
 LEMMA_12 = Claim(
@@ -150,7 +152,7 @@ LEMMA_12 = Claim(
     ),
     as_printed=Form(
         "$L(W+U) \\le L(W) + \\langle\\nabla L(W), U\\rangle + O(r^{1/4}w_{max}^{1/4})L^{1/2}\\|U\\|_F^{3/2} + O(rw_{max})\\|U\\|_F^2 + O(1)\\|U\\|_F^4$; judged with the "
-        "constants 4, 8 and 2.",
+        "constants 4, 8 and 2, which are observed.",
         _smoothness(4.0, 8.0, 2.0),
     ),
     control=Form("The same with the constants 0.1, 0.1 and 0.1.", _smoothness(0.1, 0.1, 0.1)),
@@ -164,7 +166,8 @@ def _lipschitz(constant: float):
         shown = scan.at_most(f.frobenius(f.gradient(students, targets)) ** 2, constant * bulk**3)
         return instances.given(f.loss(students, targets) <= bulk**2 / 2, shown)
 
-    return instances.scans(check, "a sharper bound is 8 L Σ|w|²", scales=(-0.5, 1.0))
+    shapes = (*instances.SHAPES, *instances.LARGER)
+    return instances.scans(check, "a sharper bound is 8 L Σ|w|²", shapes=shapes, scales=(-0.5, 1.0))
 
 
 LEMMA_13 = Claim(
@@ -172,7 +175,10 @@ LEMMA_13 = Claim(
     place="Lemma 13",
     title="the gradient is bounded",
     hypotheses=("Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$",),
-    as_printed=Form("$\\|\\nabla L\\|_F^2 = O(r^3w_{max}^3)$; judged with the constant 10.", _lipschitz(10.0)),
+    as_printed=Form(
+        "$\\|\\nabla L\\|_F^2 = O(r^3w_{max}^3)$; judged with the constant $8\\sqrt{\\pi/2}$, which $\\|\\nabla L\\|_F^2 \\le 8L\\sum\\|w_j\\|^2$ and Lemma C.3 give.",
+        _lipschitz(8 * np.sqrt(np.pi / 2)),
+    ),
     control=Form("The same with the constant 1.", _lipschitz(1.0)),
 )
 

@@ -81,7 +81,7 @@ LEMMA_E_1 = Claim(
     title="random directions with fitted norms",
     hypotheses=("$r \\le 2$, $d \\in \\{2, 3\\}$, $\\epsilon$ from 0.01 to 0.2, $\\delta = \\frac1{10}$",),
     as_printed=Form(
-        "With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^dr\\log(1/\\delta))$ students the loss is at most $\\epsilon$ with probability $1 - \\delta$; judged with the constant $\\frac15$.",
+        "With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^dr\\log(1/\\delta))$ students the loss is at most $\\epsilon$ with probability $1 - \\delta$; judged with the constant $\\frac15$, which is observed.",
         _random_starts(0.2),
     ),
     control=Form("The same with the constant $\\frac1{1000}$.", _random_starts(1e-3)),
@@ -219,7 +219,10 @@ LEMMA_E_3 = Claim(
     hypotheses=(
         "$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, probability $\\frac45$",
     ),
-    as_printed=Form("$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$; judged with the constant 6.", _sampled_moments(2.0)),
+    as_printed=Form(
+        "$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$; judged with the constant 6, which is observed.",
+        _sampled_moments(2.0),
+    ),
     control=Form("The same with $N = d$ samples.", _sampled_moments(0.0)),
     arithmetic="sampled matrices against the closed form",
 )
@@ -297,7 +300,7 @@ LEMMA_E_5 = Claim(
     hypotheses=("$r \\le 2$, $d = 6$, $\\epsilon \\in \\{0.05, 0.2\\}$, $\\delta = \\frac1{10}$",),
     as_printed=Form(
         "With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^rr\\log(1/\\delta))$ students and $N = \\tilde O(dr^6w_{max}^4/\\epsilon^2)$ samples the loss is at most $\\epsilon$ with probability $1-\\delta$; judged with "
-        "the constants 1 and $\\frac12$.",
+        "the constants 1 and $\\frac12$, which are observed.",
         _subspace_starts(1.0, 0.5),
     ),
     control=Form("The same with $d$ samples.", _subspace_starts(1.0, 0.0)),
@@ -348,7 +351,7 @@ THEOREM_5 = Claim(
         "$\\eta = 0.1/(rw_{max})$",
     ),
     as_printed=Form(
-        "With probability $1 - \\delta$, $L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $\\epsilon = 2\\cdot10^{-4}$, the constant $\\frac1{100}$ and "
+        "With probability $1 - \\delta$, $L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $\\epsilon = 2\\cdot10^{-4}$, the observed constant $\\frac1{100}$ and "
         "$\\delta = \\frac1{10}$.",
         _global(1.0),
     ),

@@ -93,7 +93,7 @@ TEST_FUNCTION = Claim(
         "$h = (|w^*\\cdot x| - g)\\mathbb 1_S$, $S = \\{|w^*\\cdot x| \\le 0.3\\delta\\}$",
     ),
     as_printed=Form(
-        "$\\langle R, h\\rangle/\\|h\\| \\ge \\Omega(w_{min}^{5/2}r^{-3/2}w_{max}^{-3/2}\\delta^{3/2})$; judged with the constant $1/100$.",
+        "$\\langle R, h\\rangle/\\|h\\| \\ge \\Omega(w_{min}^{5/2}r^{-3/2}w_{max}^{-3/2}\\delta^{3/2})$; judged with the constant $1/100$, which is observed.",
         _detects(1.0),
         recipe="""
 random = np.random.default_rng(0)
@@ -239,7 +239,7 @@ PART_IV = Claim(
     hypotheses=EQUATION_9.hypotheses,
     as_printed=Form(
         "$g = \\frac\\tau2 + O(\\tau^3)$, $\\langle|w^*\\cdot x| - g, |w^*\\cdot x|\\rangle_S = \\Theta(\\tau^3)$ and $|\\langle|w^*\\cdot x| - g, |w\\cdot x|\\rangle_S| \\le O(\\tau^4/\\phi)$; "
-        "judged with the constants 0.05, 0.06 and 0.045.",
+        "judged with the constants 0.05, 0.06 and 0.045, close to the limits of narrow strips.",
         _blind(0.045, 0.06),
     ),
     control=Form("The same with the constants 0.05, 0.06 and 0.01.", _blind(0.01, 0.06)),

@@ -60,6 +60,9 @@ class NeuronSum(Objective):
         return tuple(group._replace(weights=Axes(group.weights.shape[0])) for group in groups)
 
     def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+        return _loss(self, point)
+
+    def _value(self, point: PyTree) -> Float[Array, ""]:
         total = self.constant
         groups, teachers = self._groups(point), self._teacher_groups()
         for i, group in enumerate(groups):
@@ -154,6 +157,26 @@ class NeuronSum(Objective):
         padded = jnp.zeros((coordinates.shape[0], dimension)).at[:, : coordinates.shape[1]].set(coordinates)
         objective = eqx.tree_at(lambda o: o.target, self, teacher.with_vectors(self.target, padded))
         return Reduction(_with_axes(objective), reduced, lift)
+
+
+@eqx.filter_custom_jvp
+def _loss(objective: NeuronSum, point: PyTree) -> Float[Array, ""]:
+    return objective._value(point)
+
+
+@_loss.def_jvp
+def _loss_jvp(primals, tangents):
+    """Differentiate by the closed-form gradient: the formula of the value has no derivative at parallel vectors."""
+    objective, point = primals
+    of_objective, of_point = tangents
+    change = jnp.zeros(())
+    slopes = jax.tree.leaves(objective.gradient(point))
+    for slope, move in zip(slopes, jax.tree.leaves(of_point, is_leaf=lambda leaf: leaf is None), strict=True):
+        change = change if move is None else change + jnp.sum(slope * move)
+    if jax.tree.leaves(of_objective):
+        # In the teacher there is the formula of the value only.
+        change = change + eqx.filter_jvp(lambda other: other._value(point), (objective,), (of_objective,))[1]
+    return _loss(objective, point), change
 
 
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:

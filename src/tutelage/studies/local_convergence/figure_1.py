@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+from matplotlib.ticker import MaxNLocator
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
@@ -131,6 +132,8 @@ def _picture(values: Values, pieces: Mapping[str, Arrays], teachers: np.ndarray)
         axis.plot(*place[0].T, "o", color=GREY, markersize=2.5, zorder=3)
         axis.plot(*place[-1].T, "o", color=RED, markersize=3, zorder=4)
         axis.set(title=title, xlabel="$w_1$", xlim=(-size, size), ylim=(-size, size), aspect="equal")
+        axis.xaxis.set_major_locator(MaxNLocator(4))
+        axis.yaxis.set_major_locator(MaxNLocator(4))
     axes[0].set_ylabel("$w_2$")
     caption = (
         f"{values.students} students and three unit teachers in the plane, descent on the exact loss. Blue: lines of the teachers; black: paths; grey: "

@@ -81,9 +81,9 @@ def _figure_2(values: Values, example: Arrays) -> Picture:
         )
         left.text(size * np.cos(turn) + 0.04, size * np.sin(turn), name, color=colour, va="center")
     left.plot([0, 0], [-0.6, 0.6], color=GREY, linewidth=0)
-    arc = np.linspace(-delta, delta, 50)
+    arc = np.linspace(0, delta, 50)  # δ is the angle of one student to the teacher
     left.plot(0.35 * np.cos(arc), 0.35 * np.sin(arc), color=GREY, linewidth=0.8)
-    left.text(0.38, 0.1, "δ", color=GREY)
+    left.text(0.38, 0.07, "δ", color=GREY)
     left.set(xlabel="$w_1$", ylabel="$w_2$", xlim=(-0.1, 1.25), ylim=(-0.6, 0.6), aspect="equal")
     middle.loglog(example["delta"], example["one"], color=BLUE, label="one student")
     middle.loglog(example["delta"], example["two"], color=RED, label="two students")
@@ -114,12 +114,12 @@ def _figure_3(values: Values, strip: Arrays) -> Picture:
     left.plot(x, np.abs(x), color=BLUE, label="$|w^*·x|$")
     far = np.cos(1.0) * x + np.sin(1.0) * 0.8
     left.plot(x, np.abs(far), color=ORANGE, label="$|w·x|$, φ = 1")
-    left.set(xlabel="$w^*·x$", ylabel="neuron along a line", ylim=(-0.05, 1.3))
+    left.set(xlabel="$w^*·x$", ylabel="neuron along a line", ylim=(-0.05, 1.7))
     left.legend(loc="upper center")
     middle.axvspan(-tau, tau, color=GREY, alpha=0.25, linewidth=0)
     middle.plot(x, np.where(np.abs(x) <= tau, np.abs(x) - g, 0.0), color=RED)
     middle.set(xlabel="$w^*·x$", ylabel="test function h")
-    right.plot(strip["phi"], strip["detected"] / strip["detected"][0], color=COLOURS[2])
+    right.plot(strip["phi"], strip["detected"] / strip["detected"][0], color=COLOURS[2], label="exact")
     right.plot(
         strip["phi"][8:],
         np.cos(strip["phi"][8:]) ** 2 * tau / (np.sqrt(2 * np.pi) * np.sin(strip["phi"][8:])),

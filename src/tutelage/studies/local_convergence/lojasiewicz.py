@@ -23,7 +23,8 @@ def _pieces(values: Values):
 
 def _measure(values: Values, seed: int, kind: str, number: int) -> Arrays:
     if kind == "search":
-        losses, quotients, _ = smallest_gradients(EFFORTS["default"], 1000 * seed + number, 0.75, values.generations)
+        found = smallest_gradients(EFFORTS["default"], 1000 * seed + number, 0.75, values.generations)
+        losses, quotients = np.concatenate(found[0]), np.concatenate(found[1])
         return {"loss": losses, "gradient": quotients * losses**0.75}
     # A small stray student across one teacher, with the near one at its best; and the two students of Claim 2.
     drawn = across(values.points)
