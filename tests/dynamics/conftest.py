@@ -27,6 +27,7 @@ def methods() -> dict[str, object]:
     """A method of each kind that carries something along: nothing, a random key, a clock, momentum, moments."""
     return {
         "descent": tl.GradientDescent(0.3),
+        "chebyshev": tl.ChebyshevDescent(0.3),
         "stochastic": tl.StochasticGradientDescent(0.1, batch=4),
         "flow": tl.GradientFlow(relative_tolerance=1e-4, absolute_tolerance=1e-6),
         "accelerated": tl.AcceleratedDescent(0.2),
