@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ SHARD_SECONDS = 10.0
 """Cost of a shard, in seconds, unless told otherwise."""
 _TELL_EVERY = 1.0  # Seconds between two reports for whoever watches from elsewhere.
 
-Engine: TypeAlias = Callable[[Work, Sequence[Shard]], Iterator[tuple[Shard, Part]]]
+Engine: TypeAlias = Callable[[Work, Sequence[Shard]], Generator[tuple[Shard, Part], None, None]]
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _complete(
 def _processes(workers: int) -> Engine:
     """Compute shards in worker processes of this machine."""
 
-    def engine(work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Part]]:
+    def engine(work: Work, shards: Sequence[Shard]) -> Generator[tuple[Shard, Part], None, None]:
         document = work.document()
         specification = specification_digest(document)
         build = type(work).from_document  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
@@ -119,7 +119,7 @@ def spread(
     workers: int,
     prepare: tuple[Callable[..., None], tuple[Any, ...]] | None = None,
     attempts: int = ATTEMPTS,
-) -> Iterator[tuple[Key, Done[Result] | Raised | Lost]]:
+) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
     """Call a function for each piece in worker processes, and yield what comes of every one as it comes.
 
     When the caller stops listening (closes the iterator, or is interrupted), the workers are killed at once.
@@ -137,7 +137,7 @@ def spread(
     waiting = deque((key, arguments, 1) for key, arguments in pieces)
     program = pickle.dumps((function, prepare))
     crew = [_Worker(program) for _ in range(min(workers, len(waiting)))]
-    failed_starts = 0
+    failed_starts, most = 0, ATTEMPTS * len(crew)
     try:
         while any(worker.task for worker in crew) or waiting:
             for worker in crew:
@@ -147,7 +147,8 @@ def spread(
             for position, worker in enumerate(crew):
                 for message in worker.messages():
                     if message is _READY:
-                        failed_starts, worker.ready = 0, True
+                        # Who has worked once can work: only a long row of deaths means that something is wrong.
+                        failed_starts, most, worker.ready = 0, 10 * ATTEMPTS * len(crew), True
                         continue
                     if not worker.ready:
                         raise WorkersFailed(message.reason)
@@ -160,7 +161,7 @@ def spread(
                     continue
                 ending = worker.end()
                 failed_starts += not worker.ready
-                if failed_starts >= ATTEMPTS:
+                if failed_starts >= most:
                     raise WorkersFailed(
                         f"Worker processes end before they begin ({ending}). A script that starts them has to do so "
                         'inside `if __name__ == "__main__":`.'
@@ -186,7 +187,7 @@ class _Worker:
     """A worker process, seen from the process that started it."""
 
     def __init__(self, program: bytes):
-        self.ready = self.dead = False
+        self.ready = self.dead = self._buried = False
         self.task: tuple[Any, tuple[Any, ...], int] | None = None
         self._pipe, theirs = multiprocessing.get_context("spawn").Pipe()
         self._process: BaseProcess = multiprocessing.get_context("spawn").Process(
@@ -219,10 +220,14 @@ class _Worker:
         self.dead = not alive
 
     def kill(self) -> None:
-        self._process.kill()
+        if not self._buried:
+            self._process.kill()
 
     def end(self) -> str:
         """Bury the worker, and return how it ended in words."""
+        if self._buried:
+            return ""
+        self._buried = True
         self._process.join(0.2)
         if self._process.exitcode is None:
             self._process.kill()
