@@ -32,6 +32,7 @@ class CheapWork:
         deadly: Whether run 5 of cell 0 kills its process.
         raising: Whether a shard that holds run 3 of cell 1 raises an error.
         cost: What a run is said to cost.
+        slow: Time that a run takes in every cell but the first.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class CheapWork:
         deadly: bool = False,
         raising: bool = False,
         cost: float = 1.0,
+        slow: float = 0.0,
         seed: int = 0,
     ):
         self._options = {
@@ -53,9 +55,9 @@ class CheapWork:
             "deadly": deadly,
             "raising": raising,
             "cost": cost,
+            "slow": slow,
             "seed": seed,
         }
-        self.__dict__.update({f"_{name}": value for name, value in self._options.items()})
 
     def document(self) -> dict[str, Any]:
         return {"kind": "cheap", **self._options}
@@ -94,7 +96,10 @@ class CheapWork:
             if self._options["deadly"] and (shard.cell, run) == (0, 5):
                 os.kill(os.getpid(), signal.SIGKILL)
             began = time.perf_counter()
-            while time.perf_counter() - began < self._options["seconds"]:
+            while (
+                time.perf_counter() - began
+                < self._options["slow" if shard.cell and self._options["slow"] else "seconds"]
+            ):
                 sum(range(1000))
             values = np.random.default_rng([self._options["seed"], shard.cell, run]).normal(size=STEPS)
             failed = self._options["unlucky"] and run % 7 == 6 and not Path("lucky").exists()

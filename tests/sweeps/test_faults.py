@@ -76,7 +76,13 @@ def test_killed_main_process(tmp_path):
     assert last.communicate() and last.returncode == 0
     results = open_sweep(folder)
     assert results.complete and content(results) == expected
-    assert {path.name for path in folder.iterdir()} <= {"manifest.json", "cells.parquet", "parts", "progress.json", "lock"}
+    assert {path.name for path in folder.iterdir()} <= {
+        "manifest.json",
+        "cells.parquet",
+        "parts",
+        "progress.json",
+        "lock",
+    }
     assert len(list((folder / "parts").iterdir())) == 4
 
 
