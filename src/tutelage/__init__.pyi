@@ -13,6 +13,7 @@ from . import plot as plot
 from . import problems as problems
 from . import starts as starts
 from . import studies as studies
+from . import sweeps as sweeps
 from .dynamics import Ball as Ball
 from .dynamics import GradientDescent as GradientDescent
 from .dynamics import GradientFlow as GradientFlow
@@ -45,3 +46,5 @@ from .geometry import split as split
 from .objectives import empirical as empirical
 from .objectives import population as population
 from .objectives import stream as stream
+from .sweeps import SpecificationError as SpecificationError
+from .sweeps import Sweep as Sweep

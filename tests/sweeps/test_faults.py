@@ -16,8 +16,8 @@ import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
-from tutelage.sweeps import files, ledger, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
+from tutelage.sweeps import files, ledger, open_sweep, run_sweep
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.store import Store
 

@@ -1,4 +1,4 @@
-"""Many pieces of work at once: sweeps over a grid, processes, and files that are complete or absent."""
+"""Many runs at once: sweeps over grids, processes, and files that are complete or absent."""
 
 from tutelage.sweeps.contract import Outcome as Outcome
 from tutelage.sweeps.contract import Shard as Shard
@@ -15,4 +15,7 @@ from tutelage.sweeps.pool import PieceFailed as PieceFailed
 from tutelage.sweeps.pool import in_processes as in_processes
 from tutelage.sweeps.reading import Results as Results
 from tutelage.sweeps.reading import open_sweep as open_sweep
+from tutelage.sweeps.specification.issues import SpecificationError as SpecificationError
 from tutelage.sweeps.store import OtherSweep as OtherSweep
+from tutelage.sweeps.work import Stopped as Stopped
+from tutelage.sweeps.work import Sweep as Sweep

@@ -1,0 +1,239 @@
+"""From the tables of a cell to objects of the library."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import or_
+from pathlib import Path as FilePath
+from typing import Any
+
+import jax
+import numpy as np
+
+from tutelage import dynamics, objectives
+from tutelage.errors import MalformedData, TutelageError, invalid
+from tutelage.inputs import Inputs
+from tutelage.objectives import Objective
+from tutelage.problems import Problem
+from tutelage.sweeps.specification.arrays import Arrays
+from tutelage.sweeps.specification.cell import Cell
+from tutelage.sweeps.specification.families import DataFile
+from tutelage.sweeps.specification.fields import Stored, Table
+from tutelage.sweeps.specification.locate import Path
+from tutelage.sweeps.specification.procedures import SOLVERS, STOP_FUNCTIONS, Parts
+
+
+class Unusable(TutelageError):
+    """A cell that is well formed and that the library refuses.
+
+    Attributes:
+        path: The field.
+        text: What is wrong with it.
+    """
+
+    def __init__(self, path: Path, text: str):
+        super().__init__(text)
+        self.path, self.text = path, text
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a cell says, as objects of the library.
+
+    Attributes:
+        problem: The problem.
+        objective: The objective.
+        starts: Draws starts: a function of the first run and the number of runs.
+        method: The method.
+        stop: When runs end; `None` for the library's default.
+        record: What is remembered.
+        finish: A Newton finish.
+        floor: What label noise adds to the loss.
+    """
+
+    problem: Problem
+    objective: Objective
+    starts: Callable[[int, int], Any]
+    method: Any
+    stop: Any
+    record: Any
+    finish: Any
+    floor: float
+
+
+def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Built:
+    """Build the objects of a cell.
+
+    Args:
+        cell: The cell.
+        arrays: The arrays that it refers to.
+        known: What was built before, by what was said of it: cells of a grid share most of it.
+
+    Raises:
+        Unusable: If the library refuses something; which field, and why.
+    """
+    made = _Builder(arrays)
+    known = {} if known is None else known
+
+    def once(make: Callable[[], Any], *tables: Table) -> Any:
+        said = "".join(table.model_dump_json() for table in tables)
+        if said not in known:
+            known[said] = make()
+        return known[said]
+
+    with _refused(("problem",), cell.problem):
+        problem = once(lambda: made.problem(cell.problem), cell.problem)
+    with _refused(("objective",), cell.objective):
+        objective = once(lambda: made.objective(cell.objective, problem), cell.problem, cell.objective)
+    with _refused(("starts",), cell.starts):
+        law = once(lambda: made.starts(cell.starts, problem), cell.problem, cell.starts)
+        starts = law(cell.runs, cell.seed)
+    with _refused(("method",), cell.method):
+        method = made.value(cell.method)
+    with _refused(("stop",), cell.stop):
+        stop = _stop(cell.stop)
+    with _refused(("record",), cell.record):
+        record = None if cell.record is None else dynamics.record(*cell.record.quantities, **cell.record.arguments())
+    with _refused(("finish",), cell.finish):
+        finish = None if cell.finish is None else made.value(cell.finish)
+        if finish is not None and stop is not None and stop.gradient is None:
+            raise MalformedData("needs `stop.gradient_norm`: a Newton finish ends where the gradient is that small.")
+    # The loss of a sample has its own noise in it, which nobody knows beforehand.
+    sampled = objective.exactness.kind == "sampling"
+    floor = 0.0 if sampled else 0.5 * float(problem.noise) ** 2
+    return Built(problem, objective, starts, method, stop, record, finish, floor)
+
+
+@contextmanager
+def _refused(path: Path, table: Any) -> Iterator[None]:
+    """Say of an error of the library which field of the specification it is about."""
+    try:
+        yield
+    except Unusable as error:
+        raise Unusable((*path, *error.path), error.text) from error
+    except (TutelageError, ValueError, TypeError) as error:
+        text = str(error).splitlines()[0]
+        argument, _, rest = text.removeprefix("`").partition("` ")
+        fields = type(table).model_fields if isinstance(table, Table) else {}
+        if text.startswith("`") and argument in fields:
+            raise Unusable((*path, argument), rest) from error
+        raise Unusable(path, text) from error
+
+
+@dataclass(frozen=True)
+class _Builder:
+    arrays: Arrays
+
+    def value(self, value: Any) -> Any:
+        """Return what a value of a specification stands for."""
+        if isinstance(value, Stored):
+            return self.arrays.get(value.digest)
+        if isinstance(value, Parts):
+            return tuple(self.value(part) for part in value.parts)
+        if isinstance(value, DataFile):
+            return self._data_file(value)
+        if isinstance(value, Table):
+            assert value.function is not None
+            return value.function(**self._arguments(value))
+        return value
+
+    def _arguments(self, table: Table) -> dict[str, Any]:
+        arguments = {}
+        for name, value in table.arguments().items():
+            if name == "solver":
+                arguments[name] = SOLVERS[value]()
+            elif name == "scale" and value == "none":
+                arguments[name] = None
+            else:
+                with _refused((name,), value):
+                    arguments[name] = self.value(value)
+        return arguments
+
+    def _data_file(self, value: DataFile) -> str:
+        if hashlib.sha256(FilePath(value.file).read_bytes()).hexdigest() != value.digest:
+            raise MalformedData(f"{value.file} has changed since the sweep began: restore it, or begin another sweep.")
+        return value.file
+
+    def problem(self, table: Table) -> Problem:
+        """Return a problem; the teacher's dimension is that of the inputs."""
+        said = table.arguments()
+        law = said.pop("inputs", None)
+        arguments = {}
+        for name, value in said.items():
+            with _refused((name,), value):
+                arguments[name] = self.value(value)
+        if law is not None:
+            teacher = next(arguments[name] for name in ("teacher", "target", "filter") if name in arguments)
+            with _refused(("inputs",), law):
+                arguments["inputs"] = self._law(law, int(np.shape(teacher)[-1]))
+        assert table.function is not None
+        return table.function(**arguments)
+
+    def _law(self, law: Table, dimension: int) -> Inputs:
+        assert law.function is not None
+        if law.law == "mixture":  # type: ignore[attr-defined]
+            components = []
+            for number, component in enumerate(law.components):  # type: ignore[attr-defined]
+                with _refused(("components", number), component):
+                    components.append(self._law(component, dimension))
+            weights = {} if law.weights is None else {"weights": self.value(law.weights)}  # type: ignore[attr-defined]
+            return law.function(components, **weights)
+        arguments = self._arguments(law)
+        if "dimension" in type(law).model_fields:
+            arguments.setdefault("dimension", dimension)
+        return law.function(**arguments)
+
+    def objective(self, table: Table, problem: Problem) -> Objective:
+        """Return an objective; a fixed sample is drawn from the problem or given."""
+        assert table.function is not None
+        if table.kind != "empirical":  # type: ignore[attr-defined]
+            return table.function(problem, **self._arguments(table))
+        inputs, samples = table.inputs, table.samples  # type: ignore[attr-defined]
+        if (inputs is None) == (samples is None):
+            raise MalformedData("needs either `samples` (a number, drawn with `sample_seed`) or `inputs` (an array).")
+        if samples is None:
+            return objectives.empirical(problem, **self._arguments(table))
+        if table.labels is not None:  # type: ignore[attr-defined]
+            raise invalid("labels", "be left out where samples are drawn", "an array", "Give `inputs` as well")
+        drawn, labels = problem.sample(jax.random.key(table.sample_seed), samples)  # type: ignore[attr-defined]
+        return objectives.empirical(problem, drawn, labels)
+
+    def starts(self, table: Table, problem: Problem) -> Callable[[int, int], Callable[[int, int], Any]]:
+        """Return a function of the runs and the seed of a cell that returns its `Built.starts`."""
+        arguments = self._arguments(table)
+        for name, value in arguments.items():
+            if isinstance(value, str) and value == "teacher":
+                arguments[name] = problem.target
+        if table.law == "given":  # type: ignore[attr-defined]
+            return _given(problem.points(arguments["points"], "points"))
+        law = table.function
+        assert law is not None
+
+        def draw(seed: int, first: int, count: int) -> Any:
+            return law(problem, runs=count, seed=seed, first_run=first, **arguments)
+
+        # Refuse what does not fit without drawing: a law that computes with NumPy has passed its checks by then.
+        with suppress(jax.errors.JAXTypeError):
+            jax.eval_shape(lambda: draw(0, 0, 1))
+        return lambda runs, seed: partial(draw, seed)
+
+
+def _given(points: Any) -> Callable[[int, int], Callable[[int, int], Any]]:
+    number = jax.tree.leaves(points)[0].shape[0]
+
+    def of_cell(runs: int, seed: int) -> Callable[[int, int], Any]:
+        if number < runs:
+            remedy = "Lower `runs`, or give more starts"
+            raise invalid("points", f"have a start for each of the {runs} runs", f"{number} starts", remedy)
+        return lambda first, count: jax.tree.map(lambda leaf: leaf[first : first + count], points)
+
+    return of_cell
+
+
+def _stop(table: Table) -> Any:
+    chosen = [STOP_FUNCTIONS[name](value) for name, value in table if value is not None and name in STOP_FUNCTIONS]
+    return reduce(or_, chosen) if chosen else None
