@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 # Results go to standard output, everything else to standard error.
@@ -29,8 +30,14 @@ def print_document(document: dict[str, Any]) -> None:
 
 def bad_input(message: str) -> NoReturn:
     """End with one clear line and the exit code for bad input."""
-    err.print(f"[bold red]error:[/] {message}", highlight=False, soft_wrap=True)
+    err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
     raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def failed(message: str) -> NoReturn:
+    """End with one clear line and the exit code for failure."""
+    err.print(f"[bold red]failed:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    raise typer.Exit(EXIT_FAILED)
 
 
 @contextmanager

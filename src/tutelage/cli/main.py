@@ -6,12 +6,12 @@ import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tutelage.cli import console, minima
+from tutelage.cli import console, minima, sweeping
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
@@ -103,7 +103,7 @@ def audit(
         with console.progress(len(chosen), "judging") as advance:
             verdicts = judge_in_processes([claim.id for claim in chosen], effort, seed, workers, advance)
     except TutelageError as error:
-        _failed(str(error))
+        console.failed(str(error))
     if folder is not None:
         from tutelage.reports import save_verdicts, write_report
 
@@ -160,18 +160,12 @@ def reproduce(
         console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(['tutelage', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
     except (TutelageError, OSError) as error:
-        _failed(str(error))
+        console.failed(str(error))
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:
         reproducing.show(done, overview)
     _end(reproducing.unexpected(done))
-
-
-def _failed(message: str) -> NoReturn:
-    """End with one clear line and the exit code for failure."""
-    console.err.print(f"[bold red]failed:[/] {message}", highlight=False, soft_wrap=True)
-    raise typer.Exit(console.EXIT_FAILED)
 
 
 def _end(unexpected: Iterable[str]) -> None:
@@ -184,6 +178,9 @@ def _end(unexpected: Iterable[str]) -> None:
 
 
 app.command()(minima.minima)
+app.command()(sweeping.sweep)
+app.command()(sweeping.status)
+app.command()(sweeping.summary)
 
 
 def main() -> None:

@@ -130,6 +130,7 @@ def _complete(
     cost = sum(shard.cost for shard in shards)
     progress = Progress(store.total, store.done, store.failed, 0, 0.0, cost, 0.0)
     watch(progress)
+    store.show_progress(progress.document())
     outcomes = engine(work, shards)
     with contextlib.closing(outcomes):
         for shard, part in outcomes:

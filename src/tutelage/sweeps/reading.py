@@ -158,32 +158,66 @@ class Results:
 
         Args:
             by: Fields of the grid to group by; all by default, none with an empty list.
-            below: A run succeeds if its loss is at most this; by default if its status is `converged`.
+            below: A run succeeds if its loss is at most this; by default if it has reached the teacher as the
+                specification says (column `success`), or, where that says nothing, if its status is `converged`.
 
         Returns:
             One row a setting: `runs`, `failed`, `successes`, `rate`, `low` and `high`.
         """
+        return self._grouped(by, below, [])
+
+    def summary(self, by: Fields = None, below: float | None = None) -> pl.DataFrame:
+        """Return the rates of success, and besides the median of steps and losses and the time on one core.
+
+        Args:
+            by: See `success`.
+            below: See `success`.
+
+        Returns:
+            The columns of `success`, then `steps`, `lowest_loss`, `loss` and `seconds`.
+        """
+        loss = pl.col("loss").fill_nan(None)
+        more = [
+            pl.col("steps").median(),
+            loss.min().alias("lowest_loss"),
+            loss.median().alias("loss"),
+            pl.col("seconds").fill_nan(None).sum(),
+        ]
+        return self._grouped(by, below, more)
+
+    def _grouped(self, by: Fields, below: float | None, more: list[pl.Expr]) -> pl.DataFrame:
         fields = self.checked_fields("by", by)
-        if below is None:
-            succeeds = pl.col("status") == "converged"
+        runs = self._table("runs", RUN_COLUMNS)
+        names = runs.collect_schema().names()
+        if below is not None:
+            # Not a number is not below anything.
+            succeeds = (pl.col("loss") <= below) & pl.col("loss").is_not_nan()
+        elif "success" in names:
+            succeeds = pl.col("success")
         else:
-            # Not a number is not below anything, though it sorts above all.
-            succeeds = (pl.col("loss") <= below) & pl.col("loss").is_not_nan() & (pl.col("status") != FAILED)
+            succeeds = pl.col("status") == "converged"
+        failed = pl.col("status") == FAILED
         counts = [
-            pl.len().alias("runs"),
-            (pl.col("status") == FAILED).sum().alias("failed"),
-            succeeds.fill_null(False).sum().alias("successes"),
+            pl.len().cast(pl.Int64).alias("runs"),
+            failed.sum().cast(pl.Int64).alias("failed"),
+            (succeeds & ~failed).fill_null(False).sum().cast(pl.Int64).alias("successes"),
         ]
         if fields:
-            table = self.runs.group_by(fields).agg(counts).sort(fields).collect()
+            # A field may have the name of something measured, such as `success`.
+            keys = {f"field {name}": name for name in fields}
+            grid = self.cells.select("cell", *(pl.col(name).alias(key) for key, name in keys.items()))
+            grouped = runs.join(grid, on="cell", how="left").group_by(list(keys)).agg(counts + more)
+            table = grouped.rename(keys).sort(fields).collect()
         else:
-            table = self.runs.select(counts).collect()
+            table = runs.select(counts + more).collect()
         intervals = [
             (done / trials, *wilson_interval(done, trials)) if trials else (None, None, None)
             for done, trials in zip(table["successes"], table["runs"] - table["failed"], strict=True)
         ]
-        rows = pl.DataFrame(intervals, schema={"rate": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row")
-        return table.hstack(rows)
+        schema = {"rate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        rates = pl.DataFrame(intervals, schema=schema, orient="row")
+        at = len(fields) + len(counts)
+        return pl.concat([table[:, :at], rates, table[:, at:]], how="horizontal")
 
     def checked_fields(self, argument: str, fields: Fields) -> list[str]:
         """Return fields of the grid as a list, or raise if there is no such field."""

@@ -8,7 +8,7 @@ from typing import Any
 from tutelage.errors import MalformedData
 from tutelage.sweeps.contract import Work
 
-_KINDS = {"sweep": "tutelage.sweeps.work:SweepWork"}
+_KINDS = {"sweep": "tutelage.sweeps.work:Sweep"}
 
 
 def register(kind: str, path: str) -> None:

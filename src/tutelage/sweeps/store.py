@@ -246,3 +246,12 @@ def read_cells(folder: Path, manifest: dict[str, Any]) -> pl.DataFrame:
     if digest(content) != manifest["files"][CELLS]:
         raise MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
     return pl.read_parquet(io.BytesIO(content))
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """Return what the process that works in a folder has told of its speed; empty if it has told nothing."""
+    try:
+        found = json.loads((folder / PROGRESS).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
