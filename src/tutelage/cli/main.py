@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.table import Table
 
-from tutelage.cli import console, minima
+from tutelage.cli import console, minima, training
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
@@ -184,6 +184,8 @@ def _end(unexpected: Iterable[str]) -> None:
 
 
 app.command()(minima.minima)
+app.command()(training.train)
+app.command()(training.init)
 
 
 def main() -> None:
