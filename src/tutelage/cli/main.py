@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tutelage.cli import console, minima, sweeping
+from tutelage.cli import console, minima, sweeping, training
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
@@ -178,6 +178,8 @@ def _end(unexpected: Iterable[str]) -> None:
 
 
 app.command()(minima.minima)
+app.command()(training.train)
+app.command()(training.init)
 app.command()(sweeping.sweep)
 app.command()(sweeping.status)
 app.command()(sweeping.summary)

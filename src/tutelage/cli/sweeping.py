@@ -71,7 +71,7 @@ def sweep(
         console.notice(f"interrupted; what is done is kept. Go on with: {this_command()}")
         raise typer.Exit(130) from None
     except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
-        console.bad_input(str(error))
+        console.bad_inputs(str(error).splitlines())
     except TutelageError as error:
         console.failed(f"{error} Go on with: {this_command()}")
     except OSError as error:

@@ -136,8 +136,13 @@ class Arrays:
     content: dict[str, np.ndarray] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, array: np.ndarray, **origin: Any) -> dict[str, Any]:
-        """Keep an array, and return how a specification refers to it."""
+    def add(self, array: np.ndarray, origin: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Keep an array, and return how a specification refers to it.
+
+        Args:
+            array: The array.
+            origin: The file that it was read from, and how.
+        """
         digest = array_digest(array)
         self.content[digest] = array
         if origin:
@@ -159,7 +164,7 @@ class Arrays:
         array = read_array(path, name, header)
         if dimensions == 1 and array.ndim == 2 and 1 in array.shape:
             array = array.reshape(-1)
-        return self.add(array, file=str(path), array=name, header=header)
+        return self.add(array, {"file": str(path), "array": name, "header": header})
 
     def data_file(self, file: str) -> dict[str, str]:
         """Return a file inside the folder that the library reads itself, with the digest of its content."""
@@ -208,5 +213,5 @@ class Arrays:
             if array_digest(array) != digest:
                 place = entry.get("file", "an array of the document")
                 raise MalformedData(f"{place} has changed since the sweep began: restore it, or begin another sweep.")
-            arrays.add(array, **origin)
+            arrays.add(array, origin)
         return arrays

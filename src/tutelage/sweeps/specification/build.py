@@ -14,15 +14,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from tutelage import dynamics, objectives
+from tutelage import dynamics
 from tutelage.errors import MalformedData, TutelageError, invalid
 from tutelage.inputs import Inputs
-from tutelage.objectives import Objective
+from tutelage.objectives import Objective, empirical
 from tutelage.problems import Problem
 from tutelage.sweeps.specification.arrays import Arrays
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.families import DataFile
 from tutelage.sweeps.specification.fields import Stored, Table
+from tutelage.sweeps.specification.issues import Issue, dotted
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import SOLVERS, STOP_FUNCTIONS, Parts
 
@@ -31,13 +32,12 @@ class Unusable(TutelageError):
     """A cell that is well formed and that the library refuses.
 
     Attributes:
-        path: The field.
-        text: What is wrong with it.
+        issues: What is wrong, and with which fields.
     """
 
-    def __init__(self, path: Path, text: str):
-        super().__init__(text)
-        self.path, self.text = path, text
+    def __init__(self, issues: list[Issue]):
+        super().__init__("; ".join(f"{dotted(issue.path)}: {issue.text}" for issue in issues))
+        self.issues = issues
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,38 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
             known[said] = make()
         return known[said]
 
-    with _refused(("problem",), cell.problem):
-        problem = once(lambda: made.problem(cell.problem), cell.problem)
-    with _refused(("objective",), cell.objective):
-        objective = once(lambda: made.objective(cell.objective, problem), cell.problem, cell.objective)
-    with _refused(("starts",), cell.starts):
-        law = once(lambda: made.starts(cell.starts, problem), cell.problem, cell.starts)
-        starts = law(cell.runs, cell.seed)
-    with _refused(("method",), cell.method):
-        method = made.value(cell.method)
-    with _refused(("stop",), cell.stop):
-        stop = _stop(cell.stop)
-    with _refused(("record",), cell.record):
-        record = None if cell.record is None else dynamics.record(*cell.record.quantities, **cell.record.arguments())
-    with _refused(("finish",), cell.finish):
-        finish = None if cell.finish is None else made.value(cell.finish)
-        if finish is not None and stop is not None and stop.gradient is None:
-            raise MalformedData("needs `stop.gradient_norm`: a Newton finish ends where the gradient is that small.")
+    issues: list[Issue] = []
+
+    def section(name: str, make: Callable[[Any], Any], *needed: Any) -> Any:
+        """Return what a section stands for; note what is wrong and go on, so that everything that is wrong is seen."""
+        table = getattr(cell, name)
+        if any(one is None for one in needed) or table is None:
+            return None
+        try:
+            with _refused((name,), table):
+                return make(table)
+        except Unusable as error:
+            issues.extend(error.issues)
+            return None
+
+    problem = section("problem", lambda table: once(lambda: made.problem(table), table))
+    objective = section(
+        "objective", lambda table: once(lambda: made.objective(table, problem), cell.problem, table), problem
+    )
+    starts = section(
+        "starts",
+        lambda table: once(lambda: made.starts(table, problem), cell.problem, table)(cell.runs, cell.seed),
+        problem,
+    )
+    method = section("method", made.value)
+    stop = section("stop", _stop)
+    record = section("record", lambda table: dynamics.record(*table.quantities, **table.arguments()))
+    finish = section("finish", made.value)
+    if finish is not None and stop is not None and stop.gradient is None:
+        text = "needs `stop.gradient_norm`: a Newton finish ends where the gradient is that small."
+        issues.append(Issue(("finish",), text))
+    if issues:
+        raise Unusable(issues)
     # The loss of a sample has its own noise in it, which nobody knows beforehand.
     sampled = objective.exactness.kind == "sampling"
     floor = 0.0 if sampled else 0.5 * float(problem.noise) ** 2
@@ -114,14 +129,14 @@ def _refused(path: Path, table: Any) -> Iterator[None]:
     try:
         yield
     except Unusable as error:
-        raise Unusable((*path, *error.path), error.text) from error
-    except (TutelageError, ValueError, TypeError) as error:
+        raise Unusable([Issue((*path, *issue.path), issue.text) for issue in error.issues]) from error
+    except (TutelageError, ValueError, TypeError, OSError) as error:
         text = str(error).splitlines()[0]
         argument, _, rest = text.removeprefix("`").partition("` ")
         fields = type(table).model_fields if isinstance(table, Table) else {}
         if text.startswith("`") and argument in fields:
-            raise Unusable((*path, argument), rest) from error
-        raise Unusable(path, text) from error
+            raise Unusable([Issue((*path, argument), rest)]) from error
+        raise Unusable([Issue(path, text)]) from error
 
 
 @dataclass(frozen=True)
@@ -196,11 +211,11 @@ class _Builder:
         if (inputs is None) == (samples is None):
             raise MalformedData("needs either `samples` (a number, drawn with `sample_seed`) or `inputs` (an array).")
         if samples is None:
-            return objectives.empirical(problem, **self._arguments(table))
+            return empirical(problem, **self._arguments(table))
         if table.labels is not None:  # type: ignore[attr-defined]
             raise invalid("labels", "be left out where samples are drawn", "an array", "Give `inputs` as well")
         drawn, labels = problem.sample(jax.random.key(table.sample_seed), samples)  # type: ignore[attr-defined]
-        return objectives.empirical(problem, drawn, labels)
+        return empirical(problem, drawn, labels)
 
     def starts(self, table: Table, problem: Problem) -> Callable[[int, int], Callable[[int, int], Any]]:
         """Return a function of the runs and the seed of a cell that returns its `Built.starts`."""

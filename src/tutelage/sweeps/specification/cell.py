@@ -33,13 +33,13 @@ class Cell(Table):
         keep_points: Whether the students reached are kept.
     """
 
-    problem: PROBLEM
-    objective: OBJECTIVE = Field({"kind": "population"})
-    starts: STARTS = Field({"law": "xavier"})
-    method: METHOD
-    stop: STOP = Field({})
-    record: RECORD | None = None
-    finish: FINISH | None = None
+    problem: PROBLEM  # type: ignore[valid-type]
+    objective: OBJECTIVE = Field({"kind": "population"})  # type: ignore[valid-type]
+    starts: STARTS = Field({"law": "xavier"})  # type: ignore[valid-type]
+    method: METHOD  # type: ignore[valid-type]
+    stop: STOP = Field({})  # type: ignore[valid-type]
+    record: RECORD | None = None  # type: ignore[valid-type]
+    finish: FINISH | None = None  # type: ignore[valid-type]
     restarts: bool = False
     success: Annotated[float, Field(gt=0)] = 1e-6
     runs: Annotated[int, Field(ge=1)]

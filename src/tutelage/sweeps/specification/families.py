@@ -16,6 +16,7 @@ from tutelage.models.composite import OUTER_FUNCTIONS
 from tutelage.sweeps.specification.fields import TAG, Table, array_kind, named, problem_with, table_of
 from tutelage.sweeps.specification.generators import MATRICES, VECTORS
 
+COUNT: Any = Annotated[int, Field(ge=1)]
 VECTOR = array_kind(1, VECTORS)
 MATRIX = array_kind(2, MATRICES)
 ARRAY = array_kind(None)
@@ -90,7 +91,7 @@ def _law_table(name: str, law: Callable[..., Any], kinds: dict[str, Any]) -> typ
     if "scale" in parameters and typing.get_type_hints(law)["scale"] is not float:
         own["scale"] = Literal["unit_variance", "none"]
     # The teacher says the dimension; a specification that says it as well is checked.
-    extra = {"dimension": (Annotated[int, Field(ge=1)] | None, None)} if "dimension" in parameters else {}
+    extra = {"dimension": (COUNT | None, None)} if "dimension" in parameters else {}
     return table_of(law, own, key="law", name=name, skip=("dimension",), extra=extra)
 
 
@@ -118,7 +119,7 @@ PROBLEM_TABLES = {
 }
 PROBLEM = named("family", PROBLEM_TABLES, "problem")
 
-_SAMPLE = {"samples": (Annotated[int, Field(ge=1)] | None, None), "sample_seed": (Annotated[int, Field(ge=0)], 0)}
+_SAMPLE = {"samples": (COUNT | None, None), "sample_seed": (Annotated[int, Field(ge=0)], 0)}
 OBJECTIVE_TABLES = {
     name: table_of(
         make,

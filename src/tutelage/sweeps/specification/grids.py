@@ -60,7 +60,8 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], 
         fields: The specification.
 
     Returns:
-        The shared fields, the settings in order (one without values if there is no grid), and what is wrong.
+        The shared fields, the settings in order (one without values if there is no grid), and what is wrong with the
+        grid, in which case there is one setting.
     """
     shared = {key: value for key, value in fields.items() if key not in ("grid", "zip")}
     issues: list[Issue] = []
@@ -86,7 +87,8 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], 
         axes.append([{path: (value, origin) for path, value, origin in row} for row in rows])
     issues += _overlaps(axes)
     if issues:
-        return shared, [], issues
+        # One cell, to see what else is wrong.
+        return shared, [_joined(tuple(axis[0] for axis in axes if axis))], issues
     number = 1
     for axis in axes:
         number *= len(axis)
@@ -116,6 +118,7 @@ def _lists(table: Any, origin: Path, issues: list[Issue], path: Path = ()) -> It
         elif not isinstance(value, list):
             text = f"must be a list of values, but received {shown(value)}. Write it in brackets."
             issues.append(Issue((*origin, key), text))
+            yield inner, [value], (*origin, key)  # to see what else is wrong
         elif not value:
             issues.append(Issue((*origin, key), "must have at least one value."))
         else:

@@ -89,7 +89,7 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check:
             try:
                 build(cell, arrays, known)
             except Unusable as error:
-                wrong = [Issue(error.path, error.text)]
+                wrong = error.issues
         issues += [Issue(setting.origin(issue.path), issue.text) for issue in wrong]
         if cell is not None and not wrong:
             cells.append(cell)

@@ -24,7 +24,7 @@ from tutelage.sweeps.specification.issues import listed, meant, shown
 class Parts(Table):
     """A student of several arrays, in the order of the problem's documentation."""
 
-    parts: list[ARRAY]
+    parts: list[ARRAY]  # type: ignore[valid-type]
 
 
 def _student_form(value: Any) -> str:
@@ -179,15 +179,9 @@ def _only_type(function: Callable[..., Any]) -> Any:
     return typing.get_type_hints(function)[name]
 
 
-STOP = one_table(
-    create_model(
-        "stop_table",
-        __base__=Table,
-        **{name: (_only_type(stop) | None, None) for name, stop in STOP_FUNCTIONS.items()},
-        wall_time=(Annotated[None, BeforeValidator(_no_wall_time)], Field(None, exclude=True)),
-    ),
-    "stop",
-)
+_STOP_FIELDS: dict[str, Any] = {name: (_only_type(stop) | None, None) for name, stop in STOP_FUNCTIONS.items()}
+_STOP_FIELDS["wall_time"] = (Annotated[None, BeforeValidator(_no_wall_time)], Field(None, exclude=True))
+STOP = one_table(create_model("stop_table", __base__=Table, **_STOP_FIELDS), "stop")
 
 # Records.
 
