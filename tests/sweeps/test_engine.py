@@ -14,7 +14,7 @@ from tutelage.errors import InvalidArgument
 from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
 from tutelage.sweeps.lock import holder, locked
-from tutelage.sweeps.parts import part_of
+from tutelage.sweeps.pool import Done
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
@@ -24,15 +24,13 @@ def here(monkeypatch):
     """Compute in this process: no processes to wait for where they are not what is tested."""
     computed: list[Shard] = []
 
-    def serial(workers):
-        def engine(work, shards):
-            for shard in shards:
-                computed.append(shard)
-                yield shard, part_of(shard, work.run(shard))
+    def serial(function, pieces, prepare):
+        prepare[0](*prepare[1])
+        for shard, arguments in pieces:
+            computed.append(shard)
+            yield shard, Done(function(*arguments))
 
-        return engine
-
-    monkeypatch.setattr(module, "_processes", serial)
+    monkeypatch.setattr(module, "_spreading", lambda *_: (serial, "this process"))
     return computed
 
 

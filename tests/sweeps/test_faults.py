@@ -18,7 +18,7 @@ from sweep_results import content
 
 from tutelage.sweeps import engine as module
 from tutelage.sweeps import files, ledger, open_sweep, run_sweep
-from tutelage.sweeps.parts import part_of
+from tutelage.sweeps.pool import Done
 from tutelage.sweeps.store import Store
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -29,11 +29,13 @@ ROUNDS = 20
 def here(monkeypatch):
     """Compute in this process, do not wait for the disk, and join parts as soon as there are three."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
-    monkeypatch.setattr(
-        module,
-        "_processes",
-        lambda workers: lambda work, shards: ((shard, part_of(shard, work.run(shard))) for shard in shards),
-    )
+
+    def serial(function, pieces, prepare):
+        prepare[0](*prepare[1])
+        for shard, arguments in pieces:
+            yield shard, Done(function(*arguments))
+
+    monkeypatch.setattr(module, "_spreading", lambda *_: (serial, "this process"))
     monkeypatch.setattr(module, "Store", lambda *arguments: Store(*arguments, many=3))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import threading
 import warnings
@@ -62,6 +63,9 @@ def sweep(
     from tutelage.sweeps.lock import FolderInUse, this_command
 
     folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
     try:
         work = _work(specification, seed, allow_outside)
         options: dict[str, Any] = {"workers": workers, "dask": dask, "shard_seconds": shard_seconds}
@@ -142,16 +146,24 @@ def summary(
         console.print_document({**_status(results), "by": fields, "settings": rows})
         return
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in fields:
-        shown.add_column(name, justify="right" if table[name].dtype.is_numeric() else "left", overflow="fold")
-    for heading in ("runs", "failed", "success", "95 %", "steps", "loss", "lowest", "seconds"):
-        shown.add_column(heading, justify="right")
+    short = [name.rsplit(".", 1)[-1] for name in fields]
+    for name, last in zip(fields, short, strict=True):
+        right = "right" if table[name].dtype.is_numeric() else "left"
+        shown.add_column(last if short.count(last) == 1 else name, justify=right, overflow="fold")
+    any_failed = ["failed"] if results.ledger.failed else []
+    for heading in ("runs", *any_failed, "success", "95 %", "steps", "loss", "seconds"):
+        shown.add_column(heading, justify="right", no_wrap=True)
     for row in table.iter_rows(named=True):
-        rate = "–" if row["rate"] is None else f"{row['rate']:.3f}"
-        interval = "–" if row["rate"] is None else f"{row['low']:.3f}–{row['high']:.3f}"
-        numbers = [_number(row[name]) for name in ("steps", "loss", "lowest_loss", "seconds")]
-        fixed = [_number(row[name]) if isinstance(row[name], float) else str(row[name]) for name in fields]
-        shown.add_row(*fixed, str(row["runs"]), str(row["failed"]), rate, interval, *numbers)
+        known = row["rate"] is not None
+        shown.add_row(
+            *(f"{row[name]:g}" if isinstance(row[name], float) else str(row[name]) for name in fields),
+            *(str(row[name]) for name in ("runs", *any_failed)),
+            f"{row['rate']:.3f}" if known else "–",
+            f"{row['low']:.3f}–{row['high']:.3f}" if known else "–",
+            "–" if row["steps"] is None else f"{row['steps']:.0f}",
+            "–" if row["loss"] is None else f"{row['loss']:.2e}",
+            f"{row['seconds']:.1f}",
+        )
     console.out.print(shown)
     done, runs = results.ledger.runs, results.manifest["runs"]
     if done < runs:
@@ -284,10 +296,6 @@ def _left(seconds: float | None) -> str:
         return ""
     hours, rest = divmod(round(seconds), 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d} left"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
 
 
 def _plain(value: Any) -> Any:

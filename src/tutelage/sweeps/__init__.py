@@ -11,6 +11,7 @@ from tutelage.sweeps.files import write_arrays as write_arrays
 from tutelage.sweeps.files import write_bytes as write_bytes
 from tutelage.sweeps.files import write_json as write_json
 from tutelage.sweeps.lock import FolderInUse as FolderInUse
+from tutelage.sweeps.lock import locked as locked
 from tutelage.sweeps.pool import PieceFailed as PieceFailed
 from tutelage.sweeps.pool import in_processes as in_processes
 from tutelage.sweeps.reading import Results as Results

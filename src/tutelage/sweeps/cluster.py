@@ -1,4 +1,4 @@
-"""Shards on a Dask cluster: one that is running, or one on this machine."""
+"""Pieces of work on a Dask cluster: one that is running, or one on this machine."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import contextlib
 import logging
 import os
 import signal
+import sys
+import uuid
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
 from importlib.metadata import version
 from typing import Any
 
 from tutelage.errors import MissingDependency, TutelageError, invalid
-from tutelage.sweeps.contract import Shard, Work
-from tutelage.sweeps.parts import Part, failed_part
-from tutelage.sweeps.pool import one_thread
-from tutelage.sweeps.store import specification_digest
-from tutelage.sweeps.tasks import compute, introduce
+from tutelage.sweeps.pool import Done, Key, Lost, Prepare, Raised, Result, called, one_thread
 
 try:
     import dask.config
@@ -29,84 +27,91 @@ except ImportError as error:
 
 _LOCAL = "local:"
 _PATIENCE = 10  # Seconds to wait for the answer of a scheduler.
-_WAITING = 256  # Shards that the scheduler knows of, at least: it asks a batch system for workers by their number.
-
-Notice = Callable[[str], None]
+_WAITING = 256  # Pieces that the scheduler knows of, at least: it asks a batch system for workers by their number.
 
 
 class ClusterLost(TutelageError):
     """The scheduler does not answer, or has gone; what was done is kept."""
 
 
-class _Introduction(WorkerPlugin):
-    """Tells every worker, also those that come later, what a specification means."""
+class _Preparation(WorkerPlugin):
+    """Prepares every worker, also those that come later: one thread, and what the pieces need."""
 
-    def __init__(self, specification: str, build: Callable[[dict[str, Any]], Work], document: dict[str, Any]):
-        self._arguments = (specification, build, document)
+    def __init__(self, prepare: Prepare | None):
+        self._prepare = prepare
 
     def setup(self, worker: Any) -> None:
-        introduce(*self._arguments)
+        if "jax" not in sys.modules:
+            os.environ.update(one_thread())
+        if self._prepare is not None:
+            self._prepare[0](*self._prepare[1])
 
 
-def dask_engine(
-    address: str, notice: Notice
-) -> Callable[[Work, Sequence[Shard]], Generator[tuple[Shard, Part], None, None]]:
-    """Return an engine that computes shards with Dask.
+def checked_address(address: str) -> str:
+    """Return the address of a scheduler or `local:N`, or raise if the number of workers is not one."""
+    number = address.removeprefix(_LOCAL)
+    if address.startswith(_LOCAL) and not (number.isdecimal() and int(number)):
+        raise invalid("dask", "be the address of a scheduler or local:N", repr(address), "Try local:2")
+    return address
+
+
+def spread_on_dask(
+    function: Callable[..., Result],
+    pieces: Iterable[tuple[Key, tuple[Any, ...]]],
+    address: str,
+    prepare: Prepare | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
+    """Call a function for each piece on a Dask cluster; as `pool.spread` does in processes.
 
     Args:
+        function: A function of a module.
+        pieces: A key and plain arguments each; the first are begun first.
         address: Address of a running scheduler, or `local:N` to start `N` workers on this machine.
+        prepare: A function and its arguments, called once in every worker before its first piece.
         notice: Called with a sentence for what is not as it should be.
 
     Raises:
-        InvalidArgument: If the number of workers is not one.
+        ClusterLost: If the scheduler does not answer, or goes away.
     """
-    if address.startswith(_LOCAL) and not (address.removeprefix(_LOCAL).isdecimal() and int(address[len(_LOCAL) :])):
-        raise invalid("dask", "be the address of a scheduler or local:N", repr(address), "Try local:2")
+    waiting = deque(pieces)
+    if not waiting:
+        return
+    with _client(checked_address(address)) as client:
+        client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
+        _check_workers(client, notice)
+        running: dict[Any, Key] = {}
+        completed = as_completed(loop=client.loop)
 
-    def engine(work: Work, shards: Sequence[Shard]) -> Generator[tuple[Shard, Part], None, None]:
-        if not shards:
-            return
-        document = work.document()
-        specification = specification_digest(document)
-        with _client(address) as client:
-            build = type(work).from_document  # type: ignore[attr-defined]
-            client.register_plugin(_Introduction(specification, build, document), name=f"tutelage-{specification}")
-            _check_workers(client, notice)
-            yield from _computed(client, specification, shards)
+        def submit_more() -> None:
+            most = max(_WAITING, 4 * sum(client.nthreads().values()))
+            while waiting and len(running) < most:
+                key, arguments = waiting.popleft()
+                future = client.submit(called, function, arguments, pure=False)
+                running[future] = key
+                completed.add(future)
 
-    return engine
+        submit_more()
+        for future in completed:
+            key = running.pop(future)
+            outcome = _outcome(future)
+            # Some at a time, so that the scheduler stays quick.
+            if len(running) < _WAITING // 2:
+                submit_more()
+            yield key, outcome
 
 
-def _computed(client: Client, specification: str, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Part]]:
-    waiting = deque(shards)
-    running: dict[Any, Shard] = {}
-    completed = as_completed(loop=client.loop)
-
-    def submit_more() -> None:
-        most = max(_WAITING, 4 * sum(client.nthreads().values()))
-        while waiting and len(running) < most:
-            shard = waiting.popleft()
-            future = client.submit(compute, specification, shard, pure=False)
-            running[future] = shard
-            completed.add(future)
-
-    submit_more()
-    for future in completed:
-        shard = running.pop(future)
-        try:
-            part = future.result()
-        except KilledWorker as error:
-            part = failed_part(shard, f"its worker was killed again and again ({error.last_worker.address})")
-        except (CancelledError, OSError) as error:
-            raise ClusterLost("The scheduler has gone; what is done is kept.") from error
-        # Few enough at a time that the scheduler stays quick, and before the caller keeps what is done.
-        if len(running) < _WAITING // 2:
-            submit_more()
-        yield shard, part
+def _outcome(future: Any) -> Any:
+    try:
+        return future.result()
+    except KilledWorker as error:
+        return Lost(f"its worker was killed again and again ({error.last_worker.address})")
+    except (CancelledError, OSError) as error:
+        raise ClusterLost("The scheduler has gone; what is done is kept.") from error
 
 
 @contextlib.contextmanager
-def _client(address: str) -> Iterator[Client]:
+def _client(address: str) -> Iterator[Any]:
     """Connect to a scheduler; the one on this machine ends with the block, at once."""
     if not address.startswith(_LOCAL):
         try:
@@ -134,14 +139,14 @@ def _client(address: str) -> Iterator[Client]:
             yield client
         except BaseException:
             # Interrupted: nobody waits for what workers are doing.
-            for nanny in cluster.workers.values():
+            for nanny in cluster.workers.values():  # type: ignore[attr-defined]
                 nanny.auto_restart = False
                 with contextlib.suppress(OSError, TypeError):
                     os.kill(nanny.pid, signal.SIGKILL)
             raise
 
 
-def _check_workers(client: Client, notice: Notice) -> None:
+def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
     """Notice workers with several threads, and refuse those with another version of tutelage."""
     for worker, found in client.run(version, "tutelage").items():
         if found != version("tutelage"):
@@ -149,5 +154,5 @@ def _check_workers(client: Client, notice: Notice) -> None:
                 f"The worker {worker} has tutelage {found}, and this is {version('tutelage')}. Install the same."
             )
     crowded = [worker for worker, threads in client.nthreads().items() if threads > 1]
-    if crowded:
+    if crowded and notice is not None:
         notice(f"{len(crowded)} workers have several threads each; start them with --nthreads 1.")

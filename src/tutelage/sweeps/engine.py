@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from tutelage.errors import invalid
 from tutelage.sweeps.contract import Shard, Work
 from tutelage.sweeps.lock import locked, this_command
 from tutelage.sweeps.parts import Part, failed_part
-from tutelage.sweeps.pool import ATTEMPTS, Done, spread
+from tutelage.sweeps.pool import Done, Lost, Raised, spread
 from tutelage.sweeps.reading import Results, open_sweep
 from tutelage.sweeps.store import Store, specification_digest
 from tutelage.sweeps.tasks import compute, introduce
@@ -24,7 +24,7 @@ SHARD_SECONDS = 10.0
 """Cost of a shard, in seconds, unless told otherwise."""
 _TELL_EVERY = 1.0  # Seconds between two reports for whoever watches from elsewhere.
 
-Engine: TypeAlias = Callable[[Work, Sequence[Shard]], Generator[tuple[Shard, Part], None, None]]
+Spreading: TypeAlias = Callable[..., Generator[tuple[Shard, Done[Part] | Raised | Lost], None, None]]
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,7 @@ def run_sweep(
         raise invalid("workers", "be a number of processes, or zero for one a core", workers, "Choose zero")
     if not 0 < shard_seconds < math.inf:
         raise invalid("shard_seconds", "be a positive number of seconds", shard_seconds, "Choose between 1 and 600")
-    if dask is None:
-        count = workers or available_cores()
-        engine, name = _processes(count), f"{count} processes"
-    else:
-        from tutelage.sweeps.cluster import dask_engine
-
-        engine, name = dask_engine(dask, notice or _ignore), f"dask {dask}"
+    spreading, name = _spreading(workers, dask, notice or _ignore)
     command = this_command() if command is None else command
     path = Path(folder)
     with locked(path, command):
@@ -115,12 +109,12 @@ def run_sweep(
         if retry_failed:
             store.drop_failed()
         with store.session(command, name):
-            _complete(store, work, shard_seconds, engine, watch or _ignore)
+            _complete(store, work, shard_seconds, spreading, watch or _ignore)
     return open_sweep(path)
 
 
 def _complete(
-    store: Store, work: Work, shard_seconds: float, engine: Engine, watch: Callable[[Progress], None]
+    store: Store, work: Work, shard_seconds: float, spreading: Spreading, watch: Callable[[Progress], None]
 ) -> None:
     shards = store.open_shards(work.shards(shard_seconds))
     missing = store.total - store.done
@@ -131,9 +125,12 @@ def _complete(
     progress = Progress(store.total, store.done, store.failed, 0, 0.0, cost, 0.0)
     watch(progress)
     store.show_progress(progress.document())
-    outcomes = engine(work, shards)
-    with contextlib.closing(outcomes):
-        for shard, part in outcomes:
+    document = work.document()
+    specification = specification_digest(document)
+    prepare = (introduce, (specification, type(work).from_document, document))  # type: ignore[attr-defined]
+    with contextlib.closing(spreading(compute, [(shard, (specification, shard)) for shard in shards], prepare)) as done:
+        for shard, outcome in done:
+            part = outcome.value if isinstance(outcome, Done) else failed_part(shard, outcome.reason)
             store.commit(part)
             progress = replace(
                 progress,
@@ -150,20 +147,17 @@ def _complete(
     store.tidy()
 
 
-def _processes(workers: int) -> Engine:
-    """Compute shards in worker processes of this machine."""
+def _spreading(workers: int, dask: str | None, notice: Callable[[str], None]) -> tuple[Spreading, str]:
+    """Return how shards are spread, and what the manifest says of it."""
+    if dask is None:
+        count = workers or available_cores()
+        return (lambda function, pieces, prepare: spread(function, pieces, count, prepare)), f"{count} processes"
+    from tutelage.sweeps.cluster import checked_address, spread_on_dask
 
-    def engine(work: Work, shards: Sequence[Shard]) -> Generator[tuple[Shard, Part], None, None]:
-        document = work.document()
-        specification = specification_digest(document)
-        build = type(work).from_document  # type: ignore[attr-defined]
-        prepare = (introduce, (specification, build, document))
-        pieces = [(shard, (specification, shard)) for shard in shards]
-        with contextlib.closing(spread(compute, pieces, workers, prepare, ATTEMPTS)) as outcomes:
-            for shard, outcome in outcomes:
-                yield shard, outcome.value if isinstance(outcome, Done) else failed_part(shard, outcome.reason)
-
-    return engine
+    address = checked_address(dask)
+    return (
+        lambda function, pieces, prepare: spread_on_dask(function, pieces, address, prepare, notice)
+    ), f"dask {address}"
 
 
 def _ignore(value: Any) -> None:

@@ -19,13 +19,14 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, M
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tutelage._configuration import available_cores
 from tutelage.errors import TutelageError
 
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
+Prepare: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 ATTEMPTS = 3
 """How often a piece is begun before it is given up, if its worker is killed every time."""
@@ -89,21 +90,29 @@ def one_thread() -> dict[str, str]:
 
 
 def in_processes(
-    function: Callable[..., Result], pieces: Mapping[str, tuple[Any, ...]], workers: int = 0
-) -> Iterator[tuple[str, Result]]:
+    function: Callable[..., Result],
+    pieces: Mapping[str, tuple[Any, ...]],
+    workers: int = 0,
+    dask: str | None = None,
+) -> Generator[tuple[str, Result], None, None]:
     """Call a function for each piece, spread over processes, and yield results as they come.
 
     Args:
         function: A function of a module, called with the arguments of a piece.
         pieces: Plain arguments, by the name of the piece; the first are begun first.
         workers: Number of processes; zero for one a core. With one worker or one piece all is done in this process.
+        dask: Use Dask instead: the address of a running scheduler, or `local:N` to start one with `N` workers.
 
     Raises:
         PieceFailed: If a piece raises or its worker is killed again and again; which one, and what it said.
     """
     workers = min(workers or available_cores(), len(pieces))
-    if workers <= 1:
-        outcomes = ((name, _called(function, arguments)) for name, arguments in pieces.items())
+    if dask is not None:
+        from tutelage.sweeps.cluster import spread_on_dask
+
+        outcomes = spread_on_dask(function, pieces.items(), dask)
+    elif workers <= 1:
+        outcomes = ((name, called(function, arguments)) for name, arguments in pieces.items())
     else:
         outcomes = spread(function, pieces.items(), workers)
     with contextlib.closing(outcomes):
@@ -117,7 +126,7 @@ def spread(
     function: Callable[..., Result],
     pieces: Iterable[tuple[Key, tuple[Any, ...]]],
     workers: int,
-    prepare: tuple[Callable[..., None], tuple[Any, ...]] | None = None,
+    prepare: Prepare | None = None,
     attempts: int = ATTEMPTS,
 ) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
     """Call a function for each piece in worker processes, and yield what comes of every one as it comes.
@@ -249,11 +258,11 @@ def _work(program: bytes, pipe: connection.Connection) -> None:
     os.dup2(2, 1)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     function, prepare = pickle.loads(program)
-    prepared = Done(None) if prepare is None else _called(*prepare)
+    prepared = Done(None) if prepare is None else called(*prepare)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         pipe.send(_READY if isinstance(prepared, Done) else prepared)
         while True:
-            outcome = _called(function, pipe.recv())
+            outcome = called(function, pipe.recv())
             try:
                 pipe.send(outcome)
             except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -268,7 +277,8 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def _called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Raised:
+def called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Raised:
+    """Call a function, and return what came of it."""
     try:
         return Done(function(*arguments))
     except TutelageError as error:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from tutelage.sweeps.contract import Shard, Work
 from tutelage.sweeps.parts import Part, failed_part, part_of
-from tutelage.sweeps.pool import one_thread
 
 # Documents and, once they are needed, the work they describe; by the digest of the specification.
 _DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], Work], dict[str, Any]]] = {}
@@ -24,8 +21,6 @@ def introduce(specification: str, build: Callable[[dict[str, Any]], Work], docum
         build: Makes the work from the document.
         document: The resolved specification.
     """
-    if "jax" not in sys.modules:
-        os.environ.update(one_thread())
     _DOCUMENTS[specification] = (build, document)
 
 

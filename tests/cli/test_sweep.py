@@ -1,0 +1,240 @@
+"""`tutelage sweep`, `status` and `summary` as a user meets them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cheap_work import CheapWork
+from sweep_results import content
+from typer.testing import CliRunner
+
+from tutelage.cli import sweeping
+from tutelage.cli.main import app
+from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps.lock import locked
+from tutelage.sweeps.store import Store
+
+run = CliRunner().invoke
+HELPERS = Path(__file__).parents[1] / "helpers"
+SPECIFICATION = """\
+runs = 6
+seed = 3
+
+[problem]
+family = "committee"
+students = 2
+teacher = { generator = "orthonormal", neurons = 2, dimension = 2 }
+
+[method]
+kind = "gradient_descent"
+step = 0.5
+
+[stop]
+step_limit = 30
+
+[record]
+quantities = ["loss"]
+every = 10
+
+[grid]
+method.step = [0.5, 0.25]
+"""
+PROGRAM = """\
+import sys
+import cheap_work
+from tutelage.cli import main, sweeping
+sweeping._work = lambda *_: cheap_work.CheapWork({options})
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Sweep something that costs nothing."""
+
+    def choose(**options):
+        monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork(**options))
+
+    choose()
+    return choose
+
+
+def command(folder: Path, options: str, *arguments: str) -> subprocess.Popen:
+    """Start `tutelage` in a process of its own, sweeping something that costs nothing."""
+    program = folder / "tutelage"
+    program.write_text(PROGRAM.format(options=options))
+    return subprocess.Popen(
+        [sys.executable, str(program), *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+def test_from_a_specification_to_a_table(tmp_path):
+    """A specification is swept by two workers, resumed from its folder, summarised; shards do not matter."""
+    specification = tmp_path / "small.toml"
+    specification.write_text(SPECIFICATION)
+    first = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--workers", "2", "--json"])
+    assert first.exit_code == 0, first.stderr
+    document = json.loads(first.stdout)
+    assert document["complete"] and document["computed"] == document["done"] == 12 and document["cells"] == 2
+    again = run(app, ["sweep", str(tmp_path / "a"), "--json"])
+    assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0
+    other = run(
+        app,
+        ["sweep", str(specification), "--out", str(tmp_path / "b"), "--workers", "1", "--shard-seconds", "0.000001"],
+    )
+    assert other.exit_code == 0 and "12 runs in 2 cells (0 failed)" in other.stdout
+    one, two = (open_sweep(tmp_path / name) for name in "ab")
+    assert one.runs.drop("seconds").collect().equals(two.runs.drop("seconds").collect())
+    assert one.records.collect().equals(two.records.collect()) and one.records.collect().height == 2 * 6 * 4
+    for cell in range(2):
+        assert (one.arrays("points", cell)[1] == two.arrays("points", cell)[1]).all()
+    table = run(app, ["summary", str(tmp_path / "a"), "--json", "--by", "method.step", "--below", "0.05"])
+    rows = json.loads(table.stdout)["settings"]
+    assert [row["method.step"] for row in rows] == [0.25, 0.5] and all(row["runs"] == 6 for row in rows)
+    expected = one.runs.filter(pl.col("method.step") == 0.5).collect()["loss"]
+    assert rows[1]["successes"] == (expected <= 0.05).sum()
+    changed = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--seed", "4"])
+    assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
+
+
+def test_summary_table_fits_eighty_columns(cheap, tmp_path):
+    """Settings, rates with intervals, steps and losses."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    result = run(app, ["summary", str(tmp_path)], env={"COLUMNS": "80"}, terminal_width=80)
+    assert result.exit_code == 0 and "letter" in result.stdout and "0.650" in result.stdout
+    assert "0.433–0.819" in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_failed_runs_end_with_exit_code_one(cheap, tmp_path, monkeypatch):
+    """The reason is named, and `--retry-failed` computes them again."""
+    monkeypatch.chdir(tmp_path)
+    cheap(unlucky=True)
+    result = run(app, ["sweep", "a.toml", "--workers", "1"])
+    assert result.exit_code == 1 and "failed: bad luck" in result.stderr and "--retry-failed" in result.stderr
+    assert run(app, ["status", "a-sweep", "--json"]).exit_code == 0
+    Path("lucky").touch()
+    assert run(app, ["sweep", "a.toml", "--workers", "1"]).exit_code == 1
+    result = run(app, ["sweep", "a.toml", "--workers", "1", "--retry-failed", "--json"])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 6
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_is_done(tmp_path, ending):
+    """Ctrl-C to the whole group of processes: a clean and quick end, and the command that goes on."""
+    process = command(tmp_path, "runs=4, slow=60.0", "sweep", "x.toml", "--workers", "2", "--shard-seconds", "1")
+    folder = tmp_path / "x-sweep"
+    while not (folder / "manifest.json").exists() or open_sweep(folder).ledger.runs < 4:
+        time.sleep(0.02)
+        assert process.poll() is None
+    seen = run(app, ["status", str(folder), "--json"])
+    assert json.loads(seen.stdout)["running"]["pid"] == process.pid and json.loads(seen.stdout)["done"] == 4
+    os.killpg(process.pid, ending) if ending == signal.SIGINT else process.send_signal(ending)
+    printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 130 and not printed
+    assert errors.splitlines() == [
+        "interrupted; what is done is kept. Go on with: tutelage sweep x.toml --workers 2 --shard-seconds 1"
+    ]
+    assert open_sweep(folder).ledger.runs == 4
+    idle = run(app, ["status", str(folder)])
+    assert "4 of 12 runs (33%)" in idle.stdout and "not running; go on with: tutelage sweep x.toml" in idle.stdout
+
+
+def test_a_full_disk_is_a_clear_line(tmp_path):
+    """What is done is kept, the command that goes on is named, and the exit code says that it failed."""
+    program = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))"
+    pytest.importorskip("resource")
+    (tmp_path / "sitecustomize.py").write_text("")
+    process = command(tmp_path, "", "sweep", "x.toml", "--workers", "1", "--shard-seconds", "4")
+    process.kill()
+    process.communicate()
+    limited = (
+        (tmp_path / "tutelage").read_text().replace("    main()", f"    import resource, signal; {program}; main()")
+    )
+    (tmp_path / "tutelage").write_text(limited)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])}
+    arguments = [sys.executable, str(tmp_path / "tutelage"), "sweep", "x.toml", "--workers", "1"]
+    outcome = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 1 and not outcome.stdout
+    assert "failed: File too large" in outcome.stderr and "Go on with: tutelage sweep x.toml" in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+def test_a_folder_in_use_is_refused(cheap, tmp_path):
+    """One clear line, and exit code 2."""
+    with locked(tmp_path, "an experiment"):
+        result = run(app, ["sweep", "x.toml", "--out", str(tmp_path)])
+    assert result.exit_code == 2 and f"in use by process {os.getpid()}" in result.stderr
+
+
+def test_damaged_parts_are_told(cheap, tmp_path):
+    """`status` and `summary` say what is damaged, and `sweep` computes it again."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    expected = content(tmp_path)
+    (path,) = (tmp_path / "parts").glob("*.runs.parquet")
+    path.write_bytes(path.read_bytes()[:-1])
+    result = run(app, ["status", str(tmp_path)])
+    assert result.exit_code == 0 and "0 of 60 runs" in result.stdout and path.name in result.stderr
+    assert path.name in run(app, ["summary", str(tmp_path)]).stderr
+    result = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--workers", "1"])
+    assert result.exit_code == 0 and path.name in result.stderr and content(tmp_path) == expected
+
+
+def test_status_of_a_running_sweep(tmp_path):
+    """Rate and time left come from the process that works there."""
+    with locked(tmp_path, "an experiment"):
+        store = Store(tmp_path, CheapWork(), print)
+        with store.session("an experiment", "this process"):
+            store.show_progress({"rate": 2.5, "seconds_left": 3725.0})
+            result = run(app, ["status", str(tmp_path)])
+    assert result.exit_code == 0 and "2.5 runs/s, 1:02:05 left" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["sweep", "absent.toml"], "absent.toml"),
+        (["sweep", "x.toml", "--workers", "-1"], "workers"),
+        (["sweep", "x.toml", "--shard-seconds", "0"], "shard_seconds"),
+        (["sweep", "x.toml", "--dask", "local:x"], "local:x"),
+        (["sweep", "x.toml", "--out", "/dev/null/sweep"], "/dev/null/sweep"),
+        (["sweep", "."], "not the folder of a sweep"),
+        (["status", "nowhere"], "nowhere"),
+        (["summary", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_input_exits_with_two(arguments, named, tmp_path, monkeypatch):
+    """One clear line, nothing on standard output, nothing written."""
+    monkeypatch.chdir(tmp_path)
+    if "x.toml" in arguments:
+        monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork())
+    result = run(app, arguments)
+    assert result.exit_code == 2 and named in result.stderr and not result.stdout, result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_status_and_summary_do_not_import_jax(tmp_path):
+    """Commands that only read are quick."""
+    run_sweep(CheapWork(), tmp_path / "sweep", workers=1)
+    for name in ("status", "summary"):
+        code = (
+            f"import sys; sys.argv = ['tutelage', {name!r}, {str(tmp_path / 'sweep')!r}, '--json']\n"
+            "from tutelage.cli.main import app\n"
+            "try: app()\nexcept SystemExit: pass\n"
+            "assert 'jax' not in sys.modules and 'matplotlib' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
