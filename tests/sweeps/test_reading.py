@@ -100,7 +100,8 @@ def test_history_bands_against_a_loop(results):
 def test_pictures(results):
     """Curves for every setting, with intervals and bands, on axes of one's own or new ones."""
     axes = results.plot_success("size", by="letter")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["letter = a", "letter = b"]
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"] and legend.get_title().get_text() == "letter"
     assert len(axes.containers) == 2 and axes.get_xlabel() == "size"
     same = results.plot_success("letter", ax=axes)
     assert same is axes and [label.get_text() for label in axes.get_xticklabels()] == ["a", "b"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,10 +29,13 @@ def plot_success(results: Results, field: str, by: Fields, below: float | None, 
         axes = panels()[1][0] if ax is None else ax
         numeric = table[field].dtype.is_numeric()
         places = {value: value if numeric else place for place, value in enumerate(table[field].unique().sort())}
+        count = table.select(curves).n_unique() if curves else 1
         for position, (label, rows) in enumerate(_curves(table, curves)):
             across = np.array([places[value] for value in rows[field]], dtype=float)
+            if not numeric:
+                # Beside each other: intervals at the same place would hide each other.
+                across += 0.4 * ((position + 0.5) / count - 0.5)
             rate, low, high = (rows[name].to_numpy() for name in ("rate", "low", "high"))
-            # Intervals at the same place would hide each other.
             axes.errorbar(
                 across,
                 rate,
@@ -42,18 +45,18 @@ def plot_success(results: Results, field: str, by: Fields, below: float | None, 
                 capsize=2,
                 elinewidth=0.8,
                 color=COLOURS[position % len(COLOURS)],
-                linestyle="-" if position < len(COLOURS) else "--",
+                linestyle="none" if not numeric else _line(position),
                 label=label,
             )
         if not numeric:
             axes.set_xticks(list(places.values()), [str(value) for value in places])
+            axes.set_xlim(-0.5, len(places) - 0.5)
         elif len(places) > 2 and min(places) > 0 and max(places) / min(places) >= _DECADES:
             axes.set_xscale("log")
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(field)
         axes.set_ylabel("rate of success" if below is None else f"rate of loss ≤ {below:g}")
-        if curves:
-            axes.legend()
+        _legend(axes, curves)
     return axes
 
 
@@ -75,15 +78,12 @@ def plot_history(results: Results, quantity: str, by: Fields, quantiles: tuple[f
             colour = COLOURS[position % len(COLOURS)]
             step = rows["step"].to_numpy()
             axes.fill_between(step, rows["low"].to_numpy(), rows["high"].to_numpy(), color=colour, alpha=0.2, lw=0)
-            style = "-" if position < len(COLOURS) else "--"
-            axes.plot(step, rows["median"].to_numpy(), color=colour, linestyle=style, label=label)
-        smallest, largest = bands["low"].min(), bands["high"].max()
-        if smallest is not None and smallest > 0 and largest / smallest >= _DECADES:  # type: ignore[operator]
-            axes.set_yscale("log")
+            axes.plot(step, rows["median"].to_numpy(), color=colour, linestyle=_line(position), label=label)
+        if _in_decades(np.concatenate([bands[name].to_numpy() for name in ("low", "median", "high")])):
+            axes.set_yscale("log", nonpositive="clip")
         axes.set_xlabel("step")
         axes.set_ylabel(quantity)
-        if curves:
-            axes.legend()
+        _legend(axes, curves)
     return axes
 
 
@@ -124,8 +124,23 @@ def _curves(table: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, pl.Da
         yield "", table
         return
     for key, rows in table.group_by(by, maintain_order=True):
-        yield ", ".join(f"{name} = {_shown(value)}" for name, value in zip(by, key, strict=True)), rows
+        yield ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in key), rows
 
 
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _legend(axes: Axes, by: Sequence[str]) -> None:
+    """Say what the curves are; the labels are values, and the title names their fields."""
+    if by:
+        axes.legend(title=", ".join(by), title_fontsize="small")
+
+
+def _line(position: int) -> str:
+    """Return the style of a curve: another one when the colours begin again."""
+    return ("-", "--", ":")[position // len(COLOURS) % 3]
+
+
+def _in_decades(values: np.ndarray) -> bool:
+    """Whether values are far apart and positive, but for rounding errors around zero."""
+    above = values[values > 0]
+    if not len(above) or values.min() < -1e-9 * above.max():
+        return False
+    return bool(above.max() / above.min() >= _DECADES)
