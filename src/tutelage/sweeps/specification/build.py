@@ -27,7 +27,6 @@ from tutelage.sweeps.specification.issues import Issue, dotted
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import SOLVERS, STOP_FUNCTIONS, Parts
 
-
 # Large grids must not keep all that they have built.
 _MOST_KNOWN = 200
 
