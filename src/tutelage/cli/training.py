@@ -41,11 +41,6 @@ def train(
 
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
-    if out is not None:
-        console.writable_folder(out)
-        there = [name for name in (_RUNS, _RECORDS, _POINTS, _SPECIFICATION) if (out / name).exists()]
-        if there:
-            console.bad_input(f"`--out` must not have results already, but {out / there[0]} exists. Name another.")
     from tutelage.sweeps import Shard, Sweep
 
     overrides = {} if seed is None else {"seed": seed}
@@ -56,6 +51,11 @@ def train(
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
+    if out is not None:
+        console.writable_folder(out)
+        there = [name for name in (_RUNS, _RECORDS, _POINTS, _SPECIFICATION) if (out / name).exists()]
+        if there:
+            console.bad_input(f"`--out` must not have results already, but {out / there[0]} exists. Name another.")
     runs = int(sweep.cells()["runs"][0])
     begun = time.monotonic()
     with console.progress(runs, "descending") as advance:

@@ -111,12 +111,16 @@ class Sweep:
             SpecificationError: If something is wrong; each line of the message names the file and the line in it.
         """
         from tutelage.sweeps.specification.arrays import Folder
+        from tutelage.sweeps.specification.issues import Issue
         from tutelage.sweeps.specification.plan import plan_of, read_toml
 
         fields, source = read_toml(path)
-        return cls._from_plan(
-            plan_of({**fields, **(overrides or {})}, Folder(Path(path).resolve().parent, allow_outside), source)
-        )
+        instead = dict(overrides or {})
+        plan = plan_of({**fields, **instead}, Folder(Path(path).resolve().parent, allow_outside), source)
+        if twice := instead.keys() & plan.settings[0].keys():
+            text = "must be left out where another value takes its place"
+            raise source.error([Issue(("grid", name), f"{text}, but is a field of the grid.") for name in twice])
+        return cls._from_plan(plan)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Sweep:

@@ -27,6 +27,9 @@ from tutelage.sweeps.specification.issues import Issue, dotted
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import SOLVERS, STOP_FUNCTIONS, Parts
 
+# Large grids must not keep all that they have built.
+_MOST_KNOWN = 200
+
 
 class Unusable(TutelageError):
     """A cell that is well formed and that the library refuses.
@@ -82,6 +85,8 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
     def once(make: Callable[[], Any], *tables: Table) -> Any:
         said = "".join(table.model_dump_json() for table in tables)
         if said not in known:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
             known[said] = make()
         return known[said]
 
@@ -108,7 +113,7 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
         lambda table: once(lambda: made.starts(table, problem), cell.problem, table)(cell.runs, cell.seed),
         problem,
     )
-    method = section("method", made.value)
+    method = section("method", lambda table: once(lambda: made.value(table), table))
     stop = section("stop", _stop)
     record = section("record", lambda table: dynamics.record(*table.quantities, **table.arguments()))
     finish = section("finish", made.value)
@@ -250,5 +255,12 @@ def _given(points: Any) -> Callable[[int, int], Callable[[int, int], Any]]:
 
 
 def _stop(table: Table) -> Any:
-    chosen = [STOP_FUNCTIONS[name](value) for name, value in table if value is not None and name in STOP_FUNCTIONS]
+    chosen = []
+    for name, value in table:
+        if value is not None and name in STOP_FUNCTIONS:
+            try:
+                chosen.append(STOP_FUNCTIONS[name](value))
+            except TutelageError as error:
+                # A stop has one argument, which the specification calls by the name of the stop.
+                raise Unusable([Issue((name,), str(error).partition("` ")[2])]) from error
     return reduce(or_, chosen) if chosen else None

@@ -113,7 +113,8 @@ def _table(location: Path) -> type[Table] | None:
 
 def _fields(location: Path) -> list[str]:
     table = _table(location)
-    return [] if table is None else [name for name, field in table.model_fields.items() if not field.exclude]
+    names = [] if table is None else [name for name, field in table.model_fields.items() if not field.exclude]
+    return [*names, "grid", "zip"] if table is Cell else names
 
 
 def _wanted(location: Path) -> str:

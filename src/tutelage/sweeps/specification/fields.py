@@ -228,11 +228,13 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
         raise problem_with(f"must be an array: {choices}; but received {shown(value)}.")
 
     def load(value: Any, info: Any) -> Any:
-        if isinstance(value, ArrayFile):
-            try:
+        try:
+            if isinstance(value, ArrayFile):
                 value = Stored(**info.context.read(value.file, value.array, value.header, dimensions))
-            except MalformedData as error:
-                raise problem_with(str(error)) from error
+            elif isinstance(value, Stored):
+                value = Stored(digest=value.digest, shape=list(info.context.get(value.digest).shape))
+        except MalformedData as error:
+            raise problem_with(str(error)) from error
         if isinstance(value, list):
             rows = {len(row) for row in value} if dimensions == 2 else {1}
             if not value or rows == {0}:

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -33,15 +33,18 @@ class Plan:
         cells: The cells, complete.
         settings: What each takes from the grid, by the dotted name of the field.
         arrays: The arrays that cells refer to.
+        known: What was built so far. Cells share what they say alike: an Optax transformation that is built anew would
+            compile anew.
     """
 
     cells: tuple[Cell, ...]
     settings: tuple[dict[str, Any], ...]
     arrays: Arrays
+    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def build(self, cell: int, known: dict[str, Any] | None = None) -> Built:
-        """Return the objects of a cell; see `build`."""
-        return build(self.cells[cell], self.arrays, known)
+    def build(self, cell: int) -> Built:
+        """Return the objects of a cell."""
+        return build(self.cells[cell], self.arrays, self.known)
 
     def document(self) -> dict[str, Any]:
         """Return the complete specification as plain JSON.
@@ -96,7 +99,7 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check:
     if issues:
         raise source.error(issues)
     chosen = tuple({dotted(path): _shown_value(value) for path, value in one.values.items()} for one in settings)
-    return Plan(tuple(cells), chosen, arrays)
+    return Plan(tuple(cells), chosen, arrays, known)
 
 
 def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:

@@ -107,11 +107,14 @@ STEP = Annotated[
 ]
 
 
+_DEPRECATED = ("optimistic_adam",)  # Optax has a second version of it
+
+
 def _is_transformation(name: str, function: Any) -> bool:
     parameters = inspect.signature(function).parameters
     # Those with randomness of their own would give all runs the same, and a line search needs the loss.
     refused = {"key", "seed", "linesearch"} & set(parameters)
-    return "learning_rate" in parameters and not refused and not name.startswith("scale_by")
+    return "learning_rate" in parameters and not refused and not name.startswith("scale_by") and name not in _DEPRECATED
 
 
 TRANSFORMATION_TABLES = _optax_family(
