@@ -1,6 +1,7 @@
 """Sweeps on Dask: bit for bit the same as in processes, also when workers are killed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,3 +92,37 @@ def test_without_dask(tmp_path):
     last = outcome.stderr.strip().splitlines()[-1]
     assert MissingDependency.__name__ in last and "pip install 'tutelage[cluster]'" in last
     assert not (tmp_path / "sweep").exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with openssl")
+def test_tls(tmp_path, in_processes, monkeypatch):
+    """With the files that the documentation makes, a scheduler is joined; without them it is not."""
+    import dask.config
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subject = ["-subj", "/CN=tutelage", "-keyout", str(key), "-out", str(certificate), "-days", "1"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject], check=True, capture_output=True
+    )
+    tls = {"distributed.comm.tls.ca-file": str(certificate), "distributed.comm.require-encryption": True}
+    for role in ("scheduler", "worker", "client"):
+        tls |= {f"distributed.comm.tls.{role}.cert": str(certificate), f"distributed.comm.tls.{role}.key": str(key)}
+    with (
+        dask.config.set(tls),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            protocol="tls://",
+            security=Security(),
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        ) as cluster,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        results = run_sweep(CheapWork(), tmp_path / "sweep", dask=cluster.scheduler_address)
+        monkeypatch.setattr("tutelage.sweeps.cluster._PATIENCE", 1)
+        with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
+            run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
+    assert content(results) == in_processes

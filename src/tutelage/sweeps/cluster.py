@@ -116,8 +116,8 @@ def _client(address: str) -> Iterator[Any]:
     if not address.startswith(_LOCAL):
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False, name="tutelage")
-        except (OSError, ValueError) as error:
-            raise ClusterLost(f"There is no scheduler at {address} ({error}).") from error
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise ClusterLost(f"There is no scheduler at {address} that lets us join ({error}).") from error
         with client:
             yield client
         return
