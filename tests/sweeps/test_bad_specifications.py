@@ -149,6 +149,8 @@ WRONG = {
     "no runs": ("runs = 3\n", "", 1, "runs", "is missing. Give a whole number."),
     "zero runs": ("runs = 3", "runs = 0", 1, "runs", "at least 1, but received 0"),
     "misspelt top": ("runs = 3", "runs = 3\nsede = 1", 2, "sede", 'mean "seed". Allowed: problem'),
+    "too many runs": ("runs = 3", "runs = 99999999999999999999", 1, "runs", "below 2147483648"),
+    "too many students": ("students = 2", f"students = {10**30}", 4, "problem.students", "below 2147483648"),
     "large seed": ("runs = 3", "runs = 3\nseed = 4294967296", 2, "seed", "below 4294967296"),
     "success of zero": ("runs = 3", "runs = 3\nsuccess = 0", 2, "success", "above 0"),
     "restarts": ("runs = 3", 'runs = 3\nrestarts = "yes"', 2, "restarts", "true or false"),
@@ -240,6 +242,14 @@ def test_not_toml(content, line, tmp_path):
     """What is not TOML is said so, with the line."""
     (tmp_path / "spec.toml").write_bytes(content)
     with pytest.raises(tl.SpecificationError, match=rf"spec.toml:{line}: not valid TOML"):
+        tl.Sweep.from_toml(tmp_path / "spec.toml")
+
+
+@pytest.mark.parametrize("depth", [40, 300, 5000])
+def test_nested_too_deeply(depth, tmp_path):
+    """A text cannot exhaust the stack."""
+    (tmp_path / "spec.toml").write_text(f"a = {'[' * depth}{']' * depth}\n")
+    with pytest.raises(tl.SpecificationError, match="nested too deeply"):
         tl.Sweep.from_toml(tmp_path / "spec.toml")
 
 

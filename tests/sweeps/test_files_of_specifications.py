@@ -1,5 +1,6 @@
 """Array files of a specification: what is read, what is refused, and that nothing of it is executed."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -183,6 +184,20 @@ def test_paths_stay_inside(secret):
         with pytest.raises(tl.SpecificationError, match=r"must stay inside the folder .* --allow-outside"):
             sweep(secret, {"file": path})
         np.testing.assert_array_equal(teacher_of(sweep(secret, {"file": path}, allow_outside=True)), TEACHER)
+
+
+def test_images_stay_inside(secret):
+    """A file that the library reads itself is held to the same folder, also if it comes with a digest."""
+    header = np.array([2051, 1, 2, 2], ">i4").tobytes()
+    (secret.parent / "digits").write_bytes(header + bytes(range(4)))
+    digest = hashlib.sha256(header + bytes(range(4))).hexdigest()
+    for path, text in (
+        ("../digits", "must stay inside"),
+        ({"file": str(secret.parent / "digits"), "digest": digest}, "must be the path of a file in quotes"),
+    ):
+        problem = {"family": "neuron", "target": [1.0], "inputs": {"law": "mnist_patches", "size": 1, "path": path}}
+        with pytest.raises(tl.SpecificationError, match=text):
+            tl.Sweep(problem, METHOD, runs=1, folder=secret, objective={"kind": "stream", "batch": 1})
 
 
 def test_a_specification_cannot_allow_itself(secret):

@@ -44,14 +44,13 @@ Watch = Callable[[int, int, int], None]
 
 def record_columns(plan: Plan) -> dict[str, Any]:
     """Return the columns of the records of all cells; a quantity that a cell does not record is empty there."""
-    recorded = {name for cell in plan.cells if cell.record is not None for name in cell.record.quantities}
     kinds = {name: pl.List(pl.Float64) if name in _PER_VECTOR else pl.Float64 for name in QUANTITIES}
     return {
         "cell": pl.Int64,
         "run": pl.Int64,
         "step": pl.Int64,
         "time": pl.Float64,
-        **{name: kind for name, kind in kinds.items() if name in recorded},
+        **{name: kind for name, kind in kinds.items() if name in plan.recorded},
     }
 
 

@@ -135,8 +135,10 @@ def _refused(path: Path, table: Any) -> Iterator[None]:
         yield
     except Unusable as error:
         raise Unusable([Issue((*path, *issue.path), issue.text) for issue in error.issues]) from error
-    except (TutelageError, ValueError, TypeError, OSError) as error:
-        text = str(error).splitlines()[0]
+    except Exception as error:
+        # The library's own errors are sentences; others (a number too large, no memory) say what they are.
+        text = str(error).splitlines()[0] if str(error) else ""
+        text = text if isinstance(error, (TutelageError, ValueError)) else f"{type(error).__name__}: {text}"
         argument, _, rest = text.removeprefix("`").partition("` ")
         fields = type(table).model_fields if isinstance(table, Table) else {}
         if text.startswith("`") and argument in fields:

@@ -42,8 +42,8 @@ class Cell(Table):
     finish: FINISH | None = None  # type: ignore[valid-type]
     restarts: bool = False
     success: Annotated[float, Field(gt=0)] = 1e-6
-    runs: Annotated[int, Field(ge=1)]
-    # Keys of JAX take seeds of 32 bits.
+    # Keys of JAX take seeds and numbers of runs of 32 bits.
+    runs: Annotated[int, Field(ge=1, lt=2**31)]
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     keep_points: bool = True
 

@@ -13,10 +13,11 @@ from tutelage import inputs, objectives, problems
 from tutelage.activations.registry import _REGISTRY as ACTIVATIONS
 from tutelage.errors import MalformedData
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.sweeps.specification.fields import TAG, Table, array_kind, named, problem_with, table_of
+from tutelage.sweeps.specification.fields import INTEGER, TAG, Table, array_kind, named, problem_with, table_of
 from tutelage.sweeps.specification.generators import MATRICES, VECTORS
+from tutelage.sweeps.specification.issues import shown
 
-COUNT: Any = Annotated[int, Field(ge=1)]
+COUNT: Any = Annotated[int, Field(ge=1, lt=2**31)]
 VECTOR = array_kind(1, VECTORS)
 MATRIX = array_kind(2, MATRICES)
 ARRAY = array_kind(None)
@@ -62,6 +63,9 @@ class DataFile(Table):
 
 def _data_file(value: Any, info: Any) -> Any:
     if not isinstance(value, str):
+        # Only a document, which nobody writes, may say where a file is and skip the check of its place.
+        if info.context.folder is not None:
+            raise problem_with(f"must be the path of a file in quotes, but received {shown(value)}.")
         return value
     try:
         return info.context.data_file(value)
@@ -108,7 +112,7 @@ _PROBLEM_KINDS: dict[str, Any] = {
     "filter": VECTOR,
     "output_weights": VECTOR,
     "signs": VECTOR,
-    "degrees": list[int],
+    "degrees": list[INTEGER],
     "outer": Literal[tuple(OUTER_FUNCTIONS)],  # type: ignore[valid-type]
     "activation": ACTIVATION,
     "inputs": LAW,
@@ -119,7 +123,7 @@ PROBLEM_TABLES = {
 }
 PROBLEM = named("family", PROBLEM_TABLES, "problem")
 
-_SAMPLE = {"samples": (COUNT | None, None), "sample_seed": (Annotated[int, Field(ge=0)], 0)}
+_SAMPLE = {"samples": (COUNT | None, None), "sample_seed": (Annotated[int, Field(ge=0, lt=2**32)], 0)}
 OBJECTIVE_TABLES = {
     name: table_of(
         make,

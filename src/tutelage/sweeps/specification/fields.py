@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Union
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
 
 from tutelage.errors import MalformedData
@@ -18,6 +18,9 @@ from tutelage.sweeps.specification.issues import listed, meant, shown
 
 # The models by the tags that Pydantic puts into the place of an error, and by the fields that hold one kind of table.
 TABLES: dict[str, type[Table]] = {}
+
+# Shapes and counters of the library have 32 bits or more; TOML has no bound.
+INTEGER: Any = Annotated[int, Field(gt=-(2**31), lt=2**31)]
 
 # No key of a specification begins so.
 TAG = "="
@@ -110,7 +113,7 @@ def _with_default(kind: Any, default: Any) -> tuple[Any, Any]:
 def _plain_kind(annotation: Any) -> Any:
     members = [member for member in members_of(annotation) if member is not type(None)]
     if len(members) == 1 and members[0] in (bool, int, float, str):
-        return members[0]
+        return INTEGER if members[0] is int else members[0]
     return None
 
 

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -23,6 +24,9 @@ from tutelage.sweeps.specification.issues import Issue, Source, SpecificationErr
 from tutelage.sweeps.specification.locate import positions
 
 VERSION = 1
+
+# No field lies deeper, and a text must not exhaust the stack.
+_DEEPEST = 32
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class Plan:
     settings: tuple[dict[str, Any], ...]
     arrays: Arrays
     known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def recorded(self) -> frozenset[str]:
+        """The quantities that some cell records."""
+        return frozenset(name for cell in self.cells if cell.record is not None for name in cell.record.quantities)
 
     def build(self, cell: int) -> Built:
         """Return the objects of a cell."""
@@ -116,12 +125,17 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
         raise SpecificationError([f"{file}: cannot be read ({reason})."]) from error
     try:
         fields = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        lines = positions(text)
+    except RecursionError as error:
+        raise SpecificationError([f"{file}: nested too deeply."]) from error
+    except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = place[1] if place else text.count("\n") + 1
         what = re.sub(r" \(at .*\)$", "", str(error))
         raise SpecificationError([f"{file}:{line}: not valid TOML: {what}."]) from error
-    return fields, Source(str(file), positions(text))
+    if any(len(path) > _DEEPEST for path in lines):
+        raise SpecificationError([f"{file}: nested too deeply."])
+    return fields, Source(str(file), lines)
 
 
 def from_document(document: Mapping[str, Any]) -> Plan:

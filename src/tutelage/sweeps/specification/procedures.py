@@ -15,7 +15,16 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 from tutelage import dynamics, starts
 from tutelage.dynamics.records import QUANTITIES
 from tutelage.sweeps.specification.families import ARRAY, functions_of
-from tutelage.sweeps.specification.fields import TAG, Table, members_of, named, one_table, problem_with, table_of
+from tutelage.sweeps.specification.fields import (
+    INTEGER,
+    TAG,
+    Table,
+    members_of,
+    named,
+    one_table,
+    problem_with,
+    table_of,
+)
 from tutelage.sweeps.specification.issues import listed, meant, shown
 
 # Starts.
@@ -64,11 +73,10 @@ STARTS = named("law", START_TABLES, "starts", {"product": "it is given by a func
 def _numeric(annotation: Any, default: Any) -> Any:
     """Return the type of an argument of Optax that a specification can give, or `None`."""
     members = set(members_of(annotation))
-    for plain in (bool, int):
-        if annotation is plain:
-            return plain
-    if isinstance(default, bool):
+    if annotation is bool or isinstance(default, bool):
         return bool
+    if annotation is int:
+        return INTEGER
     return float if float in members else None
 
 
@@ -179,7 +187,8 @@ STOP_FUNCTIONS = {name: stop for name, stop in _STOPS.items() if name != "wall_t
 
 def _only_type(function: Callable[..., Any]) -> Any:
     (name,) = inspect.signature(function).parameters
-    return typing.get_type_hints(function)[name]
+    kind = typing.get_type_hints(function)[name]
+    return INTEGER if kind is int else kind
 
 
 _STOP_FIELDS: dict[str, Any] = {name: (_only_type(stop) | None, None) for name, stop in STOP_FUNCTIONS.items()}
@@ -199,7 +208,7 @@ def _quantity(value: Any) -> Any:
 RECORD = one_table(
     table_of(
         dynamics.record,
-        {"steps": list[int]},
+        {"steps": list[INTEGER]},
         skip=("names", "functions"),
         extra={
             "quantities": (Annotated[list[Annotated[str, BeforeValidator(_quantity)]], Field(min_length=1)], ["loss"])
