@@ -19,6 +19,7 @@ from distributed.security import Security
 from tutelage.sweeps.pool import one_thread
 
 
+# --8<-- [start:cluster]
 def encryption(folder: Path) -> Security:
     """Return settings that let only those join who have the files `ca.pem`, `cert.pem` and `key.pem` of a folder."""
     authority, certificate, key = (str(folder.expanduser() / f"{name}.pem") for name in ("ca", "cert", "key"))
@@ -49,6 +50,9 @@ def cluster(options: argparse.Namespace) -> SLURMCluster:
         log_directory="slurm-logs",
         scheduler_options={"dashboard_address": "127.0.0.1:0"},
     )
+
+
+# --8<-- [end:cluster]
 
 
 def main() -> None:

@@ -48,3 +48,5 @@ from .objectives import population as population
 from .objectives import stream as stream
 from .sweeps import SpecificationError as SpecificationError
 from .sweeps import Sweep as Sweep
+from .sweeps import open_sweep as open_sweep
+from .sweeps import run_sweep as run_sweep
