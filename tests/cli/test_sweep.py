@@ -22,29 +22,14 @@ from tutelage.sweeps.store import Store
 
 run = CliRunner().invoke
 HELPERS = Path(__file__).parents[1] / "helpers"
-SPECIFICATION = """\
-runs = 6
-seed = 3
-
-[problem]
-family = "committee"
-students = 2
-teacher = { generator = "orthonormal", neurons = 2, dimension = 2 }
-
-[method]
-kind = "gradient_descent"
-step = 0.5
-
-[stop]
-step_limit = 30
-
-[record]
-quantities = ["loss"]
-every = 10
-
-[grid]
-method.step = [0.5, 0.25]
-"""
+# What makes the example that `tutelage init` writes small, and its grid a grid.
+SMALLER = {
+    "runs = 50": "runs = 6",
+    "students = 6 ": "students = 2 ",
+    "neurons = 6\ndimension = 6": "neurons = 2\ndimension = 2",
+    "step_limit = 20000": "step_limit = 30",
+    "# [grid]": "[grid]\nmethod.step = [0.5, 0.25]",
+}
 PROGRAM = """\
 import sys
 import cheap_work
@@ -83,13 +68,18 @@ def command(folder: Path, options: str, *arguments: str, before: str = "pass") -
 
 
 @pytest.mark.slow
-def test_from_a_specification_to_a_table(tmp_path, monkeypatch):
-    """A specification is swept by two workers, resumed from its folder, summarised; shards do not matter."""
+def test_from_an_example_to_a_figure(tmp_path, monkeypatch):
+    """What `init` writes is swept by two workers, continued from its folder, summarised and drawn."""
     # Compilation is most of the time: programs that run for a moment need no optimisation.
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
     monkeypatch.setenv("XLA_FLAGS", flags)
     specification = tmp_path / "small.toml"
-    specification.write_text(SPECIFICATION)
+    assert run(app, ["init", str(specification), "--family", "committee"]).exit_code == 0
+    text = specification.read_text()
+    for long, short in SMALLER.items():
+        assert text.count(long) == 1
+        text = text.replace(long, short)
+    specification.write_text(text)
     first = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--workers", "2", "--json"])
     assert first.exit_code == 0, first.stderr
     document = json.loads(first.stdout)
@@ -111,6 +101,9 @@ def test_from_a_specification_to_a_table(tmp_path, monkeypatch):
     assert [row["method.step"] for row in rows] == [0.25, 0.5] and all(row["runs"] == 6 for row in rows)
     expected = one.runs.filter(pl.col("method.step") == 0.5).collect()["loss"]
     assert rows[1]["successes"] == (expected <= 0.05).sum()
+    axes = one.plot_history("loss", by="method.step")
+    axes.figure.savefig(tmp_path / "loss.svg")
+    assert (tmp_path / "loss.svg").stat().st_size > 5000 and len(axes.lines) == 2
     changed = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--seed", "4"])
     assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
 

@@ -4,17 +4,20 @@ import json
 import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
-from tutelage.errors import InvalidArgument
-from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep
+from tutelage.errors import InvalidArgument, MalformedData
+from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep, tasks
 from tutelage.sweeps import engine as module
 from tutelage.sweeps.lock import holder, locked
+from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.pool import Done
+from tutelage.sweeps.registry import register, work_from_document
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
@@ -176,3 +179,33 @@ def test_progress_is_told(here, tmp_path):
     assert [progress.done for progress in told] == list(range(0, 61, 5))
     assert told[0].seconds_left is None and told[1].seconds_left > 0 and told[-1].seconds_left == 0.0
     assert told[-1].failed == 6 and told[-1].rate > 0 and told[-1].cost_done == told[-1].cost == 60.0
+
+
+def test_threads_do_not_share_what_they_build():
+    """A work remembers what it has built; in a process with several threads each has its own, also for two sweeps."""
+    built = []
+
+    def build(document):
+        built.append(document)
+        return CheapWork(**document)
+
+    tasks.introduce("one", build, {"seed": 1})
+    tasks.introduce("two", build, {"seed": 2})
+    shard = Shard(0, 0, 2, 1.0)
+    expected = {name: part_of(shard, CheapWork(seed=seed).run(shard)) for name, seed in (("one", 1), ("two", 2))}
+
+    def compute(name):
+        part = tasks.compute(name, shard)
+        return part.files["arrays"] == expected[name].files["arrays"]
+
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert all(pool.submit(compute, name).result() for pool in (first, second) for name in ("one", "one", "two"))
+    assert [document["seed"] for document in built] == [1, 2, 1, 2]
+
+
+def test_kinds_of_work():
+    """A document is resolved by a table of the package, to which a program can add, and by nothing else."""
+    register("cheap", "cheap_work:CheapWork")
+    assert work_from_document(CheapWork(seed=4).document()).document()["seed"] == 4
+    with pytest.raises(MalformedData, match=r"no kind of work 'os:system'"):
+        work_from_document({"kind": "os:system"})

@@ -262,7 +262,7 @@ def _watching() -> Iterator[Callable[[Reached], None] | None]:
                 task,
                 total=reached.runs,
                 completed=reached.done,
-                rate=_rate(reached.rate) if reached.computed else "starting workers",
+                rate=_rate(reached.rate) if reached.computed else "waiting for the first ones",
                 left=_left(reached.seconds_left),
                 failed=f"[red]{reached.failed} failed[/]" if reached.failed else "",
             )

@@ -92,11 +92,13 @@ def _complete(
     open_jobs: Mapping[str, _Job], workers: int, dask: str | None, fresh: bool, advance: Notice, notice: Notice
 ) -> Iterator[Reproduced]:
     """Do what is missing of studies whose folders are held, and yield each when it is complete."""
-    missing: dict[str, tuple[Any, ...]] = {}
+    ranked = []
     for id, job in open_jobs.items():
         names = job.names if fresh else job.missing(notice)
-        missing |= {f"{id}: {name}": (id, job.scale, job.seed, name) for name in names}
+        ranked += [(rank, id, job, name) for rank, name in enumerate(names)]
     # The longest pieces of every study come first in it: begin all studies with theirs.
+    ranked.sort(key=lambda piece: piece[0])
+    missing = {f"{id}: {name}": (id, job.scale, job.seed, name) for _, id, job, name in ranked}
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
         yield open_jobs[id].conclude()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from tutelage.sweeps.contract import Shard, Work
 from tutelage.sweeps.parts import Part, failed_part, part_of
 
-# Documents and, once they are needed, the work they describe; by the digest of the specification.
+# What specifications mean, by their digests.
 _DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], Work], dict[str, Any]]] = {}
-_WORKS: dict[str, Work] = {}
+# The work that a thread does at present, with its digest: a work remembers what it has built for its last cell, so threads
+# of one process must not share it.
+_PRESENT = threading.local()
 
 
 def introduce(specification: str, build: Callable[[dict[str, Any]], Work], document: dict[str, Any]) -> None:
@@ -32,9 +35,9 @@ def compute(specification: str, shard: Shard) -> Part:
         shard: The shard.
     """
     try:
-        if specification not in _WORKS:
+        if getattr(_PRESENT, "specification", None) != specification:
             build, document = _DOCUMENTS[specification]
-            _WORKS[specification] = build(document)
-        return part_of(shard, _WORKS[specification].run(shard))
+            _PRESENT.work, _PRESENT.specification = build(document), specification
+        return part_of(shard, _PRESENT.work.run(shard))
     except Exception as error:
         return failed_part(shard, f"{type(error).__name__}: {error}")
