@@ -11,8 +11,8 @@ from tutelage.sweeps.parts import Part, failed_part, part_of
 
 # What specifications mean, by their digests.
 _DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], Work], dict[str, Any]]] = {}
-# The work that a thread does at present, with its digest: a work remembers what it has built for its last cell, so threads
-# of one process must not share it.
+# The work that a thread does at present, with its digest: a work remembers what it has built for its last cell, so
+# threads of one process must not share it.
 _PRESENT = threading.local()
 
 
