@@ -104,6 +104,15 @@ def test_damaged_documents(tmp_path):
             tl.Sweep.from_document(damaged)
     with pytest.raises(tl.SpecificationError, match="not there"):
         tl.Sweep.from_document({**document, "arrays": {}})
+    for change in (
+        {"cells": []},
+        {"cells": [{}]},
+        {"arrays": {digest: {}}},
+        {"arrays": {digest: {"data": 3}}},
+        {"base": 3},
+    ):
+        with pytest.raises(tl.MalformedData, match="document"):
+            tl.Sweep.from_document({**document, **change})
     with pytest.raises(tl.MalformedData, match="kind 'sweep'"):
         tl.Sweep.from_document({**document, "kind": "shell"})
 

@@ -62,6 +62,7 @@ def test_every_family_has_an_example():
     assert all(20 < len(text) <= 110 for text in families().values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", PROBLEM_TABLES)
 def test_families(family):
     """The example of every family runs, and its runs do not depend on how they are cut into shards."""

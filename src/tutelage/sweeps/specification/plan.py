@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.errors import MalformedData
+from tutelage.errors import MalformedData, TutelageError
 from tutelage.sweeps.files import digest
 from tutelage.sweeps.specification.arrays import Arrays, Folder
 from tutelage.sweeps.specification.build import Built, Unusable, build
@@ -147,6 +147,15 @@ def from_document(document: Mapping[str, Any]) -> Plan:
     if document.get("kind") != "sweep" or document.get("version") != VERSION:
         received = f"kind {document.get('kind')!r}, version {document.get('version')!r}"
         raise MalformedData(f"A document of a sweep has kind 'sweep' and version {VERSION}, but this has {received}.")
+    try:
+        return _from_document(document)
+    except TutelageError:
+        raise
+    except Exception as error:  # whatever is missing or of another form
+        raise MalformedData(f"This is not a complete document of a sweep ({type(error).__name__}: {error}).") from error
+
+
+def _from_document(document: Mapping[str, Any]) -> Plan:
     arrays = Arrays.from_document(document["arrays"])
     cells, issues = [], []
     for entry in document["cells"]:
@@ -156,6 +165,8 @@ def from_document(document: Mapping[str, Any]) -> Plan:
             cells.append(cell)
     if issues:
         raise Source().error(issues)
+    if not cells:
+        raise MalformedData("A document of a sweep has at least one cell, but this has none.")
     return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
 
 
