@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,13 +23,16 @@ from tutelage.sweeps.store import Store
 
 run = CliRunner().invoke
 HELPERS = Path(__file__).parents[1] / "helpers"
+PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
 # What makes the example that `tutelage init` writes small, and its grid a grid.
 SMALLER = {
     "runs = 50": "runs = 6",
     "students = 6 ": "students = 2 ",
     "neurons = 6\ndimension = 6": "neurons = 2\ndimension = 2",
     "step_limit = 20000": "step_limit = 30",
-    "# [grid]": "[grid]\nmethod.step = [0.5, 0.25]",
+    "# [grid]": "[grid]",
+    "# problem.students = [6, 7, 8]": "problem.students = [2, 3]",
+    '# problem.activation = ["relu", "abs"]': 'problem.activation = ["relu"]',
 }
 PROGRAM = """\
 import sys
@@ -69,43 +73,47 @@ def command(folder: Path, options: str, *arguments: str, before: str = "pass") -
 
 @pytest.mark.slow
 def test_from_an_example_to_a_figure(tmp_path, monkeypatch):
-    """What `init` writes is swept by two workers, continued from its folder, summarised and drawn."""
+    """What `init` writes is swept by two workers, continued from its folder, summarised, read and drawn."""
+    monkeypatch.chdir(tmp_path)
     # Compilation is most of the time: programs that run for a moment need no optimisation.
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
     monkeypatch.setenv("XLA_FLAGS", flags)
-    specification = tmp_path / "small.toml"
-    assert run(app, ["init", str(specification), "--family", "committee"]).exit_code == 0
-    text = specification.read_text()
+    assert run(app, ["init", "first", "--family", "committee"]).exit_code == 0
+    text = Path("first.toml").read_text()
     for long, short in SMALLER.items():
         assert text.count(long) == 1
         text = text.replace(long, short)
-    specification.write_text(text)
-    first = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--workers", "2", "--json"])
+    Path("first.toml").write_text(text)
+
+    first = run(app, ["sweep", "first.toml", "--workers", "2", "--json"])
     assert first.exit_code == 0, first.stderr
     document = json.loads(first.stdout)
     assert document["complete"] and document["computed"] == document["done"] == 12 and document["cells"] == 2
-    again = run(app, ["sweep", str(tmp_path / "a"), "--json"])
+    again = run(app, ["sweep", "first-sweep", "--json"])
     assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0
-    other = run(
-        app,
-        ["sweep", str(specification), "--out", str(tmp_path / "b"), "--workers", "1", "--shard-seconds", "0.000001"],
-    )
+    changed = run(app, ["sweep", "first.toml", "--seed", "4"])
+    assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
+
+    small = ["--out", "small", "--workers", "1", "--shard-seconds", "0.000001"]
+    other = run(app, ["sweep", "first.toml", *small])
     assert other.exit_code == 0 and "12 runs in 2 cells (0 failed)" in other.stdout
-    one, two = (open_sweep(tmp_path / name) for name in "ab")
+    one, two = (open_sweep(name) for name in ("first-sweep", "small"))
     assert one.runs.drop("seconds").collect().equals(two.runs.drop("seconds").collect())
     assert one.records.collect().equals(two.records.collect()) and one.records.collect().height == 2 * 6 * 4
     for cell in range(2):
-        assert (one.arrays("points", cell)[1] == two.arrays("points", cell)[1]).all()
-    table = run(app, ["summary", str(tmp_path / "a"), "--json", "--by", "method.step", "--below", "0.05"])
+        assert one.arrays("points", cell)[1].tobytes() == two.arrays("points", cell)[1].tobytes()
+
+    table = run(app, ["summary", "first-sweep", "--json", "--by", "problem.students", "--below", "0.05"])
     rows = json.loads(table.stdout)["settings"]
-    assert [row["method.step"] for row in rows] == [0.25, 0.5] and all(row["runs"] == 6 for row in rows)
-    expected = one.runs.filter(pl.col("method.step") == 0.5).collect()["loss"]
+    assert [row["problem.students"] for row in rows] == [2, 3] and all(row["runs"] == 6 for row in rows)
+    expected = one.runs.filter(pl.col("problem.students") == 3).collect()["loss"]
     assert rows[1]["successes"] == (expected <= 0.05).sum()
-    axes = one.plot_history("loss", by="method.step")
-    axes.figure.savefig(tmp_path / "loss.svg")
-    assert (tmp_path / "loss.svg").stat().st_size > 5000 and len(axes.lines) == 2
-    changed = run(app, ["sweep", str(specification), "--out", str(tmp_path / "a"), "--seed", "4"])
-    assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
+
+    # What the documentation shows of reading.
+    reading = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)[0]
+    names: dict[str, object] = {}
+    exec(compile(reading, str(PAGE), "exec"), names)
+    assert Path("loss.pdf").stat().st_size > 5000 and names["points"].shape == (6, 2, 2)
 
 
 def test_summary_table_fits_eighty_columns(cheap, tmp_path):
