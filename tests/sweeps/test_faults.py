@@ -55,6 +55,7 @@ def wait_for(folder: Path, specification: str, process: subprocess.Popen, runs: 
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_killed_main_process(tmp_path):
     """SIGKILL at random moments, again and again, ends in the same tables as an uninterrupted run."""
     options = ("cells=2", "runs=300", "workers=1")
@@ -94,6 +95,7 @@ def workers_of(process: subprocess.Popen) -> list[int]:
     return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers through /proc")
 def test_killed_workers(tmp_path):
     """SIGKILL to workers at random moments: they are replaced, and nothing is lost, failed or counted twice."""

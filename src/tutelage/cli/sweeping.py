@@ -79,8 +79,8 @@ def sweep(
     except TutelageError as error:
         console.failed(f"{error} Go on with: {this_command()}")
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        console.failed(f"{error.strerror or error}{where}; what is done is kept. Go on with: {this_command()}")
+        where = error.filename or folder
+        console.failed(f"{error.strerror or error} ({where}); what is done is kept. Go on with: {this_command()}")
     _show_end(results, json)
 
 
