@@ -124,6 +124,23 @@ def test_reading_while_a_sweep_is_running(tmp_path):
             assert opened.complete
 
 
+def test_parts_that_are_joined_after_a_sweep_was_opened(tmp_path):
+    """Whoever has opened a folder finds its runs where they have gone."""
+    work = CheapWork(cells=2, runs=6)
+    expected = run_sweep(work, tmp_path / "whole", workers=1)
+    with locked(tmp_path / "sweep"):
+        store = Store(tmp_path / "sweep", work, print)
+        with store.session("a test", "this process"):
+            for shard in work.shards(2.0):
+                store.commit(part_of(shard, work.run(shard)))
+            opened = [open_sweep(tmp_path / "sweep") for _ in range(4)]
+            store.tidy()
+    assert opened[0].runs.drop("seconds").collect().equals(expected.runs.drop("seconds").collect())
+    assert opened[1].records.collect().equals(expected.records.collect())
+    assert opened[2].success().equals(expected.success())
+    np.testing.assert_array_equal(opened[3].arrays("end", 1)[1], expected.arrays("end", 1)[1])
+
+
 def test_a_sweep_without_runs_yet(tmp_path):
     """Empty tables with their columns."""
     work = CheapWork()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Fields = str | Sequence[str] | None
+Result = TypeVar("Result")
+_TRIES = 10
+
+
+class _Moved(Exception):
+    """A part has become part of another one since the folder was opened."""
 
 
 def open_sweep(folder: str | Path) -> Results:
@@ -40,7 +46,8 @@ def open_sweep(folder: str | Path) -> Results:
 class Results:
     """What a sweep has computed so far, as tables and arrays.
 
-    Runs whose files do not match their checksums are left out, with a warning; `tutelage sweep` computes them again.
+    Runs whose files do not match their checksums are left out, with a warning; `tutelage sweep` computes them again. A
+    lazy frame is to be collected soon while a sweep is running, which joins small files now and then.
 
     Attributes:
         folder: Where the files are.
@@ -77,12 +84,12 @@ class Results:
     @property
     def runs(self) -> pl.LazyFrame:
         """One row a run, sorted by cell and run: the fields of the grid, how it ended, and what is known of its end."""
-        return self._with_fields(self._table("runs", RUN_COLUMNS))
+        return self._settled(lambda: self._with_fields(self._table("runs", RUN_COLUMNS)))
 
     @property
     def records(self) -> pl.LazyFrame:
         """One row a run and step, sorted by them: the fields of the grid, and what was recorded on the way."""
-        return self._with_fields(self._table("records", RECORD_COLUMNS))
+        return self._settled(lambda: self._with_fields(self._table("records", RECORD_COLUMNS)))
 
     def _with_fields(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """Add the fields of the grid to a table; a measured column of the same name keeps it."""
@@ -113,7 +120,9 @@ class Results:
                     try:
                         entry.read(kind)
                     except MalformedData as error:
-                        warnings.warn(f"{error}: {entry.runs} runs are left out", stacklevel=4)
+                        if not entry.path(kind).exists() and entry not in self._ledger_now().entries:
+                            raise _Moved from error
+                        warnings.warn(f"{error}: {entry.runs} runs are left out", stacklevel=6)
                     else:
                         found.append(entry)
             self._checked[kind] = found
@@ -122,8 +131,24 @@ class Results:
     @cached_property
     def _checked(self) -> dict[str, list[Entry]]:
         for sentence in self.ledger.damaged:
-            warnings.warn(f"{sentence}: its runs are left out", stacklevel=5)
+            warnings.warn(f"{sentence}: its runs are left out", stacklevel=7)
         return {}
+
+    def _ledger_now(self) -> Ledger:
+        return read_ledger(self.folder, self.manifest["specification"], thorough=False)
+
+    def _settled(self, read: Callable[[], Result]) -> Result:
+        """Read; if parts were joined by a running sweep in the meantime, read again what they have become."""
+        for _ in range(_TRIES):
+            try:
+                return read()
+            except (_Moved, FileNotFoundError) as error:
+                now = self._ledger_now()
+                if now == self.ledger:
+                    raise MalformedData(f"{self.folder} cannot be read ({error}).") from error
+                self.ledger = now
+                self.__dict__.pop("_checked", None)
+        raise MalformedData(f"{self.folder} changes too quickly to be read.")
 
     def arrays(self, name: str, cell: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return an array of a cell: the runs that have it, and its values with the runs as leading axis.
@@ -135,6 +160,9 @@ class Results:
         Raises:
             InvalidArgument: If no run of the cell has such an array.
         """
+        return self._settled(lambda: self._arrays(name, cell))
+
+    def _arrays(self, name: str, cell: int) -> tuple[np.ndarray, np.ndarray]:
         segments, names = {}, set()
         for entry in self._intact("arrays"):
             if any(covered[0] == cell for covered in entry.ranges):
@@ -164,7 +192,7 @@ class Results:
         Returns:
             One row a setting: `runs`, `failed`, `successes`, `rate`, `low` and `high`.
         """
-        return self._grouped(by, below, [])
+        return self._settled(lambda: self._grouped(by, below, []))
 
     def summary(self, by: Fields = None, below: float | None = None) -> pl.DataFrame:
         """Return the rates of success, and besides the median of steps and losses and the time on one core.
@@ -183,7 +211,7 @@ class Results:
             loss.median().alias("loss"),
             pl.col("seconds").fill_nan(None).sum(),
         ]
-        return self._grouped(by, below, more)
+        return self._settled(lambda: self._grouped(by, below, more))
 
     def _grouped(self, by: Fields, below: float | None, more: list[pl.Expr]) -> pl.DataFrame:
         fields = self.checked_fields("by", by)
