@@ -13,6 +13,7 @@ from . import plot as plot
 from . import problems as problems
 from . import starts as starts
 from . import studies as studies
+from . import sweeps as sweeps
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
 from .dynamics import ChebyshevDescent as ChebyshevDescent
@@ -48,3 +49,7 @@ from .geometry import split as split
 from .objectives import empirical as empirical
 from .objectives import population as population
 from .objectives import stream as stream
+from .sweeps import SpecificationError as SpecificationError
+from .sweeps import Sweep as Sweep
+from .sweeps import open_sweep as open_sweep
+from .sweeps import run_sweep as run_sweep

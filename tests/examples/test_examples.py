@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("*.py") if path.name != "tour.py")
+SCRIPTS = sorted(
+    path.name for path in (ROOT / "examples").glob("*.py") if path.name not in ("tour.py", "slurm_sweep.py")
+)
 FAMILIES = ("neuron", "committee", "homogeneous", "convolution", "wave", "parity", "composite")
 
 

@@ -9,7 +9,7 @@ import pytest
 from tutelage.plot import panels
 from tutelage.studies import Conclusion, Picture, Study, at_least, chosen, described, printed, reproduce, within
 from tutelage.studies import running as module
-from tutelage.sweeps import PieceFailed
+from tutelage.sweeps import FolderInUse, PieceFailed, locked
 
 calls: list[str] = []
 
@@ -114,6 +114,16 @@ def test_a_damaged_file_is_made_again(run, name):
     assert measured == (["b"] if name.startswith("pieces") else [])
     if name != "manifest.json":
         assert path.read_bytes() == before or name.startswith("pieces")
+
+
+def test_two_commands_do_not_share_a_study(run, tmp_path):
+    """A study that another process works on is refused before anything is computed; a finished one is read."""
+    done, _, _ = run()
+    with locked(done.folder):
+        assert run()[0].reused
+        with pytest.raises(FolderInUse, match="toy"):
+            run(seed=1)
+        assert not calls
 
 
 def test_figures_are_the_same_every_time(run):

@@ -1,11 +1,15 @@
 """Pieces of work in processes."""
 
+import contextlib
 import math
 import os
+import time
 
 import pytest
+from dying import die_once, run_id, sleep_and_tell
 
 from tutelage.sweeps import PieceFailed, in_processes
+from tutelage.sweeps.pool import WorkersFailed, spread
 
 
 def test_every_piece_is_done_once():
@@ -33,3 +37,42 @@ def test_a_failing_piece_is_named(workers):
     """An error says which piece failed, and why."""
     with pytest.raises(PieceFailed, match=r"bad: ValueError"):
         list(in_processes(math.sqrt, {"good": (1.0,), "bad": (-1.0,)}, workers=workers))
+
+
+def test_a_killed_worker_is_replaced(tmp_path):
+    """A piece whose worker is killed is begun again, and the others are done once."""
+    pieces = {f"piece {n}": (str(tmp_path / str(n)), n, n in (1, 3)) for n in range(5)}
+    results = list(in_processes(die_once, pieces, workers=2))
+    assert sorted(results) == [(f"piece {n}", n) for n in range(5)]
+
+
+def test_a_piece_that_always_kills_is_named():
+    """After three deaths the piece is given up, and the error says how its worker ended."""
+    with pytest.raises(PieceFailed, match=r"^(one|other): its worker was killed 3 times, exit code 7"):
+        list(in_processes(os._exit, {"one": (7,), "other": (7,)}, workers=2))
+
+
+def test_workers_live_on():
+    """What a worker has loaded is there for the next piece: there are no more processes than workers."""
+    seen = {value for _, value in in_processes(run_id, {str(n): () for n in range(8)}, workers=2)}
+    assert 1 <= len(seen) <= 2 and os.getpid() not in seen
+
+
+def test_workers_that_cannot_start():
+    """An error while workers are prepared is raised once, in its own words."""
+    with pytest.raises(WorkersFailed, match="ValueError: math domain error"):
+        list(spread(math.sqrt, [("a", (1.0,))], 1, prepare=(math.sqrt, (-1.0,))))
+    with pytest.raises(WorkersFailed, match="exit code 3"):
+        list(spread(math.sqrt, [("a", (1.0,))], 1, prepare=(os._exit, (3,))))
+
+
+def test_workers_end_when_nobody_listens(tmp_path):
+    """Closing the iterator kills workers in the middle of their pieces."""
+    pieces = [(n, (str(tmp_path / str(n)), 0.0 if n == 0 else 60.0)) for n in range(3)]
+    with contextlib.closing(spread(sleep_and_tell, pieces, 2)) as outcomes:
+        assert next(outcomes)[0] == 0
+        while len(list(tmp_path.iterdir())) < 2:
+            time.sleep(0.01)
+    for path in tmp_path.iterdir():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.read_text()), 0)

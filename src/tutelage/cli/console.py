@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 # Results go to standard output, everything else to standard error.
 out = Console(soft_wrap=False)
@@ -29,7 +30,19 @@ def print_document(document: dict[str, Any]) -> None:
 
 def bad_input(message: str) -> NoReturn:
     """End with one clear line and the exit code for bad input."""
-    err.print(f"[bold red]error:[/] {message}", highlight=False, soft_wrap=True)
+    bad_inputs([message])
+
+
+def failed(message: str) -> NoReturn:
+    """End with one clear line and the exit code for failure."""
+    err.print(Text.assemble(("failed:", "bold red"), " ", message), highlight=False, soft_wrap=True)
+    raise typer.Exit(EXIT_FAILED)
+
+
+def bad_inputs(messages: Iterable[str]) -> NoReturn:
+    """End with a clear line for everything that is wrong, and the exit code for bad input."""
+    for message in messages:
+        err.print(Text.assemble(("error:", "bold red"), " ", message), highlight=False, soft_wrap=True)
     raise typer.Exit(EXIT_BAD_INPUT)
 
 

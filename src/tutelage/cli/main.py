@@ -6,13 +6,13 @@ import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tutelage.cli import console, minima
-from tutelage.errors import TutelageError
+from tutelage.cli import console, minima, sweeping, training
+from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
 app = typer.Typer(
@@ -103,7 +103,7 @@ def audit(
         with console.progress(len(chosen), "judging") as advance:
             verdicts = judge_in_processes([claim.id for claim in chosen], effort, seed, workers, advance)
     except TutelageError as error:
-        _failed(str(error))
+        console.failed(str(error))
     if folder is not None:
         from tutelage.reports import save_verdicts, write_report
 
@@ -133,6 +133,9 @@ def reproduce(
     scale: Annotated[str, typer.Option(help="quick (seconds to minutes) or paper (as large as the print).")] = "quick",
     seed: Annotated[int, typer.Option(help="Seed of all that is random.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or local:N to start one with N workers.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
     json: Json = False,
@@ -147,6 +150,7 @@ def reproduce(
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
+    from tutelage.sweeps import FolderInUse
 
     try:
         chosen = find(studies or [])
@@ -155,23 +159,19 @@ def reproduce(
         console.bad_input(str(error))
     folder = console.writable_folder(out)
     try:
-        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh)
+        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
+    except (FolderInUse, InvalidArgument, MissingDependency) as error:
+        console.bad_input(str(error))
     except KeyboardInterrupt:
         console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(['tutelage', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
     except (TutelageError, OSError) as error:
-        _failed(str(error))
+        console.failed(str(error))
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:
         reproducing.show(done, overview)
     _end(reproducing.unexpected(done))
-
-
-def _failed(message: str) -> NoReturn:
-    """End with one clear line and the exit code for failure."""
-    console.err.print(f"[bold red]failed:[/] {message}", highlight=False, soft_wrap=True)
-    raise typer.Exit(console.EXIT_FAILED)
 
 
 def _end(unexpected: Iterable[str]) -> None:
@@ -184,6 +184,11 @@ def _end(unexpected: Iterable[str]) -> None:
 
 
 app.command()(minima.minima)
+app.command()(training.train)
+app.command()(training.init)
+app.command()(sweeping.sweep)
+app.command()(sweeping.status)
+app.command()(sweeping.summary)
 
 
 def main() -> None:

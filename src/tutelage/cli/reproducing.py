@@ -18,13 +18,13 @@ _STYLES = {"reproduced": "green", "measured": "blue", "differs": "red"}
 
 
 def run(
-    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, workers: int, fresh: bool
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, workers: int, fresh: bool, dask: str | None = None
 ) -> tuple[list[Reproduced], Path]:
     """Run studies with a progress bar, write the report, and return the studies in their order and the overview."""
     store = studies_folder(folder)
     done = {}
     with console.progress(pieces_to_do(studies, store, scale, seed, fresh), "running") as advance:
-        for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice):
+        for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice, dask):
             done[study.manifest["id"]] = study
     return [done[study.id] for study in studies], write_report(folder)
 

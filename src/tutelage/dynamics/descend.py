@@ -322,9 +322,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     if len(lengths) > 1:
         raise invalid("starts", "have as many runs in all arrays", f"{sorted(lengths)} runs", "Cut them to one length")
     runs = first_run + np.arange(lengths.pop())
-    reduction = None
-    if method.equivariant and objective.span_suffices and (record is None or record.invariant):
-        reduction = _reduce(objective, points)
+    reduction = _reduction(objective, method, record, points)
     inner = objective if reduction is None else reduction.objective
     quantities = None if record is None else record.compiled()
     task = Task(inner, method, stop.compiled(), quantities, jnp.asarray(seed), jnp.asarray(most_steps))
@@ -355,8 +353,35 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     )
 
 
-def _reduce(objective: Objective, points: PyTree) -> Reduction | None:
-    """Return the reduction to the span of start and teacher where that is smaller than the input space."""
+def tile_of(
+    objective: Objective, method: Method | optax.GradientTransformation, record: Record | None = None
+) -> tuple[int, int]:
+    """Return how many runs `descend` follows side by side on one device, and what a step of one of them costs.
+
+    A tile that is not full costs as much as a full one.
+
+    Args:
+        objective: What is descended.
+        method: The method.
+        record: What is remembered.
+
+    Returns:
+        The number of runs of a tile, and the cost in units of a pair of neurons in closed form.
+    """
+    method = _method(method)
+    random = np.random.default_rng(0)
+    shapes = objective.problem.template_tree()
+    points = jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=(1, *leaf.shape))), shapes)
+    reduction = _reduction(objective, method, record, points)
+    inner, points = (objective, points) if reduction is None else (reduction.objective, reduction.points)
+    first = jax.tree.map(lambda leaf: leaf[0], points)
+    return compiled.tile_size(inner, method, first), compiled.lane_work(inner, method, first)
+
+
+def _reduction(objective: Objective, method: Method, record: Record | None, points: PyTree) -> Reduction | None:
+    """Return the reduction to the span of start and teacher where that is allowed and smaller than the input space."""
+    if not (method.equivariant and objective.span_suffices and (record is None or record.invariant)):
+        return None
     one = jax.tree.map(lambda leaf: leaf[0], points)
     students = objective.problem.student.vectors(one)
     teachers = objective.problem.teacher.vectors(objective.target)

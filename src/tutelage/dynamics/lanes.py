@@ -59,6 +59,11 @@ class Task(eqx.Module):
 
 def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     """Return how many lanes a tile has; a function of the problem and the method alone."""
+    return int(np.clip(2 ** round(math.log2(_TILE_WORK / lane_work(objective, method, point))), *_LANES))
+
+
+def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
+    """Return what a step of one run costs, in units of a pair of neurons in closed form."""
     students = objective.problem.student.vectors(point)
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
     pairs = students.shape[0] * (students.shape[0] + teachers)
@@ -70,8 +75,7 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
     samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
     if isinstance(objective, Stream):
         samples *= 10  # a fresh number costs as much as ten that are there
-    work = max(pairs * _pair_cost(objective), parameters, samples)
-    return int(np.clip(2 ** round(math.log2(_TILE_WORK / work)), *_LANES))
+    return max(pairs * _pair_cost(objective), parameters, samples)
 
 
 def _pair_cost(objective: Objective) -> int:

@@ -6,11 +6,12 @@ A study's folder holds `pieces/*.npz` (what was measured), its figures and table
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from tutelage.errors import MalformedData
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
 from tutelage.studies.registry import find
-from tutelage.sweeps import digest, in_processes, read_arrays, write_arrays, write_bytes, write_json
+from tutelage.sweeps import digest, in_processes, locked, read_arrays, write_arrays, write_bytes, write_json
 
 Notice = Callable[[str], None]
 _SECONDS = "__seconds__"
@@ -57,6 +58,7 @@ def reproduce(
     fresh: bool = False,
     advance: Notice | None = None,
     notice: Notice | None = None,
+    dask: str | None = None,
 ) -> Iterator[Reproduced]:
     """Run studies, and yield each as it is finished.
 
@@ -69,31 +71,46 @@ def reproduce(
         fresh: Whether to compute again what is there already.
         advance: Called with the name of every piece that is done; see `pieces_to_do`.
         notice: Called with a sentence for every damaged file that is computed again.
+        dask: Use Dask: the address of a running scheduler, or `local:N` to start one with `N` workers.
 
     Raises:
-        PieceFailed: If a piece of work raises.
+        PieceFailed: If a piece of work raises, or kills its worker again and again.
+        FolderInUse: If another process works on one of the studies.
     """
     advance, notice = advance or _ignore, notice or _ignore
     jobs = [_Job(study, folder, checked_scale(scale), seed) for study in studies]
     finished = {} if fresh else {job.study.id: found for job in jobs if (found := job.finished(notice)) is not None}
     yield from finished.values()
     open_jobs = {job.study.id: job for job in jobs if job.study.id not in finished}
-    missing: dict[str, tuple[Any, ...]] = {}
-    for job in open_jobs.values():
+    with contextlib.ExitStack() as held:
+        for job in open_jobs.values():
+            held.enter_context(locked(job.folder))
+        yield from _complete(open_jobs, workers, dask, fresh, advance, notice)
+
+
+def _complete(
+    open_jobs: Mapping[str, _Job], workers: int, dask: str | None, fresh: bool, advance: Notice, notice: Notice
+) -> Iterator[Reproduced]:
+    """Do what is missing of studies whose folders are held, and yield each when it is complete."""
+    ranked = []
+    for id, job in open_jobs.items():
         names = job.names if fresh else job.missing(notice)
-        missing |= {f"{job.study.id}: {name}": (job.study.id, job.scale, seed, name) for name in names}
+        ranked += [(rank, id, job, name) for rank, name in enumerate(names)]
     # The longest pieces of every study come first in it: begin all studies with theirs.
+    ranked.sort(key=lambda piece: piece[0])
+    missing = {f"{id}: {name}": (id, job.scale, job.seed, name) for _, id, job, name in ranked}
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
         yield open_jobs[id].conclude()
         del waiting[id]
-    for name, (arrays, seconds) in in_processes(_measure, missing, workers):
-        id = missing[name][0]
-        open_jobs[id].keep(missing[name][3], arrays, seconds)
-        advance(name)
-        waiting[id].remove(name)
-        if not waiting[id]:
-            yield open_jobs[id].conclude()
+    with contextlib.closing(in_processes(_measure, missing, workers, dask)) as measured:
+        for name, (arrays, seconds) in measured:
+            id = missing[name][0]
+            open_jobs[id].keep(missing[name][3], arrays, seconds)
+            advance(name)
+            waiting[id].remove(name)
+            if not waiting[id]:
+                yield open_jobs[id].conclude()
 
 
 def pieces_to_do(studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False) -> int:

@@ -1,68 +1,315 @@
-"""One process a core, each with one thread: pieces of work that do not know of each other."""
+"""One process a core, each with one thread: pieces of work that do not know of each other.
+
+Workers are long-lived: what a piece imports or compiles is there for the next one. A worker that dies is replaced and
+its piece begun again, a limited number of times. Nothing that a worker computes reaches the disk but through the
+process that started it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import Any, TypeVar
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tutelage._configuration import available_cores
 from tutelage.errors import TutelageError
 
+Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
+Prepare: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+
+ATTEMPTS = 3
+"""How often a piece is begun before it is given up, if its worker is killed every time."""
+
+ONE_THREAD = {
+    "JAX_NUM_CPU_DEVICES": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+}
+"""Settings that keep the libraries of a worker on one thread; seen when they are first imported."""
+_ONE_XLA_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class PieceFailed(TutelageError):
     """A piece of work raised an error; the pieces that were done before it are kept."""
 
 
-def _prepare_worker() -> None:
-    # Seen before JAX is imported: a worker has a core to itself.
-    os.environ["JAX_NUM_CPU_DEVICES"] = "1"
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
-    # Ctrl-C reaches the whole group of processes; the parent answers it, and ends the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class WorkersFailed(TutelageError):
+    """Worker processes end before they have begun to work."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A piece raised an error.
+
+    Attributes:
+        reason: The error, in words.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker of a piece was killed, each time it was tried.
+
+    Attributes:
+        reason: How it ended, in words.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Done(Generic[Result]):
+    """A piece is done.
+
+    Attributes:
+        value: What its function returned.
+    """
+
+    value: Result
+
+
+def one_thread() -> dict[str, str]:
+    """Return the settings that keep a new process on one thread, those of XLA added to what the user has set."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {**ONE_THREAD, "XLA_FLAGS": flags if _ONE_XLA_THREAD in flags else f"{flags} {_ONE_XLA_THREAD}".strip()}
 
 
 def in_processes(
-    function: Callable[..., Result], pieces: Mapping[str, tuple[Any, ...]], workers: int = 0
-) -> Iterator[tuple[str, Result]]:
+    function: Callable[..., Result],
+    pieces: Mapping[str, tuple[Any, ...]],
+    workers: int = 0,
+    dask: str | None = None,
+) -> Generator[tuple[str, Result], None, None]:
     """Call a function for each piece, spread over processes, and yield results as they come.
 
     Args:
         function: A function of a module, called with the arguments of a piece.
         pieces: Plain arguments, by the name of the piece; the first are begun first.
         workers: Number of processes; zero for one a core. With one worker or one piece all is done in this process.
+        dask: Use Dask instead: the address of a running scheduler, or `local:N` to start one with `N` workers.
 
     Raises:
-        PieceFailed: If a piece raises; which one, and what it said.
+        PieceFailed: If a piece raises or its worker is killed again and again; which one, and what it said.
     """
     workers = min(workers or available_cores(), len(pieces))
-    if workers <= 1:
-        for name, arguments in pieces.items():
-            yield name, _checked(name, lambda arguments=arguments: function(*arguments))
-        return
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_prepare_worker)
+    if dask is not None:
+        from tutelage.sweeps.cluster import spread_on_dask
+
+        outcomes = spread_on_dask(function, pieces.items(), dask)
+    elif workers <= 1:
+        outcomes = ((name, called(function, arguments)) for name, arguments in pieces.items())
+    else:
+        outcomes = spread(function, pieces.items(), workers)
+    with contextlib.closing(outcomes):
+        for name, outcome in outcomes:
+            if not isinstance(outcome, Done):
+                raise PieceFailed(f"{name}: {outcome.reason}")
+            yield name, outcome.value
+
+
+def spread(
+    function: Callable[..., Result],
+    pieces: Iterable[tuple[Key, tuple[Any, ...]]],
+    workers: int,
+    prepare: Prepare | None = None,
+    attempts: int = ATTEMPTS,
+) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
+    """Call a function for each piece in worker processes, and yield what comes of every one as it comes.
+
+    When the caller stops listening (closes the iterator, or is interrupted), the workers are killed at once.
+
+    Args:
+        function: A function of a module.
+        pieces: A key and plain arguments each; the first are begun first.
+        workers: Number of processes, at most one a piece.
+        prepare: A function and its arguments, called once in every worker before its first piece.
+        attempts: How often a piece is begun if its worker is killed.
+
+    Raises:
+        WorkersFailed: If workers end before they have begun to work, or cannot be prepared.
+    """
+    waiting = deque((key, arguments, 1) for key, arguments in pieces)
+    program = pickle.dumps((function, prepare))
+    crew = [_Worker(program) for _ in range(min(workers, len(waiting)))]
+    failed_starts, most = 0, ATTEMPTS * len(crew)
     try:
-        futures = {pool.submit(function, *arguments): name for name, arguments in pieces.items()}
-        for future in as_completed(futures):
-            yield futures[future], _checked(futures[future], future.result)
-        pool.shutdown()
+        while any(worker.task for worker in crew) or waiting:
+            for worker in crew:
+                if worker.ready and worker.task is None and waiting:
+                    worker.give(waiting.popleft())
+            connection.wait([handle for worker in crew for handle in worker.handles()])
+            for position, worker in enumerate(crew):
+                for message in worker.messages():
+                    if message is _READY:
+                        # Who has worked once can work: only a long row of deaths means that something is wrong.
+                        failed_starts, most, worker.ready = 0, 10 * ATTEMPTS * len(crew), True
+                        continue
+                    if not worker.ready:
+                        raise WorkersFailed(message.reason)
+                    key, worker.task = worker.task[0], None  # type: ignore[index]
+                    # The next piece first: this worker computes while the caller keeps what is done.
+                    if waiting:
+                        worker.give(waiting.popleft())
+                    yield key, message
+                if not worker.dead:
+                    continue
+                ending = worker.end()
+                failed_starts += not worker.ready
+                if failed_starts >= most:
+                    raise WorkersFailed(
+                        f"Worker processes end before they begin ({ending}). A script that starts them has to do so "
+                        'inside `if __name__ == "__main__":`.'
+                    )
+                if worker.task is not None:
+                    key, arguments, attempt = worker.task
+                    if attempt < attempts:
+                        waiting.appendleft((key, arguments, attempt + 1))
+                    else:
+                        yield key, Lost(f"its worker was killed {attempt} times, {ending}")
+                crew[position] = _Worker(program)
     finally:
-        # After an error or an interruption nobody waits for the rest.
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+        for worker in crew:
+            worker.kill()
+        for worker in crew:
+            worker.end()
 
 
-def _checked(name: str, call: Callable[[], Result]) -> Result:
+_READY = "ready"
+
+
+class _Worker:
+    """A worker process, seen from the process that started it."""
+
+    def __init__(self, program: bytes):
+        self.ready = self.dead = self._buried = False
+        self.task: tuple[Any, tuple[Any, ...], int] | None = None
+        self._pipe, theirs = multiprocessing.get_context("spawn").Pipe()
+        self._process: BaseProcess = multiprocessing.get_context("spawn").Process(
+            target=_work, args=(program, theirs), daemon=True
+        )
+        with _environment(one_thread()), _sigint_blocked():
+            self._process.start()
+        # The other end is the worker's alone, so that its death ends the conversation.
+        theirs.close()
+
+    def handles(self) -> list[Any]:
+        return [self._pipe, self._process.sentinel]
+
+    def give(self, task: tuple[Any, tuple[Any, ...], int]) -> None:
+        self.task = task
+        # A worker that is dead already is noticed when its sentinel is.
+        with contextlib.suppress(OSError):
+            self._pipe.send(task[1])
+
+    def messages(self) -> Iterator[Any]:
+        """Yield what the worker has said, and notice whether it is dead."""
+        alive = self._process.is_alive()
+        try:
+            while self._pipe.poll():
+                message = self._pipe.recv()
+                yield _READY if isinstance(message, str) else message
+        except (EOFError, OSError, pickle.UnpicklingError):
+            # Killed in the middle of a sentence.
+            alive = False
+        self.dead = not alive
+
+    def kill(self) -> None:
+        if not self._buried:
+            self._process.kill()
+
+    def end(self) -> str:
+        """Bury the worker, and return how it ended in words."""
+        if self._buried:
+            return ""
+        self._buried = True
+        self._process.join(0.2)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        self._pipe.close()
+        code = self._process.exitcode or 0
+        self._process.close()
+        if code >= 0:
+            return f"exit code {code}"
+        name = signal.Signals(-code).name
+        return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
+
+
+def _work(program: bytes, pipe: connection.Connection) -> None:
+    """What a worker process does: pieces, one after another, until nobody listens."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output belongs to the process that started this one.
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    function, prepare = pickle.loads(program)
+    prepared = Done(None) if prepare is None else called(*prepare)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        pipe.send(_READY if isinstance(prepared, Done) else prepared)
+        while True:
+            outcome = called(function, pipe.recv())
+            try:
+                pipe.send(outcome)
+            except (pickle.PicklingError, TypeError, AttributeError) as error:
+                pipe.send(Raised(f"{type(error).__name__}: {error}"))
+
+
+def _die_with_parent() -> None:
+    """End this process when the one that started it has ended, however it ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Raised:
+    """Call a function, and return what came of it."""
     try:
-        return call()
+        return Done(function(*arguments))
     except TutelageError as error:
-        raise PieceFailed(f"{name}: {error}") from error
+        return Raised(str(error))
     except Exception as error:
-        raise PieceFailed(f"{name}: {type(error).__name__}: {error}") from error
+        return Raised(f"{type(error).__name__}: {error}")
+
+
+@contextlib.contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment that a new process inherits."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: it goes to the whole group, and the parent answers it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,303 @@
+"""`tutelage sweep`, `status` and `summary`."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+from tutelage.cli import console
+from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
+
+if TYPE_CHECKING:
+    from tutelage.sweeps import Progress as Reached
+    from tutelage.sweeps import Results
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
+Below = Annotated[
+    float | None,
+    typer.Option(help="A run succeeds if its loss is at most this; by default as the specification says."),
+]
+
+
+def sweep(
+    specification: Annotated[
+        Path, typer.Argument(metavar="SPEC.toml", help="The specification, or the folder of a sweep to continue.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the results; the specification's name and -sweep by default.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or local:N to start one with N workers.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute runs again that could not be computed.")
+    ] = False,
+    shard_seconds: Annotated[
+        float, typer.Option(help="About how long a piece of work takes; what is lost when a worker is killed.")
+    ] = 10.0,
+    seed: Annotated[int | None, typer.Option(help="Seed, in place of the specification's.", min=0)] = None,
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Let paths in the specification leave its folder.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Compute all runs of a specification; continue where an earlier command stopped.
+
+    Exit code 0 if every run is computed, 1 if some failed, 2 for bad input.
+
+    Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
+    """
+    from tutelage.sweeps import run_sweep
+    from tutelage.sweeps.lock import FolderInUse, this_command
+
+    folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
+    try:
+        work = _work(specification, seed, allow_outside)
+        options: dict[str, Any] = {"workers": workers, "dask": dask, "shard_seconds": shard_seconds}
+        with _terminating(), _watching() as watch:
+            results = run_sweep(work, folder, **options, retry_failed=retry_failed, watch=watch, notice=console.notice)
+    except KeyboardInterrupt:
+        console.notice(f"interrupted; what is done is kept. Go on with: {this_command()}")
+        raise typer.Exit(130) from None
+    except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
+        console.bad_inputs(str(error).splitlines())
+    except TutelageError as error:
+        console.failed(f"{error} Go on with: {this_command()}")
+    except OSError as error:
+        where = error.filename or folder
+        console.failed(f"{error.strerror or error} ({where}); what is done is kept. Go on with: {this_command()}")
+    _show_end(results, json)
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(help="The folder of a sweep.")],
+    json: Json = False,
+) -> None:
+    """How far a sweep is, from another terminal.
+
+    Example: [bold]tutelage status committee-sweep[/]
+    """
+    document = _status(_opened(folder))
+    if json:
+        console.print_document(document)
+        return
+    share = document["done"] / document["runs"] if document["runs"] else 1.0
+    console.out.print(
+        f"[bold]{folder}[/]: {document['done']} of {document['runs']} runs ({share:.0%}) in {document['cells']} cells, "
+        f"{document['failed']} failed",
+        highlight=False,
+        soft_wrap=True,
+    )
+    running = document["running"]
+    if running:
+        speed = f"; {_rate(document['rate'])}, {_left(document['seconds_left'])}" if document["rate"] else ""
+        console.out.print(
+            f"running: process {running['pid']} on {running['host']} since {running['since']}{speed}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    elif document["complete"]:
+        console.out.print(f"complete; read it with: tutelage summary {folder}", highlight=False, soft_wrap=True)
+    else:
+        console.out.print(f"not running; go on with: {document['command']}", highlight=False, soft_wrap=True)
+    for sentence in document["damaged"]:
+        console.notice(f"{sentence}. `tutelage sweep` computes its runs again.")
+
+
+def summary(
+    folder: Annotated[Path, typer.Argument(help="The folder of a sweep.")],
+    by: Annotated[
+        list[str] | None, typer.Option(help="Field of the grid to group by, repeatedly; all by default.")
+    ] = None,
+    below: Below = None,
+    json: Json = False,
+) -> None:
+    """Rates of success with their 95 % intervals, steps and losses, for every setting.
+
+    Example: [bold]tutelage summary committee-sweep --by problem.students[/]
+    """
+    results = _opened(folder)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = results.summary(by, below)
+    except TutelageError as error:
+        console.bad_input(str(error))
+    for warning in caught:
+        console.notice(str(warning.message))
+    fields = results.checked_fields("by", by)
+    if json:
+        rows = [{name: _plain(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
+        console.print_document({**_status(results), "by": fields, "settings": rows})
+        return
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    short = [name.rsplit(".", 1)[-1] for name in fields]
+    for name, last in zip(fields, short, strict=True):
+        right = "right" if table[name].dtype.is_numeric() else "left"
+        shown.add_column(last if short.count(last) == 1 else name, justify=right, overflow="fold")
+    any_failed = ["failed"] if results.ledger.failed else []
+    for heading in ("runs", *any_failed, "success", "95 %", "steps", "loss", "seconds"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for row in table.iter_rows(named=True):
+        known = row["rate"] is not None
+        shown.add_row(
+            *(f"{row[name]:g}" if isinstance(row[name], float) else str(row[name]) for name in fields),
+            *(str(row[name]) for name in ("runs", *any_failed)),
+            f"{row['rate']:.3f}" if known else "–",
+            f"{row['low']:.3f}–{row['high']:.3f}" if known else "–",
+            "–" if row["steps"] is None else f"{row['steps']:.0f}",
+            "–" if row["loss"] is None else f"{row['loss']:.2e}",
+            f"{row['seconds']:.1f}",
+        )
+    console.out.print(shown)
+    done, runs = results.ledger.runs, results.manifest["runs"]
+    if done < runs:
+        console.notice(f"{done} of {runs} runs are there; the rest: {results.manifest['command']}")
+
+
+def _default_folder(specification: Path) -> Path:
+    return Path(f"{specification.stem}-sweep")
+
+
+def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
+    """Return what a specification, or the folder of a sweep, describes."""
+    from tutelage.sweeps import Sweep
+    from tutelage.sweeps.registry import work_from_document
+    from tutelage.sweeps.store import read_manifest
+
+    if specification.is_dir():
+        if seed is not None:
+            console.bad_input("`--seed` must not be given with the folder of a sweep, which has its own. Leave it out.")
+        return work_from_document(read_manifest(specification)["document"])
+    overrides = {} if seed is None else {"seed": seed}
+    return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
+
+
+def _opened(folder: Path) -> Results:
+    from tutelage.sweeps import open_sweep
+
+    try:
+        return open_sweep(folder)
+    except TutelageError as error:
+        console.bad_input(str(error))
+
+
+def _status(results: Results) -> dict[str, Any]:
+    from tutelage.sweeps.lock import holder
+    from tutelage.sweeps.store import read_progress
+
+    running = holder(results.folder)
+    speed = read_progress(results.folder) if running else {}
+    return {
+        "folder": str(results.folder),
+        "specification": results.manifest["specification"],
+        "complete": results.complete,
+        "cells": results.manifest["cells"],
+        "runs": results.manifest["runs"],
+        "done": results.ledger.runs,
+        "failed": results.ledger.failed,
+        "seconds": results.ledger.seconds,
+        "running": running,
+        "rate": speed.get("rate"),
+        "seconds_left": speed.get("seconds_left"),
+        "damaged": list(results.ledger.damaged),
+        "command": results.manifest["command"],
+    }
+
+
+def _show_end(results: Results, json: bool) -> None:
+    document = _status(results)
+    session = results.manifest["sessions"][-1]
+    if json:
+        console.print_document({**document, "computed": session["runs"], "session_seconds": session["seconds"]})
+    else:
+        again = document["done"] - session["runs"]
+        before = f", {again} done before" if again else ""
+        console.out.print(
+            f"{document['runs']} runs in {document['cells']} cells ({document['failed']} failed{before}), "
+            f"{session['seconds']:.1f} s. Read them with: [bold]tutelage summary {results.folder}[/]",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if document["failed"]:
+        reasons = results.runs.filter(status="failed").select("reason").unique().sort("reason").head(3).collect()
+        for reason in reasons["reason"]:
+            console.notice(f"failed: {reason}")
+        console.notice(f"{document['failed']} runs failed; --retry-failed computes them again.")
+        raise typer.Exit(console.EXIT_FAILED)
+
+
+@contextlib.contextmanager
+def _watching() -> Iterator[Callable[[Reached], None] | None]:
+    """Show a progress bar on standard error where that is a terminal."""
+    if not console.err.is_terminal:
+        yield None
+        return
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("runs  {task.fields[rate]}  {task.fields[left]}  {task.fields[failed]}"),
+    )
+    with Progress(*columns, console=console.err, transient=True) as bar:
+        task = bar.add_task("", total=None, rate="", left="", failed="")
+
+        def watch(reached: Reached) -> None:
+            bar.update(
+                task,
+                total=reached.runs,
+                completed=reached.done,
+                rate=_rate(reached.rate) if reached.computed else "waiting for the first ones",
+                left=_left(reached.seconds_left),
+                failed=f"[red]{reached.failed} failed[/]" if reached.failed else "",
+            )
+
+        yield watch
+
+
+@contextlib.contextmanager
+def _terminating() -> Iterator[None]:
+    """Treat the polite request to end, which batch systems send, as Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:.1f} runs/s" if rate >= 0.1 or rate == 0 else f"{60 * rate:.1f} runs/min"
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d} left"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: numbers that are none become null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

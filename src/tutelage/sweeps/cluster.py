@@ -1,0 +1,158 @@
+"""Pieces of work on a Dask cluster: one that is running, or one on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError
+from importlib.metadata import version
+from typing import Any
+
+from tutelage.errors import MissingDependency, TutelageError, invalid
+from tutelage.sweeps.pool import Done, Key, Lost, Prepare, Raised, Result, called, one_thread
+
+try:
+    import dask.config
+    from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
+except ImportError as error:
+    raise MissingDependency(
+        "Sweeps on a cluster need Dask, which is not installed. Install it with: pip install 'tutelage[cluster]'"
+    ) from error
+
+_LOCAL = "local:"
+_PATIENCE = 10  # Seconds to wait for the answer of a scheduler.
+_WAITING = 256  # Pieces that the scheduler knows of, at least: it asks a batch system for workers by their number.
+
+
+class ClusterLost(TutelageError):
+    """The scheduler does not answer, or has gone; what was done is kept."""
+
+
+class _Preparation(WorkerPlugin):
+    """Prepares every worker, also those that come later: one thread, and what the pieces need."""
+
+    def __init__(self, prepare: Prepare | None):
+        self._prepare = prepare
+
+    def setup(self, worker: Any) -> None:
+        if "jax" not in sys.modules:
+            os.environ.update(one_thread())
+        if self._prepare is not None:
+            self._prepare[0](*self._prepare[1])
+
+
+def checked_address(address: str) -> str:
+    """Return the address of a scheduler or `local:N`, or raise if the number of workers is not one."""
+    number = address.removeprefix(_LOCAL)
+    if address.startswith(_LOCAL) and not (number.isdecimal() and int(number)):
+        raise invalid("dask", "be the address of a scheduler or local:N", repr(address), "Try local:2")
+    return address
+
+
+def spread_on_dask(
+    function: Callable[..., Result],
+    pieces: Iterable[tuple[Key, tuple[Any, ...]]],
+    address: str,
+    prepare: Prepare | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
+    """Call a function for each piece on a Dask cluster; as `pool.spread` does in processes.
+
+    Args:
+        function: A function of a module.
+        pieces: A key and plain arguments each; the first are begun first.
+        address: Address of a running scheduler, or `local:N` to start `N` workers on this machine.
+        prepare: A function and its arguments, called once in every worker before its first piece.
+        notice: Called with a sentence for what is not as it should be.
+
+    Raises:
+        ClusterLost: If the scheduler does not answer, or goes away.
+    """
+    waiting = deque(pieces)
+    if not waiting:
+        return
+    with _client(checked_address(address)) as client:
+        client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
+        _check_workers(client, notice)
+        running: dict[Any, Key] = {}
+        completed = as_completed(loop=client.loop)
+
+        def submit_more() -> None:
+            most = max(_WAITING, 4 * sum(client.nthreads().values()))
+            while waiting and len(running) < most:
+                key, arguments = waiting.popleft()
+                future = client.submit(called, function, arguments, pure=False)
+                running[future] = key
+                completed.add(future)
+
+        submit_more()
+        for future in completed:
+            key = running.pop(future)
+            outcome = _outcome(future)
+            # Some at a time, so that the scheduler stays quick.
+            if len(running) < _WAITING // 2:
+                submit_more()
+            yield key, outcome
+
+
+def _outcome(future: Any) -> Any:
+    try:
+        return future.result()
+    except KilledWorker as error:
+        return Lost(f"its worker was killed again and again ({error.last_worker.address})")
+    except (CancelledError, OSError) as error:
+        raise ClusterLost("The scheduler has gone; what is done is kept.") from error
+
+
+@contextlib.contextmanager
+def _client(address: str) -> Iterator[Any]:
+    """Connect to a scheduler; the one on this machine ends with the block, at once."""
+    if not address.startswith(_LOCAL):
+        try:
+            client = Client(address, timeout=_PATIENCE, set_as_default=False, name="tutelage")
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise ClusterLost(f"There is no scheduler at {address} that lets us join ({error}).") from error
+        with client:
+            yield client
+        return
+    environment = {**dask.config.get("distributed.nanny.pre-spawn-environ", {}), **one_thread()}
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": environment}),
+        LocalCluster(
+            n_workers=int(address.removeprefix(_LOCAL)),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # any port that is free
+            # As plain processes: the system says when memory runs out.
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        try:
+            yield client
+        except BaseException:
+            # Interrupted: nobody waits for what workers are doing.
+            for nanny in cluster.workers.values():  # type: ignore[attr-defined]
+                nanny.auto_restart = False
+                with contextlib.suppress(OSError, TypeError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+            raise
+
+
+def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
+    """Notice workers with several threads, and refuse those with another version of tutelage."""
+    for worker, found in client.run(version, "tutelage").items():
+        if found != version("tutelage"):
+            raise ClusterLost(
+                f"The worker {worker} has tutelage {found}, and this is {version('tutelage')}. Install the same."
+            )
+    crowded = [worker for worker, threads in client.nthreads().items() if threads > 1]
+    if crowded and notice is not None:
+        notice(f"{len(crowded)} workers have several threads each; start them with --nthreads 1.")

@@ -1,0 +1,217 @@
+"""Arrays of a specification: written inline, made by a generator, or read from a file inside its folder."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tutelage.errors import MalformedData
+
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
+
+# A file of this size is not an array that somebody meant to name in a specification.
+_LARGEST_FILE = 1 << 30
+
+# Larger arrays stay in their files: a document that carries them would be sent to every worker.
+_EMBEDDED = 4 << 20
+
+
+def array_digest(array: np.ndarray) -> str:
+    """Return the SHA-256 of the shape and the numbers of an array of float64."""
+    plain = np.ascontiguousarray(array, dtype="<f8")
+    return hashlib.sha256(f"{plain.shape}".encode() + plain.tobytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of a specification, which its paths do not leave unless that is allowed.
+
+    Attributes:
+        root: The folder.
+        allow_outside: Whether paths may lead out of it.
+    """
+
+    root: Path
+    allow_outside: bool = False
+
+    def file(self, name: str) -> Path:
+        """Return the file that a path in the specification means, with all links followed.
+
+        Raises:
+            MalformedData: If it lies outside the folder or is not a regular file.
+        """
+        root = self.root.resolve()
+        try:
+            path = (root / name).resolve()
+            inside = path.is_relative_to(root)
+            if not inside and not self.allow_outside:
+                raise MalformedData(
+                    f"must stay inside the folder of the specification, but {name!r} leads to {path}. "
+                    "Move the file there, or allow it with --allow-outside (allow_outside=True in Python)."
+                )
+            mode = path.stat()
+        except (OSError, ValueError, RuntimeError) as error:
+            if isinstance(error, MalformedData):
+                raise
+            reason = getattr(error, "strerror", None) or str(error)
+            raise MalformedData(f"must name a file that can be read, but received {name!r} ({reason}).") from error
+        if not stat.S_ISREG(mode.st_mode):
+            raise MalformedData(f"must name a regular file, but received {name!r}.")
+        if mode.st_size > _LARGEST_FILE:
+            raise MalformedData(f"must name a file of at most 1 GiB, but {name!r} has {mode.st_size} bytes.")
+        return path
+
+
+def read_array(path: Path, name: str | None = None, header: bool = False) -> np.ndarray:
+    """Read an array of numbers; nothing that a file says is executed.
+
+    Args:
+        path: A `.npy`, `.npz`, `.csv` or `.parquet` file.
+        name: Which array of an `.npz` archive with several.
+        header: Whether the first line of a `.csv` file names its columns.
+
+    Raises:
+        MalformedData: If the file is not such an array.
+    """
+    suffix = path.suffix.lower()
+    try:
+        content = path.read_bytes()
+        if suffix == ".npy":
+            array = np.load(io.BytesIO(content), allow_pickle=False)
+        elif suffix == ".npz":
+            array = _from_archive(content, name)
+        elif suffix == ".csv":
+            array = np.loadtxt(io.StringIO(content.decode()), delimiter=",", ndmin=2, skiprows=int(header))
+        elif suffix == ".parquet":
+            array = pl.read_parquet(io.BytesIO(content)).to_numpy()
+        else:
+            raise MalformedData(f"must end in {', '.join(SUFFIXES)}, but received {path.name!r}.")
+    except MalformedData:
+        raise
+    except Exception as error:  # whatever a damaged file makes of a reader is the same to the user
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MalformedData(f"must be an array of numbers, but {path.name!r} could not be read ({reason}).") from error
+    # A file that pretends to be .npy may hold anything that NumPy can load.
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or array.size == 0:
+        kind = f"entries of type {array.dtype}" if isinstance(array, np.ndarray) and array.size else "nothing"
+        raise MalformedData(f"must be an array of real numbers, but {path.name!r} has {kind}.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _from_archive(content: bytes, name: str | None) -> Any:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_FILE:
+            raise MalformedData("must hold at most 1 GiB of numbers.")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        names = list(archive.files)
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name not in names:
+            received = "no `array` is named" if name is None else f"received {name!r}"
+            raise MalformedData(f"must name one of the arrays {', '.join(names)} by `array`, but {received}.")
+        return archive[name]
+
+
+@dataclass
+class Arrays:
+    """The arrays of a specification by their digests, and where large ones are kept.
+
+    Attributes:
+        folder: The folder that paths are relative to; `None` where no file may be read.
+        content: Arrays that are in memory.
+        files: The files of those that were read.
+    """
+
+    folder: Folder | None = None
+    content: dict[str, np.ndarray] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, array: np.ndarray, origin: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Keep an array, and return how a specification refers to it.
+
+        Args:
+            array: The array.
+            origin: The file that it was read from, and how.
+        """
+        digest = array_digest(array)
+        self.content[digest] = array
+        if origin:
+            self.files[digest] = origin
+        return {"digest": digest, "shape": list(array.shape)}
+
+    def read(self, file: str, name: str | None, header: bool, dimensions: int | None) -> dict[str, Any]:
+        """Read an array file inside the folder, keep it, and return how a specification refers to it.
+
+        Args:
+            file: The path as it is written.
+            name: Which array of an archive.
+            header: Whether a text file has a line of names.
+            dimensions: Wanted number of axes; one row or one column may stand for a vector.
+        """
+        if self.folder is None:
+            raise MalformedData("must not name a file here.")
+        path = self.folder.file(file)
+        array = read_array(path, name, header)
+        if dimensions == 1 and array.ndim == 2 and 1 in array.shape:
+            array = array.reshape(-1)
+        return self.add(array, {"file": str(path), "array": name, "header": header})
+
+    def data_file(self, file: str) -> dict[str, str]:
+        """Return a file inside the folder that the library reads itself, with the digest of its content."""
+        if self.folder is None:
+            raise MalformedData("must not name a file here.")
+        path = self.folder.file(file)
+        return {"file": str(path), "digest": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+    def get(self, digest: str) -> np.ndarray:
+        """Return an array by its digest."""
+        if digest not in self.content:
+            raise MalformedData(f"must be an array that the document carries, but {digest[:12]}… is not there.")
+        return self.content[digest]
+
+    def document(self, digests: set[str]) -> dict[str, Any]:
+        """Return the arrays as plain JSON: small ones whole, large ones by file and digest."""
+        return {digest: self._entry(digest) for digest in sorted(digests)}
+
+    def _entry(self, digest: str) -> dict[str, Any]:
+        array = self.content[digest]
+        if array.nbytes > _EMBEDDED and digest in self.files:
+            return {"shape": list(array.shape), **self.files[digest]}
+        packed = zlib.compress(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return {"shape": list(array.shape), "data": base64.b64encode(packed).decode()}
+
+    @staticmethod
+    def from_document(entries: dict[str, Any]) -> Arrays:
+        """Return the arrays of a document.
+
+        Raises:
+            MalformedData: If one is damaged, or its file has changed since.
+        """
+        arrays = Arrays()
+        for digest, entry in entries.items():
+            if "data" in entry:
+                shape = tuple(int(size) for size in entry["shape"])
+                size = 8 * int(np.prod(shape))
+                unpacked = zlib.decompressobj().decompress(base64.b64decode(entry["data"]), max(size, 1))
+                array = np.frombuffer(unpacked, dtype="<f8").reshape(shape) if len(unpacked) == size else np.empty(0)
+                origin = {}
+            else:
+                origin = {name: entry.get(name) for name in ("file", "array", "header")}
+                array = read_array(Path(entry["file"]), entry.get("array"), bool(entry.get("header")))
+                if array.size == np.prod(entry["shape"]):
+                    array = array.reshape(entry["shape"])  # one column may stand for a vector
+            if array_digest(array) != digest:
+                place = entry.get("file", "an array of the document")
+                raise MalformedData(f"{place} has changed since the sweep began: restore it, or begin another sweep.")
+            arrays.add(array, origin)
+        return arrays

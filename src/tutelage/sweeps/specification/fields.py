@@ -1,0 +1,267 @@
+"""From signatures of the library to Pydantic models: what a function takes is what a table may say."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Union
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
+from pydantic_core import PydanticCustomError
+
+from tutelage.errors import MalformedData
+from tutelage.sweeps.specification.issues import listed, meant, shown
+
+# The models by the tags that Pydantic puts into the place of an error, and by the fields that hold one kind of table.
+TABLES: dict[str, type[Table]] = {}
+
+# Shapes and counters of the library have 32 bits or more; TOML has no bound.
+INTEGER: Any = Annotated[int, Field(gt=-(2**31), lt=2**31)]
+
+# No key of a specification begins so.
+TAG = "="
+
+
+class Table(BaseModel):
+    """A table of a specification; what is not a field of it is an error.
+
+    Attributes:
+        function: What the library builds from the fields.
+        key: The field that names the member of a family, if there is one.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True)
+
+    function: ClassVar[Callable[..., Any] | None] = None
+    key: ClassVar[str] = ""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what was said of the function's arguments, without those that were left out."""
+        assert self.function is not None
+        names = inspect.signature(self.function).parameters.keys() & type(self).model_fields.keys()
+        values = {name: getattr(self, name) for name in names if name != self.key}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def problem_with(message: str) -> PydanticCustomError:
+    """Return an error of a validator whose text is shown as it is."""
+    return PydanticCustomError("specification", "{text}", {"text": message})
+
+
+def members_of(annotation: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or the annotation alone."""
+    origin = typing.get_origin(annotation)
+    return typing.get_args(annotation) if origin in (Union, types.UnionType) else (annotation,)
+
+
+def table_of(
+    function: Callable[..., Any],
+    kinds: Mapping[str, Any],
+    *,
+    key: str = "",
+    name: str = "",
+    skip: tuple[str, ...] = (),
+    extra: Mapping[str, Any] | None = None,
+) -> type[Table]:
+    """Return the model of a function's arguments.
+
+    Args:
+        function: The function or class.
+        kinds: Types of fields, by the name of the argument, where the annotation does not tell; `None` leaves it out.
+        key: The field that names the function in its family.
+        name: The name it has there.
+        skip: Arguments that are not fields.
+        extra: Further fields, as Pydantic takes them.
+
+    Raises:
+        TypeError: If an argument without a default has no type here.
+    """
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in skip]
+    known = dict(kinds)
+    if any(parameter.name not in known for parameter in parameters):
+        hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+        known = {name: _plain_kind(hint) for name, hint in hints.items()} | known
+    fields: dict[str, Any] = {}
+    if key:
+        fields[key] = (Literal[name], ...)  # type: ignore[valid-type]
+    for parameter in parameters:
+        kind = known.get(parameter.name)
+        if kind is None:
+            if parameter.default is inspect.Parameter.empty:
+                raise TypeError(f"{function.__name__}: no type of a specification for `{parameter.name}`")
+            continue
+        fields[parameter.name] = _with_default(kind, parameter.default)
+    model = create_model(f"{function.__name__}_table", __base__=Table, **fields, **(extra or {}))
+    model.function = staticmethod(function)
+    model.key = key
+    model.__doc__ = inspect.getdoc(function)
+    return model
+
+
+def _with_default(kind: Any, default: Any) -> tuple[Any, Any]:
+    if default is inspect.Parameter.empty:
+        return (kind, ...)
+    # What JSON and TOML cannot say (nothing, infinity, an object) is said by leaving the field out.
+    plain = isinstance(default, (bool, int, str)) or (isinstance(default, float) and math.isfinite(default))
+    return (kind, default) if plain else (kind | None, None)
+
+
+def _plain_kind(annotation: Any) -> Any:
+    members = [member for member in members_of(annotation) if member is not type(None)]
+    if len(members) == 1 and members[0] in (bool, int, float, str):
+        return INTEGER if members[0] is int else members[0]
+    return None
+
+
+def named(
+    key: str,
+    members: Mapping[str, type[Table]],
+    what: str,
+    refused: Mapping[str, str] | None = None,
+    also: tuple[str, ...] = (),
+) -> Any:
+    """Return the type of a table that names a member of a family, or of the name alone.
+
+    Args:
+        key: The field that names the member.
+        members: The models by name.
+        what: What the family is called in the tags of errors; one word, different for every family.
+        refused: Names that are known and not allowed, with the reason.
+        also: Names of members that are validated elsewhere, and are shown among the allowed ones.
+    """
+    allowed = (*members, *also)
+
+    def check(value: Any) -> Any:
+        if isinstance(value, Table):
+            return value
+        table = {key: value} if isinstance(value, str) else value
+        if not isinstance(table, dict):
+            raise problem_with(
+                f"must be a table with `{key}` or one of {listed(allowed)}, but received {shown(value)}."
+            )
+        name = table.get(key)
+        place = key if isinstance(value, dict) else ""
+        if name is None and key not in table:
+            text = f"is missing. Choose one of {listed(allowed)}."
+        elif isinstance(name, str) and name in (refused or {}):
+            text = f'must not be "{name}": {(refused or {})[name]}'
+        elif not isinstance(name, str) or name not in members:
+            text = f"must be one of {listed(allowed)}, but received {shown(name)}.{meant(name, allowed)}"
+        else:
+            return table
+        raise PydanticCustomError("specification", "{text}", {"text": text, "key": place})
+
+    for name, model in members.items():
+        TABLES[f"{TAG}{what}:{name}"] = model
+    tagged = tuple(Annotated[model, Tag(f"{TAG}{what}:{name}")] for name, model in members.items())
+
+    def tag(value: Any) -> str:
+        name = value.get(key) if isinstance(value, dict) else getattr(value, key)
+        return f"{TAG}{what}:{name}"
+
+    union = Annotated[Union[tagged], Discriminator(tag)]  # type: ignore[valid-type]  # noqa: UP007
+    return Annotated[union, BeforeValidator(check)]
+
+
+def one_table(model: type[Table], field: str) -> type[Table]:
+    """Register the model of the tables that a field holds, and return it."""
+    TABLES[field] = model
+    return model
+
+
+class Stored(Table):
+    """An array that the document carries."""
+
+    digest: str
+    shape: list[int]
+
+
+class ArrayFile(Table):
+    """An array in a file."""
+
+    file: str
+    array: str | None = None
+    header: bool = False
+
+
+TABLES[f"{TAG}file"] = ArrayFile
+
+
+def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarray]] | None = None) -> Any:
+    """Return the type of an array: numbers in brackets, a table with `generator`, or a table with `file`.
+
+    Args:
+        dimensions: Number of axes; `None` for any.
+        made: The generators, by name.
+    """
+    family = f"array{dimensions or ''}"
+    models = {name: table_of(make, {}, key="generator", name=name) for name, make in (made or {}).items()}
+    inline: Any = {1: list[float], 2: list[list[float]], None: list[Any]}[dimensions]
+    forms: list[Any] = [
+        Annotated[inline, Tag(f"{TAG}inline")],
+        Annotated[ArrayFile, Tag(f"{TAG}file")],
+        Annotated[Stored, Tag(f"{TAG}stored")],
+    ]
+    choices = "numbers in brackets" if dimensions == 1 else "rows of numbers in brackets"
+    if models:
+        forms.append(Annotated[named("generator", models, family), Tag(f"{TAG}generator")])
+        choices += f", a table with `generator` ({listed(models)})"
+    choices += " or a table with `file`"
+
+    def form(value: Any) -> str:
+        if isinstance(value, dict):
+            known = {"generator": "generator", "file": "file", "digest": "stored"}
+            return TAG + next(form for name, form in known.items() if name in value)
+        forms = {list: "inline", ArrayFile: "file", Stored: "stored"}
+        return TAG + forms.get(type(value), "generator")
+
+    def adopt(value: Any, info: Any) -> Any:
+        if hasattr(value, "__array__"):
+            array = np.asarray(value)
+            if array.dtype.kind not in "fiub":
+                raise problem_with(f"must be an array of numbers, but received entries of type {array.dtype}.")
+            return info.context.add(np.ascontiguousarray(array, dtype=np.float64))
+        known = ("file", "digest", *(("generator",) if models else ()))
+        if isinstance(value, (list, Table)) or (isinstance(value, dict) and any(name in value for name in known)):
+            return value
+        raise problem_with(f"must be an array: {choices}; but received {shown(value)}.")
+
+    def load(value: Any, info: Any) -> Any:
+        try:
+            if isinstance(value, ArrayFile):
+                value = Stored(**info.context.read(value.file, value.array, value.header, dimensions))
+            elif isinstance(value, Stored):
+                value = Stored(digest=value.digest, shape=list(info.context.get(value.digest).shape))
+        except MalformedData as error:
+            raise problem_with(str(error)) from error
+        if isinstance(value, list):
+            rows = {len(row) for row in value} if dimensions == 2 else {1}
+            if not value or rows == {0}:
+                raise problem_with("must not be empty.")
+            if len(rows) > 1:
+                raise problem_with(
+                    f"must have rows of one length, but received rows of {listed(map(str, sorted(rows)))}."
+                )
+            if dimensions is None:
+                _numbers(value)
+        if isinstance(value, Stored) and dimensions is not None and len(value.shape) != dimensions:
+            wanted = "one axis" if dimensions == 1 else "two axes, one row a neuron or sample"
+            raise problem_with(f"must have {wanted}, but received shape {tuple(value.shape)}.")
+        return value
+
+    union = Annotated[Union[tuple(forms)], Discriminator(form)]  # type: ignore[valid-type]  # noqa: UP007
+    return Annotated[union, BeforeValidator(adopt), AfterValidator(load)]
+
+
+def _numbers(value: list[Any]) -> None:
+    """Raise unless nested lists are an array of numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "fi":
+        raise problem_with(f"must be an array of numbers with rows of one length, but received {shown(value)}.")

@@ -1,0 +1,139 @@
+"""Grids: the product of lists of values for any field, and lists that advance together."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tutelage.sweeps.specification.issues import Issue, dotted, shown
+from tutelage.sweeps.specification.locate import Path
+
+# More cells than anybody lists; a mistyped grid must not fill the memory.
+MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The values that one cell takes from the grid.
+
+    Attributes:
+        values: The value of every field of the grid, by its path.
+        origins: Where each value is written.
+    """
+
+    values: dict[Path, Any]
+    origins: dict[Path, Path]
+
+    def applied(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Issue]]:
+        """Return the fields of the cell, and what is wrong with the places of its values."""
+        result, issues = copy.deepcopy(dict(fields)), []
+        for path, value in self.values.items():
+            table: Any = result
+            for depth, key in enumerate(path[:-1]):
+                table = table.setdefault(key, {})
+                if not isinstance(table, dict):
+                    text = f"must lead to a field, but `{dotted(path[: depth + 1])}` is {shown(table)}, not a table."
+                    issues.append(Issue(self.origins[path][:-1], text))
+                    break
+            else:
+                table[path[-1]] = copy.deepcopy(value)
+        return result, issues
+
+    def origin(self, path: Path) -> Path:
+        """Return where a field of the cell is written: in the grid, or in its own table."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.origins:
+                return (*self.origins[path[:length]], *path[length:])
+        return path
+
+
+def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], list[Issue]]:
+    """Split a specification into the fields that all cells share and the settings of the cells.
+
+    Cells are numbered as in nested loops over the fields of `grid` in the order they are written, then the tables of
+    `zip`; the last one advances first.
+
+    Args:
+        fields: The specification.
+
+    Returns:
+        The shared fields, the settings in order (one without values if there is no grid), and what is wrong with the
+        grid, in which case there is one setting.
+    """
+    shared = {key: value for key, value in fields.items() if key not in ("grid", "zip")}
+    issues: list[Issue] = []
+    axes: list[list[dict[Path, tuple[Any, Path]]]] = []
+    if "grid" in fields:
+        for path, values, origin in _lists(fields["grid"], ("grid",), issues):
+            axes.append([{path: (value, (*origin, number))} for number, value in enumerate(values)])
+    tables = fields.get("zip", [])
+    tables = [tables] if isinstance(tables, Mapping) else tables
+    if not isinstance(tables, list):
+        issues.append(Issue(("zip",), f"must be a table of lists or several of them, but received {shown(tables)}."))
+        tables = []
+    for position, table in enumerate(tables):
+        begin: Path = ("zip", position) if isinstance(fields["zip"], list) else ("zip",)
+        lists = list(_lists(table, begin, issues))
+        if len({len(values) for _, values, _ in lists}) > 1:
+            lengths = ", ".join(f"{dotted(path)} has {len(values)}" for path, values, _ in lists)
+            issues.append(Issue(begin, f"must have lists of one length, but {lengths}."))
+            continue
+        rows = zip(
+            *([(path, value, (*origin, i)) for i, value in enumerate(v)] for path, v, origin in lists), strict=True
+        )
+        axes.append([{path: (value, origin) for path, value, origin in row} for row in rows])
+    issues += _overlaps(axes)
+    if issues:
+        # One cell, to see what else is wrong.
+        return shared, [_joined(tuple(axis[0] for axis in axes if axis))], issues
+    number = 1
+    for axis in axes:
+        number *= len(axis)
+    if number > MOST_CELLS:
+        return shared, [], [Issue(("grid",), f"must have at most {MOST_CELLS} cells, but has {number}.")]
+    return shared, [_joined(choice) for choice in itertools.product(*axes)], []
+
+
+def _joined(choice: tuple[dict[Path, tuple[Any, Path]], ...]) -> Setting:
+    together = {path: entry for axis in choice for path, entry in axis.items()}
+    return Setting(
+        {path: value for path, (value, _) in together.items()}, {path: origin for path, (_, origin) in together.items()}
+    )
+
+
+def _lists(table: Any, origin: Path, issues: list[Issue], path: Path = ()) -> Iterator[tuple[Path, list[Any], Path]]:
+    """Yield the lists of a table with their paths; tables within are longer paths, and so are keys with dots."""
+    if not isinstance(table, Mapping):
+        issues.append(Issue(origin, f"must be a table of lists of values, but received {shown(table)}."))
+        return
+    if not table and not path:
+        issues.append(Issue(origin, "must name at least one field with a list of values."))
+    for key, value in table.items():
+        inner: Path = (*path, *str(key).split("."))
+        if isinstance(value, Mapping):
+            yield from _lists(value, (*origin, key), issues, inner)
+        elif not isinstance(value, list):
+            text = f"must be a list of values, but received {shown(value)}. Write it in brackets."
+            issues.append(Issue((*origin, key), text))
+            yield inner, [value], (*origin, key)  # to see what else is wrong
+        elif not value:
+            issues.append(Issue((*origin, key), "must have at least one value."))
+        else:
+            yield inner, value, (*origin, key)
+
+
+def _overlaps(axes: list[list[dict[Path, tuple[Any, Path]]]]) -> list[Issue]:
+    """Return fields that are set twice, or inside one another."""
+    seen: dict[Path, Path] = {}
+    issues = []
+    for axis in axes:
+        for path, (_, origin) in (axis[0] if axis else {}).items():
+            other = next((old for old in seen if old[: len(path)] == path or path[: len(old)] == old), None)
+            if other is not None:
+                text = f"must not be set twice, but `{dotted(seen[other])}` sets it too."
+                issues.append(Issue(origin[:-1], text))
+            seen[path] = origin[:-1]
+    return issues

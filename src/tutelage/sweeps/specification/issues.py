@@ -1,0 +1,89 @@
+"""What is wrong with a specification, one line each: where, which field, what was received, what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tutelage.errors import InvalidArgument
+from tutelage.sweeps.specification.locate import Path, line_of
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One thing that is wrong.
+
+    Attributes:
+        path: Keys and indices that lead to the field.
+        text: What is wrong, continuing the sentence that the field begins.
+    """
+
+    path: Path
+    text: str
+
+
+class SpecificationError(InvalidArgument):
+    """A specification cannot be used; the message has one line for everything that is wrong with it.
+
+    Attributes:
+        issues: The single lines.
+    """
+
+    def __init__(self, issues: Sequence[str]):
+        super().__init__("\n".join(issues))
+        self.issues = tuple(issues)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a specification was written, so that an error can point at the line.
+
+    Attributes:
+        name: Name of the file, empty for a specification that was written in Python.
+        lines: The line of every value.
+    """
+
+    name: str = ""
+    lines: Mapping[Path, int] | None = None
+
+    def error(self, issues: Iterable[Issue]) -> SpecificationError:
+        """Return the error that shows all issues, in the order of the file."""
+        placed = {(self._line(issue), f"{dotted(issue.path)}: {issue.text}") for issue in issues}
+        return SpecificationError([f"{self._place(line)}{text}" for line, text in sorted(placed)])
+
+    def _line(self, issue: Issue) -> int:
+        return (line_of(self.lines, issue.path) if self.lines else None) or 1
+
+    def _place(self, line: int) -> str:
+        return f"{self.name}:{line}: " if self.name else ""
+
+
+def dotted(path: Path) -> str:
+    """Return a path as it is written: `problem.teacher[0]`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "specification"
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """Return a received value, shortened."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in a sentence."""
+    return ", ".join(names)
+
+
+def meant(received: Any, allowed: Iterable[str]) -> str:
+    """Return a sentence with the allowed name that is closest to the received one, or nothing."""
+    close = difflib.get_close_matches(received, list(allowed), n=1) if isinstance(received, str) else []
+    return f' Did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,209 @@
+"""A whole specification: its cells, checked and complete, and the document from which a worker rebuilds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from tutelage.errors import MalformedData, TutelageError
+from tutelage.sweeps.files import digest
+from tutelage.sweeps.specification.arrays import Arrays, Folder
+from tutelage.sweeps.specification.build import Built, Unusable, build
+from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
+from tutelage.sweeps.specification.grids import expanded
+from tutelage.sweeps.specification.issues import Issue, Source, SpecificationError, dotted
+from tutelage.sweeps.specification.locate import positions
+
+VERSION = 1
+
+# No field lies deeper, and a text must not exhaust the stack.
+_DEEPEST = 32
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a specification.
+
+    Attributes:
+        cells: The cells, complete.
+        settings: What each takes from the grid, by the dotted name of the field.
+        arrays: The arrays that cells refer to.
+        known: What was built so far. Cells share what they say alike: an Optax transformation that is built anew would
+            compile anew.
+    """
+
+    cells: tuple[Cell, ...]
+    settings: tuple[dict[str, Any], ...]
+    arrays: Arrays
+    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def recorded(self) -> frozenset[str]:
+        """The quantities that some cell records."""
+        return frozenset(name for cell in self.cells if cell.record is not None for name in cell.record.quantities)
+
+    def build(self, cell: int) -> Built:
+        """Return the objects of a cell."""
+        return build(self.cells[cell], self.arrays, self.known)
+
+    def document(self) -> dict[str, Any]:
+        """Return the complete specification as plain JSON.
+
+        The first cell is written whole; of the others only the sections that differ.
+        """
+        whole = [cell.plain() for cell in self.cells]
+        entries = [
+            {"grid": setting, "sections": {name: own[name] for name in SECTIONS if own[name] != whole[0][name]}}
+            for own, setting in zip(whole, self.settings, strict=True)
+        ]
+        used = set().union(*(_digests(own) for own in whole))
+        return {
+            "kind": "sweep",
+            "version": VERSION,
+            "base": whole[0],
+            "cells": entries,
+            "arrays": self.arrays.document(used & self.arrays.content.keys()),
+        }
+
+
+def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check: bool = True) -> Plan:
+    """Check a specification and return its cells.
+
+    Args:
+        fields: The specification.
+        folder: The folder that its paths are relative to.
+        source: Where it was written.
+        check: Whether the objects of all cells are built as well, so that what the library refuses is found now.
+
+    Raises:
+        SpecificationError: If something is wrong; all that is.
+    """
+    arrays = Arrays(folder)
+    shared, settings, issues = expanded(plain_value(dict(fields)))
+    cells: list[Cell] = []
+    known: dict[str, Any] = {}
+    for setting in settings:
+        own, misplaced = setting.applied(shared)
+        issues += misplaced
+        if misplaced:
+            continue
+        cell, wrong = validated(own, arrays)
+        if cell is not None and check:
+            try:
+                build(cell, arrays, known)
+            except Unusable as error:
+                wrong = error.issues
+        issues += [Issue(setting.origin(issue.path), issue.text) for issue in wrong]
+        if cell is not None and not wrong:
+            cells.append(cell)
+    if issues:
+        raise source.error(issues)
+    chosen = tuple({dotted(path): _shown_value(value) for path, value in one.values.items()} for one in settings)
+    return Plan(tuple(cells), chosen, arrays, known)
+
+
+def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
+    """Read a specification file and remember where everything is written.
+
+    Raises:
+        SpecificationError: If the file cannot be read or is not TOML.
+    """
+    file = FilePath(path)
+    try:
+        text = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise SpecificationError([f"{file}: cannot be read ({reason})."]) from error
+    try:
+        fields = tomllib.loads(text)
+        lines = positions(text)
+    except RecursionError as error:
+        raise SpecificationError([f"{file}: nested too deeply."]) from error
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        line = place[1] if place else text.count("\n") + 1
+        what = re.sub(r" \(at .*\)$", "", str(error))
+        raise SpecificationError([f"{file}:{line}: not valid TOML: {what}."]) from error
+    if any(len(path) > _DEEPEST for path in lines):
+        raise SpecificationError([f"{file}: nested too deeply."])
+    return fields, Source(str(file), lines)
+
+
+def from_document(document: Mapping[str, Any]) -> Plan:
+    """Return the plan of a document; everything in it is checked again.
+
+    Raises:
+        MalformedData: If it is not the document of a sweep.
+    """
+    if document.get("kind") != "sweep" or document.get("version") != VERSION:
+        received = f"kind {document.get('kind')!r}, version {document.get('version')!r}"
+        raise MalformedData(f"A document of a sweep has kind 'sweep' and version {VERSION}, but this has {received}.")
+    try:
+        return _from_document(document)
+    except TutelageError:
+        raise
+    except Exception as error:  # whatever is missing or of another form
+        raise MalformedData(f"This is not a complete document of a sweep ({type(error).__name__}: {error}).") from error
+
+
+def _from_document(document: Mapping[str, Any]) -> Plan:
+    arrays = Arrays.from_document(document["arrays"])
+    cells, issues = [], []
+    for entry in document["cells"]:
+        cell, wrong = validated({**document["base"], **entry["sections"]}, arrays)
+        issues += wrong
+        if cell is not None:
+            cells.append(cell)
+    if issues:
+        raise Source().error(issues)
+    if not cells:
+        raise MalformedData("A document of a sweep has at least one cell, but this has none.")
+    return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
+
+
+def identity(document: Mapping[str, Any]) -> str:
+    """Return the digest of what a document says: the same wherever its files are kept, another if they change."""
+
+    def without_places(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            placed = {"file", "shape"} <= value.keys() or {"file", "digest"} <= value.keys()
+            return {key: without_places(one) for key, one in value.items() if not (placed and key == "file")}
+        return [without_places(one) for one in value] if isinstance(value, list) else value
+
+    return digest(json.dumps(without_places(document), sort_keys=True, allow_nan=False))
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value that was written in Python as TOML would give it: tuples are lists, NumPy's numbers are plain."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(one) for key, one in value.items() if one is not None}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(one) for one in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _shown_value(value: Any) -> Any:
+    """Return a value of a grid for tables: numbers, words and truth values as they are, everything else as JSON."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=lambda array: f"array of shape {np.shape(array)}")
+
+
+def _digests(value: Any) -> set[str]:
+    if isinstance(value, Mapping):
+        own = {value["digest"]} if isinstance(value.get("digest"), str) else set()
+        return own.union(*(_digests(one) for one in value.values()))
+    if isinstance(value, list):
+        return set().union(*(_digests(one) for one in value))
+    return set()

@@ -1,0 +1,219 @@
+"""Starts, methods, stops and records as tables of a specification, made from the library's signatures."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import diffrax
+import optax
+from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
+
+from tutelage import dynamics, starts
+from tutelage.dynamics.records import QUANTITIES
+from tutelage.sweeps.specification.families import ARRAY, functions_of
+from tutelage.sweeps.specification.fields import (
+    INTEGER,
+    TAG,
+    Table,
+    members_of,
+    named,
+    one_table,
+    problem_with,
+    table_of,
+)
+from tutelage.sweeps.specification.issues import listed, meant, shown
+
+# Starts.
+
+
+class Parts(Table):
+    """A student of several arrays, in the order of the problem's documentation."""
+
+    parts: list[ARRAY]  # type: ignore[valid-type]
+
+
+def _student_form(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{TAG}word"
+    return (
+        f"{TAG}parts" if isinstance(value, Parts) or (isinstance(value, dict) and "parts" in value) else f"{TAG}array"
+    )
+
+
+STUDENT = Annotated[
+    Annotated[Literal["teacher"], Tag(f"{TAG}word")]
+    | Annotated[Parts, Tag(f"{TAG}parts")]
+    | Annotated[ARRAY, Tag(f"{TAG}array")],
+    Discriminator(_student_form),
+]
+
+
+def given(points: Any) -> Any:
+    """Starts that are written down or kept in a file, runs first."""
+    return points
+
+
+_NOT_FIELDS = ("problem", "runs", "seed", "first_run")
+_STARTS = {
+    name: law for name, law in functions_of(starts).items() if "problem" in inspect.signature(law).parameters
+} | {"given": given}
+START_TABLES = {
+    name: table_of(law, {"point": STUDENT, "points": STUDENT}, key="law", name=name, skip=_NOT_FIELDS)
+    for name, law in _STARTS.items()
+}
+STARTS = named("law", START_TABLES, "starts", {"product": "it is given by a function; use it from Python."})
+
+# Step sizes: a number, or a schedule of Optax.
+
+
+def _numeric(annotation: Any, default: Any) -> Any:
+    """Return the type of an argument of Optax that a specification can give, or `None`."""
+    members = set(members_of(annotation))
+    if annotation is bool or isinstance(default, bool):
+        return bool
+    if annotation is int:
+        return INTEGER
+    return float if float in members else None
+
+
+def _optax_family(
+    module: Any,
+    key: str,
+    chosen: Callable[[str, Any], Any],
+    kinds: dict[str, Any],
+    extra: dict[str, Any] | None = None,
+) -> dict[str, type[Table]]:
+    tables = {}
+    for name, function in sorted(vars(module).items()):
+        if not inspect.isfunction(function) or name.startswith("_") or not chosen(name, function):
+            continue
+        parameters = inspect.signature(function).parameters.values()
+        found = {p.name: kinds.get(p.name, _numeric(p.annotation, p.default)) for p in parameters}
+        try:
+            tables[name] = table_of(function, found, key=key, name=name, extra=extra)
+        except TypeError:  # it needs what cannot be written down
+            continue
+    return tables
+
+
+def _is_schedule(name: str, function: Any) -> bool:
+    # Without its boundaries, which are a dictionary of numbers, a piecewise schedule says nothing.
+    return (
+        name.endswith(("schedule", "decay")) and "boundaries_and_scales" not in inspect.signature(function).parameters
+    )
+
+
+SCHEDULE_TABLES = _optax_family(optax.schedules, "schedule", _is_schedule, {})
+SCHEDULE = named("schedule", SCHEDULE_TABLES, "schedule")
+STEP = Annotated[
+    Annotated[float, Tag(f"{TAG}number")] | Annotated[SCHEDULE, Tag(f"{TAG}schedule")],
+    Discriminator(lambda value: TAG + ("schedule" if isinstance(value, (dict, Table)) else "number")),
+]
+
+
+_DEPRECATED = ("optimistic_adam",)  # Optax has a second version of it
+
+
+def _is_transformation(name: str, function: Any) -> bool:
+    parameters = inspect.signature(function).parameters
+    # Those with randomness of their own would give all runs the same, and a line search needs the loss.
+    refused = {"key", "seed", "linesearch"} & set(parameters)
+    return "learning_rate" in parameters and not refused and not name.startswith("scale_by") and name not in _DEPRECATED
+
+
+TRANSFORMATION_TABLES = _optax_family(
+    optax, "name", _is_transformation, {"learning_rate": STEP}, {"kind": (Literal["optax"], ...)}
+)
+
+# Methods.
+
+SOLVERS = {
+    name: solver
+    for name, solver in vars(diffrax).items()
+    if inspect.isclass(solver)
+    and issubclass(solver, diffrax.AbstractERK)
+    and issubclass(solver, diffrax.AbstractAdaptiveSolver)
+    and not name.startswith("Abstract")
+}
+_METHOD_KINDS: dict[str, Any] = {
+    "step": STEP,
+    "projection": one_table(table_of(dynamics.Ball, {}), "projection"),
+    "solver": Literal[tuple(SOLVERS)],  # type: ignore[valid-type]
+}
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+_METHODS = {
+    _snake(name): method
+    for name, method in vars(dynamics).items()
+    if inspect.isclass(method)
+    and issubclass(method, dynamics.Method)
+    and method not in (dynamics.Method, dynamics.OptaxMethod)
+}
+METHOD_TABLES = {name: table_of(method, _METHOD_KINDS, key="kind", name=name) for name, method in _METHODS.items()}
+_OPTAX = "optax"
+
+
+def _method_form(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return f"{TAG}transformation" if kind == _OPTAX else f"{TAG}method"
+
+
+METHOD = Annotated[
+    Annotated[named("kind", METHOD_TABLES, "method", also=(_OPTAX,)), Tag(f"{TAG}method")]
+    | Annotated[named("name", TRANSFORMATION_TABLES, "optax"), Tag(f"{TAG}transformation")],
+    Discriminator(_method_form),
+]
+
+# Stops: the library's functions of one argument that return one.
+
+
+def _no_wall_time(value: Any) -> Any:
+    if value is None:
+        return value
+    raise problem_with("must be left out: where a run ends would depend on the machine. Use `step_limit`.")
+
+
+_STOPS = functions_of(dynamics, dynamics.Stop)
+STOP_FUNCTIONS = {name: stop for name, stop in _STOPS.items() if name != "wall_time"}
+
+
+def _only_type(function: Callable[..., Any]) -> Any:
+    (name,) = inspect.signature(function).parameters
+    kind = typing.get_type_hints(function)[name]
+    return INTEGER if kind is int else kind
+
+
+_STOP_FIELDS: dict[str, Any] = {name: (_only_type(stop) | None, None) for name, stop in STOP_FUNCTIONS.items()}
+_STOP_FIELDS["wall_time"] = (Annotated[None, BeforeValidator(_no_wall_time)], Field(None, exclude=True))
+STOP = one_table(create_model("stop_table", __base__=Table, **_STOP_FIELDS), "stop")
+
+# Records.
+
+
+def _quantity(value: Any) -> Any:
+    if not isinstance(value, str) or value not in QUANTITIES:
+        text = f"must be one of {listed(QUANTITIES)}, but received {shown(value)}.{meant(value, QUANTITIES)}"
+        raise problem_with(text)
+    return value
+
+
+RECORD = one_table(
+    table_of(
+        dynamics.record,
+        {"steps": list[INTEGER]},
+        skip=("names", "functions"),
+        extra={
+            "quantities": (Annotated[list[Annotated[str, BeforeValidator(_quantity)]], Field(min_length=1)], ["loss"])
+        },
+    ),
+    "record",
+)
+FINISH = named("kind", {"newton": table_of(dynamics.Newton, {}, key="kind", name="newton")}, "finish")

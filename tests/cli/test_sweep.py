@@ -1,0 +1,238 @@
+"""`tutelage sweep`, `status` and `summary` as a user meets them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cheap_work import CheapWork
+from sweep_results import content
+from typer.testing import CliRunner
+
+from tutelage.cli import sweeping
+from tutelage.cli.main import app
+from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps.lock import locked
+from tutelage.sweeps.store import Store
+
+run = CliRunner().invoke
+HELPERS = Path(__file__).parents[1] / "helpers"
+PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+# What makes the example that `tutelage init` writes small, and its grid a grid.
+SMALLER = {
+    "runs = 50": "runs = 6",
+    "students = 6 ": "students = 2 ",
+    "neurons = 6\ndimension = 6": "neurons = 2\ndimension = 2",
+    "step_limit = 20000": "step_limit = 30",
+    "# [grid]": "[grid]",
+    "# problem.students = [6, 7, 8]": "problem.students = [2, 3]",
+    '# problem.activation = ["relu", "abs"]': 'problem.activation = ["relu"]',
+}
+PROGRAM = """\
+import sys
+import cheap_work
+from tutelage.cli import main, sweeping
+sweeping._work = lambda *_: cheap_work.CheapWork({options})
+if __name__ == "__main__":
+    {before}
+    main()
+"""
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Sweep something that costs nothing."""
+
+    def choose(**options):
+        monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork(**options))
+
+    choose()
+    return choose
+
+
+def command(folder: Path, options: str, *arguments: str, before: str = "pass") -> subprocess.Popen:
+    """Start `tutelage` in a process of its own, sweeping something that costs nothing."""
+    program = folder / "tutelage"
+    program.write_text(PROGRAM.format(options=options, before=before))
+    return subprocess.Popen(
+        [sys.executable, str(program), *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+def test_from_an_example_to_a_figure(tmp_path, monkeypatch):
+    """What `init` writes is swept by two workers, continued from its folder, summarised, read and drawn."""
+    monkeypatch.chdir(tmp_path)
+    # Compilation is most of the time: programs that run for a moment need no optimisation.
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    assert run(app, ["init", "first", "--family", "committee"]).exit_code == 0
+    text = Path("first.toml").read_text()
+    for long, short in SMALLER.items():
+        assert text.count(long) == 1
+        text = text.replace(long, short)
+    Path("first.toml").write_text(text)
+
+    first = run(app, ["sweep", "first.toml", "--workers", "2", "--json"])
+    assert first.exit_code == 0, first.stderr
+    document = json.loads(first.stdout)
+    assert document["complete"] and document["computed"] == document["done"] == 12 and document["cells"] == 2
+    again = run(app, ["sweep", "first-sweep", "--json"])
+    assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0
+    changed = run(app, ["sweep", "first.toml", "--seed", "4"])
+    assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
+
+    small = ["--out", "small", "--workers", "1", "--shard-seconds", "0.000001"]
+    other = run(app, ["sweep", "first.toml", *small])
+    assert other.exit_code == 0 and "12 runs in 2 cells (0 failed)" in other.stdout
+    one, two = (open_sweep(name) for name in ("first-sweep", "small"))
+    assert one.runs.drop("seconds").collect().equals(two.runs.drop("seconds").collect())
+    assert one.records.collect().equals(two.records.collect()) and one.records.collect().height == 2 * 6 * 4
+    for cell in range(2):
+        assert one.arrays("points", cell)[1].tobytes() == two.arrays("points", cell)[1].tobytes()
+
+    table = run(app, ["summary", "first-sweep", "--json", "--by", "problem.students", "--below", "0.05"])
+    rows = json.loads(table.stdout)["settings"]
+    assert [row["problem.students"] for row in rows] == [2, 3] and all(row["runs"] == 6 for row in rows)
+    expected = one.runs.filter(pl.col("problem.students") == 3).collect()["loss"]
+    assert rows[1]["successes"] == (expected <= 0.05).sum()
+
+    # What the documentation shows of reading.
+    reading = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)[0]
+    names: dict[str, object] = {}
+    exec(compile(reading, str(PAGE), "exec"), names)
+    assert Path("loss.pdf").stat().st_size > 5000 and names["points"].shape == (6, 2, 2)
+
+
+def test_summary_table_fits_eighty_columns(cheap, tmp_path):
+    """Settings, rates with intervals, steps and losses."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    result = run(app, ["summary", str(tmp_path)], env={"COLUMNS": "80"}, terminal_width=80)
+    assert result.exit_code == 0 and "letter" in result.stdout and "0.650" in result.stdout
+    assert "0.433–0.819" in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_failed_runs_end_with_exit_code_one(cheap, tmp_path, monkeypatch):
+    """The reason is named, and `--retry-failed` computes them again."""
+    monkeypatch.chdir(tmp_path)
+    cheap(unlucky=True)
+    result = run(app, ["sweep", "a.toml", "--workers", "1"])
+    assert result.exit_code == 1 and "failed: bad luck" in result.stderr and "--retry-failed" in result.stderr
+    assert run(app, ["status", "a-sweep", "--json"]).exit_code == 0
+    Path("lucky").touch()
+    assert run(app, ["sweep", "a.toml", "--workers", "1"]).exit_code == 1
+    result = run(app, ["sweep", "a.toml", "--workers", "1", "--retry-failed", "--json"])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 6
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_is_done(tmp_path, ending):
+    """Ctrl-C to the whole group of processes: a clean and quick end, and the command that goes on."""
+    process = command(tmp_path, "runs=4, slow=60.0", "sweep", "x.toml", "--workers", "2", "--shard-seconds", "1")
+    folder = tmp_path / "x-sweep"
+    while not (folder / "manifest.json").exists() or open_sweep(folder).ledger.runs < 4:
+        time.sleep(0.02)
+        assert process.poll() is None
+    seen = run(app, ["status", str(folder), "--json"])
+    assert json.loads(seen.stdout)["running"]["pid"] == process.pid and json.loads(seen.stdout)["done"] == 4
+    os.killpg(process.pid, ending) if ending == signal.SIGINT else process.send_signal(ending)
+    printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 130 and not printed
+    assert errors.splitlines() == [
+        "interrupted; what is done is kept. Go on with: tutelage sweep x.toml --workers 2 --shard-seconds 1"
+    ]
+    assert open_sweep(folder).ledger.runs == 4
+    idle = run(app, ["status", str(folder)])
+    assert "4 of 12 runs (33%)" in idle.stdout and "not running; go on with: tutelage sweep x.toml" in idle.stdout
+
+
+def test_a_full_disk_is_a_clear_line(tmp_path):
+    """What is done is kept, the command that goes on is named, and the exit code says that it failed."""
+    pytest.importorskip("resource")
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))"
+    )
+    process = command(tmp_path, "", "sweep", "x.toml", "--workers", "1", before=limit)
+    printed, errors = process.communicate()
+    assert process.returncode == 1 and not printed and len(errors.splitlines()) == 1
+    assert "failed: File too large" in errors and "Go on with: tutelage sweep x.toml" in errors
+
+
+def test_a_folder_in_use_is_refused(cheap, tmp_path):
+    """One clear line, and exit code 2."""
+    with locked(tmp_path, "an experiment"):
+        result = run(app, ["sweep", "x.toml", "--out", str(tmp_path)])
+    assert result.exit_code == 2 and f"in use by process {os.getpid()}" in result.stderr
+
+
+def test_damaged_parts_are_told(cheap, tmp_path):
+    """`status` and `summary` say what is damaged, and `sweep` computes it again."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    expected = content(tmp_path)
+    (path,) = (tmp_path / "parts").glob("*.runs.parquet")
+    path.write_bytes(path.read_bytes()[:-1])
+    result = run(app, ["status", str(tmp_path)])
+    assert result.exit_code == 0 and "0 of 60 runs" in result.stdout and path.name in result.stderr
+    assert path.name in run(app, ["summary", str(tmp_path)]).stderr
+    result = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--workers", "1"])
+    assert result.exit_code == 0 and path.name in result.stderr and content(tmp_path) == expected
+
+
+def test_status_of_a_running_sweep(tmp_path):
+    """Rate and time left come from the process that works there."""
+    with locked(tmp_path, "an experiment"):
+        store = Store(tmp_path, CheapWork(), print)
+        with store.session("an experiment", "this process"):
+            store.show_progress({"rate": 2.5, "seconds_left": 3725.0})
+            result = run(app, ["status", str(tmp_path)])
+    assert result.exit_code == 0 and "2.5 runs/s, 1:02:05 left" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["sweep", "absent.toml"], "absent.toml"),
+        (["sweep", "x.toml", "--workers", "-1"], "workers"),
+        (["sweep", "x.toml", "--shard-seconds", "0"], "shard_seconds"),
+        (["sweep", "x.toml", "--dask", "local:x"], "local:x"),
+        (["sweep", "x.toml", "--out", "/dev/null/sweep"], "/dev/null/sweep"),
+        (["sweep", "."], "not the folder of a sweep"),
+        (["status", "nowhere"], "nowhere"),
+        (["summary", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_input_exits_with_two(arguments, named, tmp_path, monkeypatch):
+    """One clear line, nothing on standard output, nothing written."""
+    monkeypatch.chdir(tmp_path)
+    if "x.toml" in arguments:
+        monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork())
+    result = run(app, arguments)
+    assert result.exit_code == 2 and named in result.stderr and not result.stdout, result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_status_and_summary_do_not_import_jax(tmp_path):
+    """Commands that only read are quick."""
+    run_sweep(CheapWork(), tmp_path / "sweep", workers=1)
+    for name in ("status", "summary"):
+        code = (
+            f"import sys; sys.argv = ['tutelage', {name!r}, {str(tmp_path / 'sweep')!r}, '--json']\n"
+            "from tutelage.cli.main import app\n"
+            "try: app()\nexcept SystemExit: pass\n"
+            "assert 'jax' not in sys.modules and 'matplotlib' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

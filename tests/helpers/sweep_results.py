@@ -1,0 +1,25 @@
+"""Comparing the results of sweeps, bit for bit."""
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from tutelage.sweeps import Results, open_sweep
+
+
+def content(results: Results | Path) -> dict[str, bytes]:
+    """Everything a sweep has computed but the times, as bytes."""
+    opened = results if isinstance(results, Results) else open_sweep(results)
+    found = {"runs": _bytes(opened.runs.drop("seconds").collect()), "records": _bytes(opened.records.collect())}
+    for cell in opened.cells.collect()["cell"]:
+        for name in ("end", "number"):
+            runs, values = opened.arrays(name, cell)
+            found[f"{name} {cell}"] = runs.tobytes() + values.tobytes() + str((values.shape, values.dtype)).encode()
+    return found
+
+
+def _bytes(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.rechunk().write_ipc(buffer)
+    return buffer.getvalue()

@@ -1,0 +1,128 @@
+"""Sweeps on Dask: bit for bit the same as in processes, also when workers are killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cheap_work import CheapWork
+from sweep_results import content
+
+from tutelage.errors import MissingDependency
+from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps.cluster import ClusterLost
+from tutelage.sweeps.lock import holder
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+
+
+@pytest.fixture(scope="module")
+def in_processes(tmp_path_factory):
+    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("processes"), workers=1))
+
+
+def test_workers_of_its_own(tmp_path, in_processes):
+    """`local:2` starts two workers of one thread each, and gives the same tables."""
+    results = run_sweep(CheapWork(), tmp_path, dask="local:2", shard_seconds=3)
+    assert content(results) == in_processes
+    assert results.manifest["sessions"][0]["engine"] == "dask local:2"
+
+
+def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
+    """Joining a scheduler gives the same; a worker that dies costs nothing but time; none may have many threads."""
+    from distributed import LocalCluster
+
+    work = CheapWork(seconds=0.05)
+    expected = content(run_sweep(work, tmp_path / "processes", workers=1))
+    with LocalCluster(
+        n_workers=2, threads_per_worker=2, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50
+    ) as cluster:
+        notices = []
+
+        def kill_one(progress):
+            if progress.computed == 9:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+        results = run_sweep(
+            work, tmp_path / "dask", dask=cluster.scheduler_address, shard_seconds=3, watch=kill_one,
+            notice=notices.append,
+        )  # fmt: skip
+    assert content(results) == expected and results.ledger.failed == 0
+    assert notices == ["2 workers have several threads each; start them with --nthreads 1."]
+
+
+def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):
+    """Ctrl-C does not wait for what workers are doing, and what is done is kept."""
+    began = []
+
+    def interrupt(progress):
+        if progress.computed and not began:
+            began.append(time.perf_counter())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(CheapWork(runs=1, cells=9, slow=60), tmp_path, dask="local:2", shard_seconds=1, watch=interrupt)
+    # Far below what the workers were about to spend.
+    assert time.perf_counter() - began[0] < 10
+    assert open_sweep(tmp_path).ledger.runs == 1 and holder(tmp_path) is None
+    assert threading.active_count() < 50
+
+
+def test_no_scheduler(tmp_path, monkeypatch):
+    """An address where nobody answers is a clear error."""
+    monkeypatch.setattr("tutelage.sweeps.cluster._PATIENCE", 0.5)
+    with pytest.raises(ClusterLost, match=r"There is no scheduler at tcp://127\.0\.0\.1:9"):
+        run_sweep(CheapWork(), tmp_path, dask="tcp://127.0.0.1:9")
+
+
+def test_without_dask(tmp_path):
+    """Without the extra, the error says how to install it, and nothing is written."""
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from cheap_work import CheapWork\nfrom tutelage.sweeps import run_sweep\n"
+        f"run_sweep(CheapWork(), {str(tmp_path / 'sweep')!r}, dask='local:1')"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])}
+    outcome = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    last = outcome.stderr.strip().splitlines()[-1]
+    assert MissingDependency.__name__ in last and "pip install 'tutelage[cluster]'" in last
+    assert not (tmp_path / "sweep").exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with openssl")
+def test_tls(tmp_path, in_processes, monkeypatch):
+    """With the files that the documentation makes, a scheduler is joined; without them it is not."""
+    import dask.config
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subject = ["-subj", "/CN=tutelage", "-keyout", str(key), "-out", str(certificate), "-days", "1"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject], check=True, capture_output=True
+    )
+    tls = {"distributed.comm.tls.ca-file": str(certificate), "distributed.comm.require-encryption": True}
+    for role in ("scheduler", "worker", "client"):
+        tls |= {f"distributed.comm.tls.{role}.cert": str(certificate), f"distributed.comm.tls.{role}.key": str(key)}
+    with (
+        dask.config.set(tls),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            protocol="tls://",
+            security=Security(),
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        ) as cluster,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        results = run_sweep(CheapWork(), tmp_path / "sweep", dask=cluster.scheduler_address)
+        monkeypatch.setattr("tutelage.sweeps.cluster._PATIENCE", 1)
+        with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
+            run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
+    assert content(results) == in_processes
