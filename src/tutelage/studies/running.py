@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tutelage._configuration import available_cores
+from tutelage._configuration import available_cores, release_memory
 from tutelage.errors import MalformedData
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
@@ -82,7 +82,6 @@ def reproduce(
     for job in open_jobs.values():
         names = job.names if fresh else job.missing(notice)
         missing |= {f"{job.study.id}: {name}": (job.study.id, job.scale, seed, name) for name in names}
-    # The longest pieces of every study come first in it: begin all studies with theirs.
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
         yield open_jobs[id].conclude()
@@ -96,10 +95,17 @@ def reproduce(
             yield open_jobs[id].conclude()
 
 
-def pieces_to_do(studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False) -> int:
-    """Return how many pieces `reproduce` will have to do."""
+def pieces_to_do(
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False
+) -> list[tuple[Study, str]]:
+    """Return the pieces that `reproduce` will have to do, in the order in which they are begun: study, and name."""
     jobs = [_Job(study, folder, scale, seed) for study in studies]
-    return sum(len(job.names if fresh else job.missing(_ignore)) for job in jobs if fresh or not job.finished(_ignore))
+    return [
+        (job.study, f"{job.study.id}: {name}")
+        for job in jobs
+        if fresh or not job.finished(_ignore)
+        for name in (job.names if fresh else job.missing(_ignore))
+    ]
 
 
 def _ignore(text: str) -> None:
@@ -111,7 +117,9 @@ def _measure(id: str, scale: Scale, seed: int, name: str):
     values = study.values(scale)
     started = time.perf_counter()
     arrays = study.measure(values, seed, **study.pieces(values)[name])
-    return arrays, time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    release_memory()
+    return arrays, seconds
 
 
 class _Job:
