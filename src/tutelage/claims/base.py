@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from tutelage._html import facts
 from tutelage.errors import invalid
 
 Judgement = Literal["holds", "refuted", "not_applicable", "inconclusive"]
@@ -173,6 +174,18 @@ class Verdict:
         """Return the verdict in a line, without the witness."""
         found = f"smallest margin {self.margin:.3g} over {self.instances:,} instances"
         return f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict} ({found})"
+
+    def _repr_html_(self) -> str:
+        return facts(
+            f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict.replace('_', ' ')}",
+            {
+                "smallest margin": float(self.margin),
+                "instances": f"{self.instances:,}",
+                "arithmetic": self.arithmetic,
+                "control": "refuted" if self.control_refuted else "not refuted",
+                "note": self.note or None,
+            },
+        )
 
     def document(self) -> dict[str, Any]:
         """Return the verdict as plain data for JSON."""

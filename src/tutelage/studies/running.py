@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tutelage._configuration import available_cores, release_memory
+from tutelage._html import grid
 from tutelage.errors import MalformedData
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
@@ -40,6 +41,14 @@ class Reproduced:
     folder: Path
     manifest: dict[str, Any]
     reused: bool
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("✓" if one["ok"] else "✗", one["what"], one["published"], one["measured"])
+            for one in self.manifest["expectations"]
+        ]
+        title = f"{self.manifest['id']}: {self.manifest['verdict']}"
+        return grid(title, ("", "what", "published", "measured"), rows, str(self.folder))
 
     def document(self) -> dict[str, Any]:
         """Return the outcome as plain data for JSON."""
