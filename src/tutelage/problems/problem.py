@@ -73,6 +73,24 @@ class Problem(eqx.Module):
         labels = self.teacher.predict(self.target, inputs)
         return inputs, labels + self.noise * jax.random.normal(noise_key, (batch,))
 
+    def with_teacher(self, target: PyTree) -> "Problem":
+        """Return this problem with another teacher of the same shapes.
+
+        Args:
+            target: The teacher's parameters; they may be traced, so that one compiled program serves many teachers.
+        """
+        leaves, received = jax.tree.flatten(target)
+        own, wanted = jax.tree.flatten(self.target)
+        if received != wanted or [jnp.shape(leaf) for leaf in leaves] != [jnp.shape(leaf) for leaf in own]:
+            raise invalid(
+                "target",
+                f"have the shapes of this problem's teacher, {_shapes_of(self.target)}",
+                _shapes_of(target),
+                "Build another problem for a teacher of other shapes",
+            )
+        arrays = [jnp.asarray(leaf, jnp.float64) for leaf in leaves]
+        return eqx.tree_at(lambda problem: problem.target, self, jax.tree.unflatten(wanted, arrays))
+
     def _repr_html_(self) -> str:
         return facts(
             f"{self.name} problem",

@@ -7,7 +7,6 @@ $w^*$, $k$ the number of patches, $p$ the size of a filter, $\eta$ the step, $\b
 from functools import lru_cache
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,7 +44,7 @@ def _template(dimension: int, patches: int, normalized: bool) -> Objective:
 def exact(w_star, a_star, normalized: bool = True) -> Objective:
     """The exact population objective of a teacher whose arrays may be traced."""
     template = _template(w_star.shape[0], a_star.shape[0], normalized)
-    return eqx.tree_at(lambda objective: objective.target, template, FilterAndOutput(w_star, a_star))
+    return template.with_target(FilterAndOutput(w_star, a_star))
 
 
 def printed_filter_gradient(v, a, w_star, a_star):

@@ -50,7 +50,7 @@ def _follow(template: Objective, step, iterations, teachers, starts):
     """Descend from every start towards its own teacher; return where and at which loss it ends."""
 
     def one(teacher, start):
-        objective = eqx.tree_at(lambda objective: objective.target, template, teacher)
+        objective = template.with_target(teacher)
         end = jax.lax.fori_loop(0, iterations, lambda _, student: student - step * objective.gradient(student), start)
         return end, objective.loss(end)
 
