@@ -146,7 +146,7 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console.err, transient=True, expand=True) as bar:
-        task = bar.add_task("", total=total, remaining=remaining(), description=", ".join(list(left)[:workers]))
+        task = bar.add_task(", ".join(list(left)[:workers]), total=total, remaining=remaining())
 
         def advance(name: str) -> None:
             cost = left.pop(name, 0.0)

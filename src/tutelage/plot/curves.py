@@ -73,6 +73,8 @@ def losses(runs: Runs, ax: Axes | None = None) -> Figure:
             label = f"{status.replace('_', ' ')} ({len(own)})"
             panel.plot(own + 1, np.maximum(values[own], floor), ".", color=colour, markersize=4, label=label)
         panel.set(xlabel="runs, in the order of their losses", ylabel="loss", yscale="log")
+        # Differences of rounding errors do not look like differences of minima.
+        panel.set_ylim(floor / 3, max(3 * panel.get_ylim()[1], 1e4 * floor))
         panel.legend(loc="best")
     return figure
 

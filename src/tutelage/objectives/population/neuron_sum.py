@@ -14,6 +14,7 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
@@ -210,7 +211,7 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     vectors = objective.problem.teacher.vectors(objective.target)
     structured = all(isinstance(dual, PiecewiseLinear) for row in objective.teacher_duals for dual in row)
     # Of a traced teacher nothing is known.
-    known = structured and not isinstance(vectors, jax.core.Tracer)
+    known = structured and not isinstance(vectors, Tracer)
     axes = known and bool(jnp.all(vectors == jnp.eye(vectors.shape[0], vectors.shape[1])))
     return dataclasses.replace(objective, axes=axes)
 
