@@ -12,17 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tutelage.claims.angles import angle as angle
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective, population
 from tutelage.problems import convolution
-
-
-def angle(v: Float[Array, " dim"], w: Float[Array, " dim"]) -> Float[Array, ""]:
-    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
-    first, second = v / jnp.linalg.norm(v), w / jnp.linalg.norm(w)
-    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
-    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
-    return 2 * jnp.arctan2(apart, together)
 
 
 def g(phi):

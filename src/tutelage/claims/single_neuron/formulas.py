@@ -13,9 +13,9 @@ from functools import lru_cache
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from tutelage.activations import ReLU
+from tutelage.claims.angles import angle as angle
 from tutelage.inputs import Inputs, ball, finite, gaussian, sphere, student_t
 from tutelage.objectives import Objective, population
 from tutelage.problems import neuron
@@ -31,14 +31,6 @@ LAWS: dict[str, Callable[[int], Inputs]] = {
 }
 # One spherical law for each dimension, so that a family of instances of that dimension is judged under it.
 SPHERICAL = {2: "gaussian", 3: "ball", 4: "student", 5: "sphere"}
-
-
-def angle(w: Float[Array, " dim"], v: Float[Array, " dim"]) -> Float[Array, ""]:
-    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
-    first, second = w / jnp.linalg.norm(w), v / jnp.linalg.norm(v)
-    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
-    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
-    return 2 * jnp.arctan2(apart, together)
 
 
 @lru_cache
