@@ -130,7 +130,7 @@ def _shortened(text: str, most: int = 34) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return how long is left, in words."""
+    """Return how long is left, in words; ten seconds at least, since nobody knows better."""
     if seconds < 90:
         return f"about {max(10 * round(seconds / 10), 10)} s left"
     return f"about {round(seconds / 60)} min left"

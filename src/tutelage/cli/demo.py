@@ -12,8 +12,9 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
+from rich.text import Text
 
 from tutelage._configuration import available_cores
 from tutelage.cli import console
@@ -115,26 +116,37 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
     """
     left = dict(seconds)
     total, begun, told = sum(seconds.values()), time.monotonic(), 0.0
+    latest = begun
     if not left:
         yield lambda name: None
         return
 
     def remaining() -> str:
         rest = sum(left.values())
-        spent, done = time.monotonic() - begun, total - rest
+        done = total - rest
         # At first the times on record are all there is; later, how fast this machine is compared with them.
-        return console.about(rest / workers if done < 0.05 * total else rest * spent / done)
+        estimate = rest / workers if done < 0.05 * total else rest * (latest - begun) / done
+        return console.about(estimate - (time.monotonic() - latest))
+
+    def finish(name: str) -> float:
+        nonlocal latest
+        latest = time.monotonic()
+        return left.pop(name, 0.0)
+
+    def running() -> str:
+        # Parts are begun in their order: the first that are not done are the ones that are running.
+        return ", ".join(list(left)[:workers])
 
     if not console.err.is_terminal:
         console.notice(f"{len(left)} parts, {remaining()} …")
 
         def tell(name: str) -> None:
             nonlocal told
-            left.pop(name, None)
+            finish(name)
             share = 1 - sum(left.values()) / total
             if share >= told + _SHARE and left:
                 told = share
-                console.notice(f"{share:.0%} done, {remaining()}; running: {', '.join(list(left)[:workers])}")
+                console.notice(f"{share:.0%} done, {remaining()}; running: {running()}")
 
         yield tell
         return
@@ -142,19 +154,23 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
         BarColumn(bar_width=16),
         TextColumn("{task.percentage:.0f}%"),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[remaining]}"),
+        _Live(remaining),
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console.err, transient=True, expand=True) as bar:
-        task = bar.add_task(", ".join(list(left)[:workers]), total=total, remaining=remaining())
+        task = bar.add_task(running(), total=total)
+        yield lambda name: bar.update(task, advance=finish(name), description=running())
 
-        def advance(name: str) -> None:
-            cost = left.pop(name, 0.0)
-            # Parts are begun in their order: the first that are not done are the ones that are running.
-            running = ", ".join(list(left)[:workers])
-            bar.update(task, advance=cost, remaining=remaining(), description=running)
 
-        yield advance
+class _Live(ProgressColumn):
+    """A column with a text that changes with time."""
+
+    def __init__(self, text: Callable[[], str]):
+        super().__init__()
+        self._text = text
+
+    def render(self, task: Task) -> Text:
+        return Text(self._text())
 
 
 def _show(papers: Sequence[str], studies, verdicts) -> None:
@@ -175,8 +191,10 @@ def _show(papers: Sequence[str], studies, verdicts) -> None:
     records = recorded_verdicts()
     for paper in papers:
         shown = [id for id in PAPERS[paper].important if id in refuted][:_FINDINGS]
-        if shown:
-            console.out.print(f"\n[bold]{escape(PAPERS[paper].title)}[/]", highlight=False)
+        if not shown:
+            continue
+        console.out.print(f"\n[bold]{escape(PAPERS[paper].title)}[/]", highlight=False)
+        findings = Table.grid(padding=(0, 1))
         for id in shown:
-            name = id.removeprefix(f"{paper}.")
-            console.out.print(f"  [red]{name}[/] {escape(records[id].finding)}", highlight=False)
+            findings.add_row(Text(f"  {id.removeprefix(f'{paper}.')}", style="red"), escape(records[id].finding))
+        console.out.print(findings)
