@@ -126,11 +126,11 @@ def test_unexpected_outcome_exits_with_one(tmp_path, monkeypatch):
     """An outcome other than the one on record is named, and the exit code says so."""
     from tutelage.cli import reproducing
 
-    id = "convolutional_filter.figure-1b"
-    record = RecordedStudy(id, "a success and a failure", "differs", 1, "It differs.")
+    id = "mild_overparameterization.figure-2"
+    record = RecordedStudy(id, "one-point convexity across the minima", "differs", 3, "It differs.")
     monkeypatch.setattr(reproducing, "recorded_studies", lambda: {id: record})
     result = run(app, ["reproduce", id, "--out", str(tmp_path), "--workers", "1"])
-    assert result.exit_code == 1 and "on record: differs with 1" in result.stderr
+    assert result.exit_code == 1 and "on record: differs with 3" in result.stderr
 
 
 def test_audit_writes_into_a_report(tmp_path):
