@@ -27,11 +27,7 @@ help: ## Show this list
 setup: $(STAMP) ## Set up .venv (every other target does it when it has to)
 
 demo: $(STAMP) ## Reproduce and audit the papers at quick scale, and write the report
-	@echo "Figures and experiments of the papers:"
-	@$(VENV)/bin/tutelage reproduce --out $(REPORT)
-	@echo "Statements of the papers:"
-	@$(VENV)/bin/tutelage audit --out $(REPORT)
-	@echo "Open $(REPORT)/index.html"
+	@$(VENV)/bin/tutelage demo --out $(REPORT)
 
 tour: $(STAMP) ## A figure and a table for each family of problems
 	@$(RUN) examples/tour.py

@@ -4,6 +4,8 @@ XLA's elementwise loops on a CPU use one thread, so a batch of runs is spread ov
 (see the performance page of the documentation). Settings that the user made are left alone.
 """
 
+import contextlib
+import ctypes
 import os
 import sys
 
@@ -35,3 +37,21 @@ def apply() -> None:
         except RuntimeError:
             # JAX has already started its backends: the runs then share the devices that there are.
             return
+
+
+def release_memory(megabytes: int = 700) -> None:
+    """Forget compiled programs if this process has become large; where its size cannot be read, do nothing.
+
+    Args:
+        megabytes: What counts as large.
+    """
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return
+    if resident > megabytes * 2**20 and "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+        # The C library keeps what is freed in small pieces, unless it is told not to; others than glibc cannot be.
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

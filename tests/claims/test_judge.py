@@ -1,5 +1,7 @@
 """The machinery itself: it refutes what is false, keeps what is true, and says when it cannot tell."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -114,3 +116,36 @@ def test_pasted_source_shows_both_sides(capsys):
     """The source ends by printing what it found."""
     exec(paste({"x": 2.0}, "left = x**2\nright = 1.0"), {})
     assert capsys.readouterr().out == "4.0 1.0\n"
+
+
+def test_control_is_refuted_by_its_first_failure():
+    """The search on a control ends where it fails; that of a statement does not."""
+    tried = []
+
+    def counted(name, bound):
+        def build(raw):
+            tried.append(name)
+            return {"x": raw["x"]}
+
+        families = [Family({"x": (2,)}, build), Family({"x": (3,)}, build)]
+        return Form("a bound", Pointwise(lambda i: at_most(jnp.sum(i["x"] ** 2), bound, 1.0), families, gradient=True))
+
+    (verdict,) = judge(
+        Claim("paper.lemma-2", "", "", (), as_printed=counted("statement", 2.0), control=counted("control", 1.0))
+    )
+    assert verdict.verdict == "refuted" and verdict.control_refuted
+    # A family is traced once to evaluate it, and again for its gradients.
+    assert tried.count("control") == 1 and tried.count("statement") >= 4
+
+
+def test_verdict_survives_its_document():
+    """A verdict that is read back is the same document again, infinities and all."""
+    import json
+
+    (verdict,) = judge(_claim(_false, _false))
+    strange = dataclasses.replace(
+        verdict, margin=float("-inf"), witness={"x": np.array([1.0, np.inf]), "n": 3, "name": "ring", "k": np.arange(3)}
+    )
+    for one in (verdict, strange):
+        document = json.loads(json.dumps(one.document(), allow_nan=False))
+        assert Verdict.from_document({**document, "specification": "abc"}).document() == document

@@ -63,8 +63,10 @@ def test_audit_in_processes_is_the_same():
 
 def test_unexpected_verdict_exits_with_one(monkeypatch):
     """A verdict other than the one on record is named, and the exit code says so."""
+    from tutelage.cli import auditing
+
     records = {**recorded_verdicts(), CHEAP: Recorded(CHEAP, "holds", "holds", "")}
-    monkeypatch.setattr(sys.modules["tutelage.cli.main"], "recorded_verdicts", lambda: records)
+    monkeypatch.setattr(auditing, "recorded_verdicts", lambda: records)
     result = run(app, ["audit", CHEAP, "--workers", "1"])
     assert result.exit_code == 1 and "on record: holds" in result.stderr
 
@@ -124,11 +126,11 @@ def test_unexpected_outcome_exits_with_one(tmp_path, monkeypatch):
     """An outcome other than the one on record is named, and the exit code says so."""
     from tutelage.cli import reproducing
 
-    id = "convolutional_filter.figure-1b"
-    record = RecordedStudy(id, "a success and a failure", "differs", 1, "It differs.")
+    id = "mild_overparameterization.figure-2"
+    record = RecordedStudy(id, "one-point convexity across the minima", "differs", 3, "It differs.")
     monkeypatch.setattr(reproducing, "recorded_studies", lambda: {id: record})
     result = run(app, ["reproduce", id, "--out", str(tmp_path), "--workers", "1"])
-    assert result.exit_code == 1 and "on record: differs with 1" in result.stderr
+    assert result.exit_code == 1 and "on record: differs with 3" in result.stderr
 
 
 def test_audit_writes_into_a_report(tmp_path):
@@ -136,3 +138,30 @@ def test_audit_writes_into_a_report(tmp_path):
     result = run(app, ["audit", CHEAP, "--workers", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0 and (tmp_path / "index.html").is_file()
     assert json.loads((tmp_path / "verdicts" / "convolutional_filter.json").read_text())["claims"]
+
+
+def test_audit_uses_kept_verdicts_while_nothing_has_changed(tmp_path, monkeypatch):
+    """A verdict in the report's folder is used again; another seed, `--fresh`, or damage judges anew."""
+    from tutelage.cli import auditing
+
+    judged = []
+
+    def judge(id, effort, seed):
+        judged.append(seed)
+        return real(id, effort, seed)
+
+    real = auditing._judge
+    monkeypatch.setattr(auditing, "_judge", judge)
+    arguments = ["audit", CHEAP, "--workers", "1", "--json", "--out", str(tmp_path)]
+    first, again = run(app, arguments), run(app, arguments)
+    assert first.exit_code == again.exit_code == 0 and judged == [0]
+    assert json.loads(first.stdout) == json.loads(again.stdout)
+    run(app, [*arguments, "--seed", "1"])
+    assert judged == [0, 1]
+    # The folder holds the verdicts of the last seed.
+    run(app, arguments)
+    run(app, [*arguments, "--fresh"])
+    assert judged == [0, 1, 0, 0]
+    (tmp_path / "verdicts" / "convolutional_filter.json").write_text('{"claims": [{"id"')
+    damaged = run(app, arguments)
+    assert damaged.exit_code == 0 and judged == [0, 1, 0, 0, 0] and "is damaged" in damaged.stderr

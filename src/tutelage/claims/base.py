@@ -8,11 +8,12 @@ hypotheses, attacked by a search) or an experiment (a fitted exponent, a probabi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from tutelage._html import facts
 from tutelage.errors import invalid
 
 Judgement = Literal["holds", "refuted", "not_applicable", "inconclusive"]
@@ -174,6 +175,18 @@ class Verdict:
         found = f"smallest margin {self.margin:.3g} over {self.instances:,} instances"
         return f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict} ({found})"
 
+    def _repr_html_(self) -> str:
+        return facts(
+            f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict.replace('_', ' ')}",
+            {
+                "smallest margin": float(self.margin),
+                "instances": f"{self.instances:,}",
+                "arithmetic": self.arithmetic,
+                "control": "refuted" if self.control_refuted else "not refuted",
+                "note": self.note or None,
+            },
+        )
+
     def document(self) -> dict[str, Any]:
         """Return the verdict as plain data for JSON."""
         return {
@@ -191,6 +204,13 @@ class Verdict:
             "seed": self.seed,
         }
 
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> Verdict:
+        """Return the verdict that a document describes; what else the document holds is left out."""
+        values = {name: document[name] for name in (entry.name for entry in fields(Verdict))}
+        witness = {name: _revived(value) for name, value in (document["witness"] or {}).items()}
+        return Verdict(**{**values, "margin": float(document["margin"]), "witness": witness})
+
 
 def _plain(value: Any) -> Any:
     """Return numbers and arrays as JSON can hold them; infinities and NaN as strings."""
@@ -205,6 +225,21 @@ def _plain(value: Any) -> Any:
     if isinstance(number, float) and not np.isfinite(number):
         return str(number)
     return number
+
+
+def _revived(value: Any) -> Any:
+    """Return lists of numbers as arrays again, infinities and NaN among them."""
+    if isinstance(value, Mapping):
+        return {name: _revived(inner) for name, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind != "U":
+        return array
+    try:
+        return np.asarray(value, dtype=object).astype(float)
+    except ValueError:
+        return value
 
 
 def paste(witness: Mapping[str, Any], recipe: str) -> str:

@@ -8,7 +8,7 @@ differentiate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +21,14 @@ import optax
 from tutelage.claims.base import Effort, Outcome
 
 _LARGEST = 1e3
+# A check runs for moments and is compiled for each form and family anew: at the usual effort most of an audit would be
+# spent in passes of the compiler that make it run faster.
+_LITTLE_OPTIMISED = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
+_MANY = 4096
 
 Instance = Mapping[str, Any]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -59,18 +67,27 @@ class Pointwise:
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
+        return self._judge(effort, seed, enough=-np.inf)
+
+    def refutes(self, effort: Effort, seed: int, slack: float) -> bool:
+        """Return whether some instance has a margin below minus the slack; the search ends at the first one.
+
+        Args:
+            effort: How hard to search.
+            seed: Seed of the search.
+            slack: Margins above minus this count as rounding error.
+        """
+        return self._judge(effort, seed, enough=-slack).margin < -slack
+
+    def _judge(self, effort: Effort, seed: int, enough: float) -> Outcome:
+        """Search for the smallest margin, or until one below `enough` is found."""
         found: list[tuple[float, dict[str, Any]]] = []
         tried = 0
-        for corner in self.corners:
-            instance = {name: jnp.asarray(value) for name, value in corner.items()}
-            shown = self.check(instance)
-            tried += int(np.isfinite(shown["margin"]))
-            found.append((float(shown["margin"]), {**instance, **shown}))
-        for number, family in enumerate(self.families):
-            random = np.random.default_rng([seed, number])
-            count, worst, shown = _attack(self.check, family, effort, random, self.gradient)
+        for count, margin, shown in self._search(effort, seed, enough):
             tried += count
-            found.append((worst, shown))
+            found.append((margin, shown))
+            if margin < enough:
+                break
         # A margin that is not a number is a failure of the program, and must not pass for a large margin.
         broken = [entry for entry in found if np.isnan(entry[0])]
         if broken:
@@ -79,6 +96,20 @@ class Pointwise:
         if not np.isfinite(margin):
             return Outcome(margin, 0, {}, "no instance satisfies the hypotheses", "not_applicable")
         return Outcome(margin, tried, _witness(worst_shown))
+
+    def _search(self, effort: Effort, seed: int, enough: float) -> Iterator[tuple[int, float, dict[str, Any]]]:
+        """Yield how many instances were tried, their smallest margin and the worst, for each corner and each family."""
+        for corner in self.corners:
+            instance = {name: jnp.asarray(value) for name, value in corner.items()}
+            shown = self.check(instance)
+            yield int(np.isfinite(shown["margin"])), float(shown["margin"]), {**instance, **shown}
+        for number, family in enumerate(self.families):
+            random = np.random.default_rng([seed, number])
+            yield _attack(self.check, family, effort, random, self.gradient, enough)
+
+
+def _compiled(function: Callable, effort: Effort) -> Callable:
+    return jax.jit(function, compiler_options=_LITTLE_OPTIMISED if effort.samples < _MANY else None)
 
 
 def _witness(shown: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,17 +125,20 @@ def _draw(shapes: Shapes, random: np.random.Generator, count: int) -> dict[str, 
     return drawn
 
 
-def _attack(check, family: Family, effort: Effort, random: np.random.Generator, gradient: bool):
-    """Return how many instances were tried, the smallest margin, and the worst instance with what its check shows."""
+def _attack(check, family: Family, effort: Effort, random: np.random.Generator, gradient: bool, enough: float):
+    """Return how many instances were tried, the smallest margin, and the worst instance with what its check shows.
+
+    The search ends early once a margin is below `enough`.
+    """
 
     def margin(raw):
         return check(family.build(raw))["margin"]
 
-    @jax.jit
-    @jax.vmap
-    def evaluate(raw):
+    def evaluated(raw):
         instance = family.build(raw)
         return {**instance, **check(instance)}
+
+    evaluate = _compiled(jax.vmap(evaluated), effort)
 
     # One program for everything: compiling costs more than evaluating.
     def margins(raws):
@@ -123,6 +157,8 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
     order = np.argsort(values)[: effort.restarts]
     best, best_values = _pick(raws, order), values[order]
     for _ in range(effort.generations):
+        if best_values.min() < enough:
+            break
         # Children of every survivor, moved by steps from a thousandth of its size to its size.
         repeats = effort.samples // effort.restarts
         parents = {name: np.repeat(value, repeats, axis=0) for name, value in best.items()}
@@ -138,8 +174,9 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
             for name, value in best.items()
         }
         best_values = np.minimum(best_values, child_values.min(axis=1))
-    if gradient:
-        followed, followed_values = jax.jit(jax.vmap(partial(_follow_gradient, margin, effort.iterations)))(best)
+    if gradient and not best_values.min() < enough:
+        follow = _compiled(jax.vmap(partial(_follow_gradient, margin, effort.iterations)), effort)
+        followed, followed_values = follow(best)
         tried += effort.iterations * len(best_values)
         if float(jnp.min(followed_values)) < best_values.min():
             best = {name: np.asarray(value) for name, value in followed.items()}

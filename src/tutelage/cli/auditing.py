@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
-from tutelage.claims.base import Verdict
+from tutelage._configuration import release_memory
+from tutelage.claims import Claim, Verdict
 from tutelage.cli import console
-from tutelage.papers import recorded_verdicts
+from tutelage.papers import expected_seconds, recorded_verdicts
+from tutelage.reports import kept_verdicts, save_verdicts
 from tutelage.sweeps import in_processes
 
 _STYLES = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "not_applicable": "dim"}
@@ -18,26 +22,46 @@ def _judge(id: str, effort: str, seed: int) -> list[Verdict]:
     from tutelage.claims.judge import judge
     from tutelage.claims.registry import find
 
-    return judge(find([id])[0], effort, seed)
+    verdicts = judge(find([id])[0], effort, seed)
+    release_memory()
+    return verdicts
+
+
+def longest_first(ids: Sequence[str]) -> list[str]:
+    """Return claims in the order in which processes are kept busy to the end."""
+    seconds = expected_seconds()
+    return sorted(ids, key=lambda id: -seconds.get(id, 0.0))
 
 
 def judge_in_processes(
-    ids: Sequence[str], effort: str, seed: int, workers: int, advance: Callable[[str], None]
+    claims: Sequence[Claim],
+    effort: str,
+    seed: int,
+    workers: int,
+    folder: Path | None = None,
+    fresh: bool = False,
+    advance: Callable[[str], None] | None = None,
 ) -> list[Verdict]:
     """Judge claims, one process a core, and return the verdicts in the order of the claims.
 
     Args:
-        ids: The claims.
+        claims: The claims.
         effort: How hard to search.
         seed: Seed of the search.
         workers: Number of processes; zero for one a core.
+        folder: A report's folder; verdicts are kept there as they come, and those that are there are used.
+        fresh: Whether to judge again what is there already.
         advance: Called with the identifier of every claim that is done.
     """
-    verdicts = {}
-    for id, found in in_processes(_judge, {id: (id, effort, seed) for id in ids}, workers):
+    verdicts = {} if folder is None or fresh else kept_verdicts(folder, claims, effort, seed, console.notice)
+    waiting = longest_first([claim.id for claim in claims if claim.id not in verdicts])
+    for id, found in in_processes(_judge, {id: (id, effort, seed) for id in waiting}, workers):
         verdicts[id] = found
-        advance(id)
-    return [verdict for id in ids for verdict in verdicts[id]]
+        if folder is not None:
+            save_verdicts(folder, found)
+        if advance is not None:
+            advance(id)
+    return [verdict for claim in claims for verdict in verdicts[claim.id]]
 
 
 def show(verdicts: Sequence[Verdict]) -> None:
@@ -66,4 +90,14 @@ def show(verdicts: Sequence[Verdict]) -> None:
     for verdict in printed:
         finding = records[verdict.id].finding
         if verdict.verdict == "refuted" and finding:
-            console.out.print(f"• [bold]{verdict.id}[/]: {finding}", highlight=False)
+            console.out.print(f"• [bold]{verdict.id}[/]: {escape(finding)}", highlight=False)
+
+
+def unexpected(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a sentence for every verdict that is not the one on record."""
+    records = recorded_verdicts()
+    return [
+        f"{verdict.id} ({verdict.form}) {verdict.verdict}, on record: {getattr(records[verdict.id], verdict.form)}"
+        for verdict in verdicts
+        if getattr(records[verdict.id], verdict.form) != verdict.verdict
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -12,15 +13,61 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.text import Text
-
-# Results go to standard output, everything else to standard error.
-out = Console(soft_wrap=False)
-err = Console(stderr=True)
+from typer.core import TyperGroup
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+# As of a program that a closed pipe ends.
+EXIT_NOBODY_READS = 141
+
+
+class _Console(Console):
+    """A console whose reader may go away; `Commands` answers."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+# Results go to standard output, everything else to standard error.
+out = _Console(soft_wrap=False)
+err = _Console(stderr=True)
+
+
+class Commands(TyperGroup):
+    """The commands, with one clear line for whatever ends them early."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            result = super().invoke(ctx)
+            # Here, where a full disk or a closed pipe can still be answered.
+            sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            interrupted()
+        except BrokenPipeError:
+            _drop_output()
+            raise typer.Exit(EXIT_NOBODY_READS) from None
+        except OSError as error:
+            _drop_output()
+            failed(described(error))
+
+
+def _drop_output() -> None:
+    """Lead standard output to nowhere, so that what is left of it does not fail again when Python ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def described(error: OSError) -> str:
+    """Return an error of the system in words: which file, and what is wrong with it."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
 
 
 def print_document(document: dict[str, Any]) -> None:
@@ -33,17 +80,36 @@ def bad_input(message: str) -> NoReturn:
     bad_inputs([message])
 
 
-def failed(message: str) -> NoReturn:
-    """End with one clear line and the exit code for failure."""
-    err.print(Text.assemble(("failed:", "bold red"), " ", message), highlight=False, soft_wrap=True)
-    raise typer.Exit(EXIT_FAILED)
-
-
 def bad_inputs(messages: Iterable[str]) -> NoReturn:
     """End with a clear line for everything that is wrong, and the exit code for bad input."""
     for message in messages:
-        err.print(Text.assemble(("error:", "bold red"), " ", message), highlight=False, soft_wrap=True)
+        err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
     raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def failed(message: str) -> NoReturn:
+    """End with one clear line and the exit code for failure."""
+    err.print(f"[bold red]failed:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    raise typer.Exit(EXIT_FAILED)
+
+
+def interrupted(again: str = "") -> NoReturn:
+    """End after Ctrl-C with one clear line.
+
+    Args:
+        again: The command that goes on, if what is done is kept.
+    """
+    notice(f"interrupted; what is done is kept. Go on with: {again}" if again else "interrupted")
+    raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def end(unexpected: Iterable[str]) -> None:
+    """End with exit code 1 if something came out otherwise than on record."""
+    sentences = list(unexpected)
+    for sentence in sentences:
+        err.print(f"[bold red]unexpected:[/] {escape(sentence)}", highlight=False, soft_wrap=True)
+    if sentences:
+        raise typer.Exit(EXIT_FAILED)
 
 
 @contextmanager
@@ -67,6 +133,13 @@ def progress(total: int, what: str) -> Iterator[Any]:
 
 def _shortened(text: str, most: int = 34) -> str:
     return text if len(text) <= most else f"…{text[1 - most :]}"
+
+
+def about(seconds: float) -> str:
+    """Return how long is left, in words; ten seconds at least, since nobody knows better."""
+    if seconds < 90:
+        return f"about {max(10 * round(seconds / 10), 10)} s left"
+    return f"about {round(seconds / 60)} min left"
 
 
 def notice(text: str) -> None:

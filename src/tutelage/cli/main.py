@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from tutelage.cli import console, minima, sweeping, training
+from tutelage.cli import console, demo, minima, sweeping, training
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
 app = typer.Typer(
     name="tutelage",
+    cls=console.Commands,
     help="An exact laboratory for teacher–student networks.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -80,7 +80,10 @@ def audit(
     effort: Annotated[str, typer.Option(help="How hard to search: default or high.")] = "default",
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the verdicts into the report in this folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of a report: verdicts are kept there, and used again.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Judge again what the report's folder has.")] = False,
     json: Json = False,
 ) -> None:
     """Judge claims: as printed, and in the corrected form where the print fails.
@@ -91,7 +94,7 @@ def audit(
     """
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
-    from tutelage.cli.auditing import judge_in_processes, show
+    from tutelage.cli import auditing
 
     try:
         chosen = find(claims or [])
@@ -101,24 +104,20 @@ def audit(
     folder = None if out is None else console.writable_folder(out)
     try:
         with console.progress(len(chosen), "judging") as advance:
-            verdicts = judge_in_processes([claim.id for claim in chosen], effort, seed, workers, advance)
+            verdicts = auditing.judge_in_processes(chosen, effort, seed, workers, folder, fresh, advance)
+    except KeyboardInterrupt:
+        console.interrupted("" if folder is None else shlex.join(["tutelage", *sys.argv[1:]]))
     except TutelageError as error:
         console.failed(str(error))
     if folder is not None:
-        from tutelage.reports import save_verdicts, write_report
+        from tutelage.reports import write_report
 
-        save_verdicts(folder, verdicts)
         console.notice(f"Report: {write_report(folder)}")
     if json:
         console.print_document({"claims": [verdict.document() for verdict in verdicts]})
     else:
-        show(verdicts)
-    records = recorded_verdicts()
-    _end(
-        f"{verdict.id} ({verdict.form}) {verdict.verdict}, on record: {getattr(records[verdict.id], verdict.form)}"
-        for verdict in verdicts
-        if getattr(records[verdict.id], verdict.form) != verdict.verdict
-    )
+        auditing.show(verdicts)
+    console.end(auditing.unexpected(verdicts))
 
 
 @app.command()
@@ -163,27 +162,18 @@ def reproduce(
     except (FolderInUse, InvalidArgument, MissingDependency) as error:
         console.bad_input(str(error))
     except KeyboardInterrupt:
-        console.notice(f"interrupted; what is done is kept. Go on with: {shlex.join(['tutelage', *sys.argv[1:]])}")
-        raise typer.Exit(130) from None
-    except (TutelageError, OSError) as error:
+        console.interrupted(shlex.join(["tutelage", *sys.argv[1:]]))
+    except TutelageError as error:
         console.failed(str(error))
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:
         reproducing.show(done, overview)
-    _end(reproducing.unexpected(done))
-
-
-def _end(unexpected: Iterable[str]) -> None:
-    """End with exit code 1 if something came out otherwise than on record."""
-    sentences = list(unexpected)
-    for sentence in sentences:
-        console.err.print(f"[bold red]unexpected:[/] {sentence}", highlight=False, soft_wrap=True)
-    if sentences:
-        raise typer.Exit(console.EXIT_FAILED)
+    console.end(reproducing.unexpected(done))
 
 
 app.command()(minima.minima)
+app.command()(demo.demo)
 app.command()(training.train)
 app.command()(training.init)
 app.command()(sweeping.sweep)
@@ -193,8 +183,4 @@ app.command()(sweeping.summary)
 
 def main() -> None:
     """Run the command line."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        console.err.print("interrupted", highlight=False)
-        sys.exit(130)
+    app()

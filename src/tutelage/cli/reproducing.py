@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from tutelage.cli import console
@@ -23,7 +24,7 @@ def run(
     """Run studies with a progress bar, write the report, and return the studies in their order and the overview."""
     store = studies_folder(folder)
     done = {}
-    with console.progress(pieces_to_do(studies, store, scale, seed, fresh), "running") as advance:
+    with console.progress(len(pieces_to_do(studies, store, scale, seed, fresh)), "running") as advance:
         for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice, dask):
             done[study.manifest["id"]] = study
     return [done[study.id] for study in studies], write_report(folder)
@@ -47,16 +48,18 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         table.add_column("measured", ratio=2, overflow="fold")
         for expectation in manifest["expectations"]:
             mark = "[green]✓[/]" if expectation["ok"] else "[red]✗[/]"
-            table.add_row(mark, expectation["what"], _short(expectation["published"]), _short(expectation["measured"]))
+            table.add_row(
+                mark, escape(expectation["what"]), _short(expectation["published"]), _short(expectation["measured"])
+            )
         console.out.print(table)
         finding = recorded_studies()[manifest["id"]].finding
         if manifest["verdict"] == "differs" and finding:
-            console.out.print(f"  • {finding}", highlight=False)
-    console.out.print(f"Report: [bold]{overview}[/]", highlight=False, soft_wrap=True)
+            console.out.print(f"  • {escape(finding)}", highlight=False)
+    console.out.print(f"Report: [bold]{escape(str(overview))}[/]", highlight=False, soft_wrap=True)
 
 
 def _short(value: float | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
 
 
 def unexpected(studies: Sequence[Reproduced]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import PyTree
 
+from tutelage._html import grid
 from tutelage.dynamics.status import STATUSES, Code
 from tutelage.errors import TutelageError
 from tutelage.objectives import Objective
@@ -119,6 +120,17 @@ class Runs:
 
     def __iter__(self) -> Iterator[PyTree]:
         return (self.point(run) for run in range(len(self)))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for status in sorted(set(self.statuses)):
+            own = self.where(status)
+            losses = self.losses[own]
+            steps = np.median(self.steps[own])
+            rows.append((status.replace("_", " "), len(own), round(steps), float(losses.min()), float(losses.max())))
+        title = f"{len(self)} runs of the {self.objective.problem.name} problem"
+        headings = ("status", "runs", "steps (median)", "smallest loss", "largest loss")
+        return grid(title, headings, rows, f"{self.seconds:.1f} s")
 
     def __repr__(self) -> str:
         counts = {status: int((self.statuses == status).sum()) for status in sorted(set(self.statuses))}

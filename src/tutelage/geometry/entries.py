@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import PyTree
 
+from tutelage._html import grid
 from tutelage.errors import invalid
 from tutelage.geometry.blocks import Structure
 from tutelage.geometry.equivalence import Frame, Pattern, match, signature
@@ -201,6 +202,15 @@ class Atlas:
         from tutelage.geometry.storage import save
 
         save(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (entry.count, entry.kind, max(entry.loss, 0.0), entry.smallest_eigenvalue, entry.norm_sum, entry.symmetry)
+            for entry in self.entries
+        ]
+        headings = ("count", "kind", "loss", "smallest eigenvalue", "norm sum", "blocks")
+        left = f"{self.left_out} of the runs did not end at a critical point" if self.left_out else ""
+        return grid(f"Atlas of the {self.problem['name']} problem, {self.runs} runs", headings, rows, left)
 
     def __repr__(self) -> str:
         kinds = {kind: sum(entry.kind == kind for entry in self.entries) for kind in sorted({e.kind for e in self})}

@@ -9,7 +9,9 @@ from tutelage.checks import count
 from tutelage.errors import invalid
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
     from tutelage.geometry.entries import Atlas, AtlasEntry
 
@@ -39,20 +41,30 @@ def figure(atlas: "Atlas", number: int | None = None) -> "Figure":
         axis.set_axis_off()
     matrices = [block_matrix(atlas, atlas[i]) for i in chosen]
     bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=1.0)
-    image = None
-    for axis, i, matrix in zip(axes, chosen, matrices, strict=False):
-        entry = atlas[i]
-        image = axis.imshow(matrix, cmap="RdBu_r", vmin=-bound, vmax=bound, interpolation="nearest")
-        for edge in np.cumsum(entry.structure.student_sizes)[:-1]:
-            axis.axhline(edge - 0.5, color="0.3", linewidth=0.8)
-        for edge in np.cumsum(entry.structure.teacher_sizes)[:-1]:
-            axis.axvline(edge - 0.5, color="0.3", linewidth=0.8)
-        axis.set_title(
-            f"{entry.kind}, {entry.symmetry}\nloss {max(entry.loss, 0.0):.4g}, reached {entry.count}×", fontsize=9
-        )
-        axis.set_xlabel("teacher", fontsize=8)
-        axis.set_ylabel("student", fontsize=8)
-        axis.tick_params(labelsize=7)
-    if image is not None:
-        picture.colorbar(image, ax=axes.tolist(), shrink=0.8, label="inner product")
+    images = [draw(axis, atlas[i], matrix, bound) for axis, i, matrix in zip(axes, chosen, matrices, strict=False)]
+    if images:
+        picture.colorbar(images[-1], ax=axes.tolist(), shrink=0.8, label="inner product")
     return picture
+
+
+def draw(axis: "Axes", entry: "AtlasEntry", matrix: np.ndarray, bound: float) -> "AxesImage":
+    """Draw one entry of an atlas.
+
+    Args:
+        axis: Where to draw.
+        entry: The entry.
+        matrix: Its block matrix.
+        bound: The inner product at the ends of the scale of colours.
+    """
+    image = axis.imshow(matrix, cmap="RdBu_r", vmin=-bound, vmax=bound, interpolation="nearest")
+    for edge in np.cumsum(entry.structure.student_sizes)[:-1]:
+        axis.axhline(edge - 0.5, color="0.3", linewidth=0.8)
+    for edge in np.cumsum(entry.structure.teacher_sizes)[:-1]:
+        axis.axvline(edge - 0.5, color="0.3", linewidth=0.8)
+    axis.set_title(
+        f"{entry.kind}, {entry.symmetry}\nloss {max(entry.loss, 0.0):.4g}, reached {entry.count}×", fontsize=9
+    )
+    axis.set_xlabel("teacher", fontsize=8)
+    axis.set_ylabel("student", fontsize=8)
+    axis.tick_params(labelsize=7)
+    return image

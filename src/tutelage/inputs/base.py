@@ -20,6 +20,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
+from tutelage._html import facts
 from tutelage.errors import UnsupportedCombination, invalid
 
 Symmetry: TypeAlias = Literal["rotation", "reflection", "none"]
@@ -81,6 +82,9 @@ class Inputs(eqx.Module):
     @abc.abstractmethod
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         """The characteristic function; the shape of `frequency` has been checked."""
+
+    def _repr_html_(self) -> str:
+        return facts(self.name, {"law": type(self).__name__, "dimension": self.dimension, "symmetry": self.symmetry})
 
     def second_moment(self) -> Float[Array, "dim dim"]:
         """The uncentred second moment $E[x x^T]$."""

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
-from tutelage.errors import invalid
+from tutelage.errors import TutelageError, invalid
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 
@@ -73,6 +73,22 @@ class Objective(eqx.Module):
     @abc.abstractmethod
     def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
+
+    def with_target(self, target: PyTree) -> "Objective":
+        """Return the objective of the same problem with another teacher of the same shapes.
+
+        What was computed from the teacher is computed anew. Where integrals are taken by quadrature, they stay as fine
+        as they are; `error_estimate` tells the error.
+
+        Args:
+            target: The teacher's parameters; they may be traced, so that one compiled program serves many teachers.
+
+        Raises:
+            TutelageError: If labels were drawn from the teacher, as in `empirical`.
+        """
+        raise TutelageError(
+            f"{type(self).__name__} has its labels from its teacher. Build it anew, for problem.with_teacher(...)."
+        )
 
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""

@@ -1,5 +1,13 @@
 """Figures that a paper can print: one style, colours that differ for colour-blind readers too."""
 
+from tutelage.plot.curves import histories as histories
+from tutelage.plot.curves import intervals as intervals
+from tutelage.plot.curves import losses as losses
+from tutelage.plot.curves import success as success
+from tutelage.plot.curves import trajectories as trajectories
+from tutelage.plot.maps import atlas as atlas
+from tutelage.plot.maps import landscape as landscape
+from tutelage.plot.maps import spectrum as spectrum
 from tutelage.plot.style import BLACK as BLACK
 from tutelage.plot.style import BLUE as BLUE
 from tutelage.plot.style import COLOURS as COLOURS

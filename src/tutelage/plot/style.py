@@ -10,8 +10,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from tutelage.errors import invalid
 
 # Okabe and Ito's palette.
 BLACK = "#000000"
@@ -56,6 +59,30 @@ def styled() -> Iterator[None]:
         yield
 
 
+class _Picture(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        return render(self, "png")
+
+
+def axes_of(ax: Axes | None, width: float = 3.8, height: float = 2.8) -> tuple[Figure, Axes]:
+    """Return where to draw: the given axes with their figure, or new ones.
+
+    Args:
+        ax: Axes, or `None`.
+        width: Width of a new figure, in inches.
+        height: Height of a new figure, in inches.
+    """
+    if ax is None:
+        figure, (panel,) = panels(width=width, height=height)
+        return figure, panel
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise invalid("ax", "belong to a figure", repr(ax), "Make it with Figure.subplots")
+    return figure, ax
+
+
 def panels(rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 2.6, **options: Any):
     """Return a figure in tutelage's style, laid out without overlaps, and its axes in one flat list.
 
@@ -69,7 +96,7 @@ def panels(rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 
         **options: Passed to `matplotlib.figure.Figure.subplots`.
     """
     with styled():
-        figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
+        figure = _Picture(figsize=(columns * width, rows * height), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, list(np.ravel(axes))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from tutelage._html import facts
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
@@ -72,6 +73,37 @@ class Problem(eqx.Module):
         labels = self.teacher.predict(self.target, inputs)
         return inputs, labels + self.noise * jax.random.normal(noise_key, (batch,))
 
+    def with_teacher(self, target: PyTree) -> "Problem":
+        """Return this problem with another teacher of the same shapes.
+
+        Args:
+            target: The teacher's parameters; they may be traced, so that one compiled program serves many teachers.
+        """
+        leaves, received = jax.tree.flatten(target)
+        own, wanted = jax.tree.flatten(self.target)
+        if received != wanted or [jnp.shape(leaf) for leaf in leaves] != [jnp.shape(leaf) for leaf in own]:
+            raise invalid(
+                "target",
+                f"have the shapes of this problem's teacher, {_shapes_of(self.target)}",
+                _shapes_of(target),
+                "Build another problem for a teacher of other shapes",
+            )
+        arrays = [jnp.asarray(leaf, jnp.float64) for leaf in leaves]
+        return eqx.tree_at(lambda problem: problem.target, self, jax.tree.unflatten(wanted, arrays))
+
+    def _repr_html_(self) -> str:
+        return facts(
+            f"{self.name} problem",
+            {
+                "student": f"{type(self.student).__name__}, {_shapes_of(self.template_tree())}",
+                "teacher": f"{type(self.teacher).__name__}, {_shapes_of(self.target)}",
+                "parameters": self.parameters,
+                "inputs": self.inputs.name,
+                "patches": self.student.patches,
+                "label noise": self.noise or None,
+            },
+        )
+
     def point(self, point: PyTree, argument: str = "point") -> PyTree:
         """Return a student's parameters as float64 arrays, or raise if they do not fit this problem.
 
@@ -115,6 +147,10 @@ class Problem(eqx.Module):
                 )
             arrays.append(array)
         return jax.tree.unflatten(treedef, arrays)
+
+
+def _shapes_of(point: PyTree) -> str:
+    return " and ".join(" × ".join(map(str, jnp.shape(leaf))) or "a number" for leaf in jax.tree.leaves(point))
 
 
 def template_of(point: PyTree) -> tuple[Any, tuple[tuple[int, ...], ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -13,34 +12,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tutelage.claims import Verdict
 from tutelage.papers import KINDS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
-from tutelage.sweeps import write_bytes, write_json
+from tutelage.sweeps import write_bytes
 
 
 def studies_folder(folder: Path) -> Path:
     """Return where a report keeps its studies."""
     return folder / "studies"
-
-
-def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
-    """Keep verdicts for the report: one file a paper, replacing earlier verdicts on the same claims.
-
-    Args:
-        folder: The report's folder.
-        verdicts: Verdicts of any papers.
-    """
-    by_paper: dict[str, list[dict[str, Any]]] = {}
-    for verdict in verdicts:
-        by_paper.setdefault(verdict.id.split(".", 1)[0], []).append(verdict.document())
-    for paper, documents in by_paper.items():
-        path = folder / "verdicts" / f"{paper}.json"
-        earlier = json.loads(path.read_text(encoding="utf-8"))["claims"] if path.exists() else []
-        judged = {document["id"] for document in documents}
-        kept = [document for document in earlier if document["id"] not in judged]
-        write_json(path, {"version": version("tutelage"), "claims": kept + documents})
 
 
 def write_report(folder: Path) -> Path:

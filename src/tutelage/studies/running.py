@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tutelage._configuration import available_cores
+from tutelage._configuration import available_cores, release_memory
+from tutelage._html import grid
 from tutelage.errors import MalformedData
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
@@ -41,6 +42,14 @@ class Reproduced:
     folder: Path
     manifest: dict[str, Any]
     reused: bool
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("✓" if one["ok"] else "✗", one["what"], one["published"], one["measured"])
+            for one in self.manifest["expectations"]
+        ]
+        title = f"{self.manifest['id']}: {self.manifest['verdict']}"
+        return grid(title, ("", "what", "published", "measured"), rows, str(self.folder))
 
     def document(self) -> dict[str, Any]:
         """Return the outcome as plain data for JSON."""
@@ -113,10 +122,17 @@ def _complete(
                 yield open_jobs[id].conclude()
 
 
-def pieces_to_do(studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False) -> int:
-    """Return how many pieces `reproduce` will have to do."""
+def pieces_to_do(
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False
+) -> list[tuple[Study, str]]:
+    """Return the pieces that `reproduce` will have to do, in the order in which they are begun: study, and name."""
     jobs = [_Job(study, folder, scale, seed) for study in studies]
-    return sum(len(job.names if fresh else job.missing(_ignore)) for job in jobs if fresh or not job.finished(_ignore))
+    return [
+        (job.study, f"{job.study.id}: {name}")
+        for job in jobs
+        if fresh or not job.finished(_ignore)
+        for name in (job.names if fresh else job.missing(_ignore))
+    ]
 
 
 def _ignore(text: str) -> None:
@@ -128,7 +144,9 @@ def _measure(id: str, scale: Scale, seed: int, name: str):
     values = study.values(scale)
     started = time.perf_counter()
     arrays = study.measure(values, seed, **study.pieces(values)[name])
-    return arrays, time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    release_memory()
+    return arrays, seconds
 
 
 class _Job:

@@ -7,23 +7,15 @@ $w^*$, $k$ the number of patches, $p$ the size of a filter, $\eta$ the step, $\b
 from functools import lru_cache
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tutelage.claims.angles import angle as angle
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective, population
 from tutelage.problems import convolution
-
-
-def angle(v: Float[Array, " dim"], w: Float[Array, " dim"]) -> Float[Array, ""]:
-    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
-    first, second = v / jnp.linalg.norm(v), w / jnp.linalg.norm(w)
-    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
-    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
-    return 2 * jnp.arctan2(apart, together)
 
 
 def g(phi):
@@ -45,7 +37,7 @@ def _template(dimension: int, patches: int, normalized: bool) -> Objective:
 def exact(w_star, a_star, normalized: bool = True) -> Objective:
     """The exact population objective of a teacher whose arrays may be traced."""
     template = _template(w_star.shape[0], a_star.shape[0], normalized)
-    return eqx.tree_at(lambda objective: objective.target, template, FilterAndOutput(w_star, a_star))
+    return template.with_target(FilterAndOutput(w_star, a_star))
 
 
 def printed_filter_gradient(v, a, w_star, a_star):

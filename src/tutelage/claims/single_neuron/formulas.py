@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from tutelage.activations import ReLU
+from tutelage.claims.angles import angle as angle
 from tutelage.inputs import Inputs, ball, finite, gaussian, sphere, student_t
 from tutelage.objectives import Objective, population
 from tutelage.problems import neuron
@@ -34,14 +33,6 @@ LAWS: dict[str, Callable[[int], Inputs]] = {
 SPHERICAL = {2: "gaussian", 3: "ball", 4: "student", 5: "sphere"}
 
 
-def angle(w: Float[Array, " dim"], v: Float[Array, " dim"]) -> Float[Array, ""]:
-    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
-    first, second = w / jnp.linalg.norm(w), v / jnp.linalg.norm(v)
-    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
-    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
-    return 2 * jnp.arctan2(apart, together)
-
-
 @lru_cache
 def law_named(kind: str, dimension: int) -> Inputs:
     """A law by its name in `LAWS`, one object a dimension."""
@@ -53,14 +44,12 @@ def law_named(kind: str, dimension: int) -> Inputs:
 @lru_cache
 def _template(kind: str, dimension: int, kink: float) -> Objective:
     with jax.ensure_compile_time_eval():
-        # Not an axis: for teachers on the axes the library takes a shortcut, which a replaced teacher would not fit.
-        return population(neuron(np.arange(1.0, dimension + 1), ReLU(kink=kink), law_named(kind, dimension)))
+        return population(neuron(np.ones(dimension), ReLU(kink=kink), law_named(kind, dimension)))
 
 
 def exact_gradient(w, v, kind: str = "gaussian", kink: float = 0.0):
     """The exact population gradient of a ReLU neuron for a teacher that may be traced."""
-    objective = eqx.tree_at(lambda o: o.target, _template(kind, v.shape[0], kink), v)
-    return objective.gradient(w)
+    return _template(kind, v.shape[0], kink).with_target(v).gradient(w)
 
 
 def scale_of(kind: str, dimension: int) -> float:

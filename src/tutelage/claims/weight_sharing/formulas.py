@@ -133,10 +133,10 @@ def _wave_template(dimension: int, patches: int, sharing: bool) -> Objective:
 
 def exact_parity(u, patches: int, degrees: tuple[int, ...], sharing: bool) -> Objective:
     """The exact population objective of Section 4 for a teacher that may be traced."""
-    return eqx.tree_at(lambda o: o.target, _parity_template(u.shape[0], patches, degrees, sharing), u)
+    return _parity_template(u.shape[0], patches, degrees, sharing).with_target(u)
 
 
 def exact_wave(u, patches: int, sharing: bool, slope=None) -> Objective:
     r"""The exact population objective of Section 3; its slope $c_k$ is $3\sqrt k$ unless given."""
-    objective = eqx.tree_at(lambda o: o.target, _wave_template(u.shape[0], patches, sharing), u)
+    objective = _wave_template(u.shape[0], patches, sharing).with_target(u)
     return objective if slope is None else eqx.tree_at(lambda o: o.problem.student.slope, objective, slope)

@@ -9,9 +9,12 @@ and all derivatives are sums of the duals' derivatives. Models with several grou
 neurons are functions of their parameters, go through the same sums and the chain rule.
 """
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
@@ -32,6 +35,7 @@ class NeuronSum(Objective):
         target: The teacher's parameters (in reduced coordinates after a reduction).
         student_duals: Duals of the student's groups with each other.
         teacher_duals: Duals of the student's groups with the teacher's.
+        own_duals: Duals of the teacher's groups with each other.
         constant: The part of the loss that does not depend on the student.
         quadrature: How finely integrals are taken; `None` where there are none, so that one compiled program serves
             teachers of all norms.
@@ -42,6 +46,7 @@ class NeuronSum(Objective):
     target: PyTree
     student_duals: tuple[tuple[Kernel, ...], ...]
     teacher_duals: tuple[tuple[Kernel, ...], ...]
+    own_duals: tuple[tuple[Kernel, ...], ...]
     constant: Float[Array, ""]
     quadrature: Quadrature | None
     axes: bool = eqx.field(static=True)
@@ -150,6 +155,11 @@ class NeuronSum(Objective):
     def span_suffices(self) -> bool:
         return is_rotation_invariant(self.problem, (self.student_duals, self.teacher_duals))
 
+    def with_target(self, target: PyTree) -> "NeuronSum":
+        problem = self.problem.with_teacher(target)
+        constant = _constant(problem, self.own_duals)
+        return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
+
     def reduced(self, points: PyTree) -> Reduction:
         teacher, student = self.problem.teacher, self.problem.student
         basis, coordinates = teacher_coordinates(teacher.vectors(self.target))
@@ -188,23 +198,31 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     def dual(sigma, tau):
         return kernel(sigma, tau, problem.inputs, quadrature)
 
-    constant = 0.5 * problem.noise**2
-    for i, first in enumerate(teachers):
-        for j, second in enumerate(teachers):
-            gram = dual(first.activation, second.activation).gram(first.weights, second.weights, i == j)
-            constant = constant + 0.5 * first.coefficients @ gram @ second.coefficients
+    own_duals = tuple(tuple(dual(one.activation, other.activation) for other in teachers) for one in teachers)
     objective = NeuronSum(
         problem=problem,
         target=problem.target,
         student_duals=tuple(tuple(dual(sigma, tau) for tau in students) for sigma in students),
         teacher_duals=tuple(tuple(dual(sigma, group.activation) for group in teachers) for sigma in students),
-        constant=jnp.asarray(constant),
+        own_duals=own_duals,
+        constant=_constant(problem, own_duals),
         quadrature=None,
         axes=False,
     )
     if uses_quadrature((objective.student_duals, objective.teacher_duals)):
         objective = eqx.tree_at(lambda o: o.quadrature, objective, quadrature, is_leaf=lambda x: x is None)
     return _with_axes(objective)
+
+
+def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+    """Return half the mean square of the labels."""
+    teachers = problem.teacher.neurons(problem.target)  # type: ignore[attr-defined]
+    constant = jnp.asarray(0.5 * problem.noise**2)
+    for i, first in enumerate(teachers):
+        for j, second in enumerate(teachers):
+            gram = duals[i][j].gram(first.weights, second.weights, i == j)
+            constant = constant + 0.5 * first.coefficients @ gram @ second.coefficients
+    return constant
 
 
 def _zeros(problem: Problem) -> PyTree:
@@ -215,17 +233,10 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose vectors are the first coordinate axes, where the dual makes use of it."""
     vectors = objective.problem.teacher.vectors(objective.target)
     structured = all(isinstance(dual, PiecewiseLinear) for row in objective.teacher_duals for dual in row)
-    axes = structured and bool(jnp.all(vectors == jnp.eye(vectors.shape[0], vectors.shape[1])))
-    # A static field: dataclasses.replace rather than a pytree surgery.
-    return NeuronSum(
-        objective.problem,
-        objective.target,
-        objective.student_duals,
-        objective.teacher_duals,
-        objective.constant,
-        objective.quadrature,
-        axes,
-    )
+    # Of a traced teacher nothing is known.
+    known = structured and not isinstance(vectors, Tracer)
+    axes = known and bool(jnp.all(vectors == jnp.eye(vectors.shape[0], vectors.shape[1])))
+    return dataclasses.replace(objective, axes=axes)
 
 
 def uses_quadrature(duals: PyTree) -> bool:

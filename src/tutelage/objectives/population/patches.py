@@ -36,6 +36,10 @@ class PatchObjective(Objective):
     def gradient(self, point: PyTree, key=None) -> PyTree:
         return jax.grad(self.loss)(point)
 
+    def with_target(self, target: PyTree) -> "PatchObjective":
+        problem = self.problem.with_teacher(target)
+        return eqx.tree_at(lambda o: (o.problem, o.target), self, (problem, problem.target))
+
     def reduced(self, points: PyTree) -> Reduction:
         teacher = self.problem.teacher
         basis, coordinates = teacher_coordinates(teacher.vectors(self.target))

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tutelage.dynamics import GradientDescent, gradient_norm, restarts, step_limit
-from tutelage.plot import BLUE, GREEN, GREY, RED, panels
+from tutelage.plot import BLUE, GREEN, GREY, RED, intervals, panels
 from tutelage.starts import sphere_ball
 from tutelage.statistics import wilson_interval
 from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
@@ -136,10 +136,9 @@ def _figure(values: Values, frame: pl.DataFrame):
     }
     for panel, (axis, label) in zip(axes, labels.items(), strict=True):
         rows = frame.filter(pl.col("axis") == axis).sort(axis)
-        x, y = rows[axis].to_numpy(), rows["success"].to_numpy()
-        bars = np.abs(np.stack([y - rows["low"].to_numpy(), rows["high"].to_numpy() - y]))
+        x = rows[axis].to_numpy()
         panel.plot(x, rows["one_of_four"], "s-", color=GREEN, markersize=3, linewidth=0.9, label="one of four signs")
-        panel.errorbar(x, y, bars, fmt="o-", color=BLUE, capsize=2, label="one start")
+        intervals(x, rows["success"], rows["low"], rows["high"], panel, color=BLUE, label="one start")
         panel.axhline(0.25, color=GREY, linestyle=":", linewidth=1)
         panel.set(xlabel=label, ylim=(-0.03, 1.05), xscale="linear" if axis == "step" else "log")
     axes[0].axvline(saddle_ratio(values.k), color=RED, linestyle="--", linewidth=0.9)

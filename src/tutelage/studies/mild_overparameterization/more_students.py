@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
-from tutelage.plot import COLOURS, panels
+from tutelage.plot import COLOURS, intervals, panels
 from tutelage.starts import xavier
 from tutelage.statistics import wilson_interval
 from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
@@ -76,11 +76,8 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     figure, (panel,) = panels(width=4.2)
     for extra, colour in zip((0, 1, 2), COLOURS, strict=False):
         own = frame.filter(pl.col("extra") == extra)
-        x, y = own["k"].to_numpy(), own["spurious"].to_numpy()
-        bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
-        panel.errorbar(
-            x, y, bars, fmt="o-", color=colour, capsize=2, label="$n = k$" if not extra else f"$n = k + {extra}$"
-        )
+        label = "$n = k$" if not extra else f"$n = k + {extra}$"
+        intervals(own["k"], own["spurious"], own["low"], own["high"], panel, color=colour, label=label)
     panel.set(xlabel="teachers, $k$", ylabel="share of spurious ends", ylim=(-0.02, None))
     panel.legend(loc="upper left")
     caption = (

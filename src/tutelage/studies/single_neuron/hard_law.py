@@ -9,7 +9,7 @@ from scipy.stats import binom
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
 from tutelage.inputs import finite
 from tutelage.objectives import population
-from tutelage.plot import COLOURS, GREY, RED, panels
+from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import signs, uniform, xavier
 from tutelage.statistics import wilson_interval
@@ -103,8 +103,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     for shift, (name, colour) in zip((0.94, 1.0, 1.06), zip(_STARTS, COLOURS, strict=False), strict=True):
         own = frame.filter(pl.col("starts") == name)
         x, y = own["d"].to_numpy(), own["stuck"].to_numpy()
-        bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
-        left.errorbar(shift * x, y, bars, fmt="o", color=colour, capsize=2, label=name, alpha=0.8)
+        intervals(shift * x, y, own["low"], own["high"], left, fmt="o", color=colour, label=name, alpha=0.8)
     grid = np.arange(4, max(dimensions) + 1, 4)
     left.plot(grid, [_exact(int(d)) for d in grid], color=GREY, linewidth=1, label="exact")
     left.set(xscale="log", xlabel="dimension $d$", ylabel="fraction of runs stuck", ylim=(0.85, 1.01))

@@ -14,7 +14,7 @@ import polars as pl
 
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
-from tutelage.plot import COLOURS, panels
+from tutelage.plot import COLOURS, intervals, panels
 from tutelage.problems import neuron
 from tutelage.statistics import wilson_interval
 from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
@@ -50,7 +50,7 @@ def _follow(template: Objective, step, iterations, teachers, starts):
     """Descend from every start towards its own teacher; return where and at which loss it ends."""
 
     def one(teacher, start):
-        objective = eqx.tree_at(lambda objective: objective.target, template, teacher)
+        objective = template.with_target(teacher)
         end = jax.lax.fori_loop(0, iterations, lambda _, student: student - step * objective.gradient(student), start)
         return end, objective.loss(end)
 
@@ -120,9 +120,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     figure, (left, right) = panels(columns=2)
     for d, colour in zip(values.dimensions, COLOURS, strict=False):
         own = frame.filter(pl.col("d") == d)
-        x, y = own["length"].to_numpy(), own["success"].to_numpy()
-        bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
-        left.errorbar(x, y, bars, fmt="o-", color=colour, capsize=2, label=f"$d = {d}$")
+        intervals(own["length"], own["success"], own["low"], own["high"], left, color=colour, label=f"$d = {d}$")
     left.set(xlabel=r"length of the mean $\|\mu\|$", ylabel="finds the teacher", ylim=(-0.03, 1.05))
     left.legend(loc="lower left")
     chosen_length = max(values.lengths)

@@ -9,7 +9,7 @@ from scipy.stats import chi, norm
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.inputs import ball, gaussian, sphere, student_t
 from tutelage.objectives import population
-from tutelage.plot import COLOURS, GREY, RED, panels
+from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
 from tutelage.statistics import wilson_interval
@@ -188,8 +188,7 @@ def _figure(values: Values, frame: pl.DataFrame, pieces: Mapping[str, Arrays]):
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
     own = frame.filter((pl.col("starts") == "small") & (pl.col("relative_tau") == 0.1)).sort("d")
     x, y = own["d"].to_numpy(), own["success"].to_numpy()
-    bars = np.abs(np.stack([y - own["low"].to_numpy(), own["high"].to_numpy() - y]))
-    left.errorbar(x, y, bars, fmt="o-", capsize=2, label="finds the teacher")
+    intervals(x, y, own["low"], own["high"], left, label="finds the teacher")
     left.plot(x, own["exact_inside"], "s-", color=COLOURS[1], label="Lemma 5.1's event")
     left.plot(x, own["printed_bound"], "--", color=RED, label="printed bound")
     left.plot(x, own["corrected_bound"], ":", color=COLOURS[2], label="corrected bound")

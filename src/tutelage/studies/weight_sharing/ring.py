@@ -92,7 +92,9 @@ def _shared(values: Values, seed: int) -> Arrays:
                 distance=lambda point, target=target: jnp.linalg.norm(point - target),
             ),
         )
-        distances = np.stack([runs.curve("distance", run)[1] for run in range(len(runs))])
+        # A run whose gradient has become zero ends early, and stays where it is.
+        curves = [runs.curve("distance", run)[1] for run in range(len(runs))]
+        distances = np.stack([np.pad(curve, (0, values.counted + 1 - len(curve)), "edge") for curve in curves])
         rows += [
             (patches, count, np.max(distances[:, count] / distances[:, 0])) for count in range(1, values.counted + 1)
         ]

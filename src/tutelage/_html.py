@@ -1,0 +1,58 @@
+"""Small tables for notebooks: escaped, and in the colours of the page, so that light and dark themes both work."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+_MOST_ROWS = 20
+_CELL = "text-align:left;padding:0.1em 0.8em 0.1em 0"
+_NUMBER = "text-align:right;padding:0.1em 0.8em 0.1em 0;font-variant-numeric:tabular-nums"
+_FAINT = "opacity:0.65"
+
+
+def number(value: float) -> str:
+    """Return a number with the digits that mean something."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def facts(title: str, named: Mapping[str, Any]) -> str:
+    """Return a heading and a table of names and values; values that are `None` are left out."""
+    rows = "".join(
+        f'<tr><td style="{_CELL};{_FAINT}">{escape(name)}</td><td style="{_CELL}">{escape(_shown(value))}</td></tr>'
+        for name, value in named.items()
+        if value is not None
+    )
+    return _framed(title, rows)
+
+
+def grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
+    """Return a heading and a table with a row an entry; of a long one, the first rows.
+
+    Args:
+        title: The heading.
+        headings: Headings of the columns.
+        rows: Entries; numbers are aligned to the right.
+        note: A line below.
+    """
+    rows = list(rows)
+    head = "".join(f'<th style="{_CELL};font-weight:normal;{_FAINT}">{escape(heading)}</th>' for heading in headings)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
+    notes = [f"… and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
+    return _framed(title, f"<tr>{head}</tr>{body}", "; ".join([*notes, *([note] if note else [])]))
+
+
+def _framed(title: str, rows: str, note: str = "") -> str:
+    below = f'<div style="{_FAINT}">{escape(note)}</div>' if note else ""
+    return (
+        f'<div style="margin:0.3em 0"><strong>{escape(title)}</strong>'
+        f'<table style="border-collapse:collapse;margin:0.2em 0;background:none">{rows}</table>{below}</div>'
+    )
+
+
+def _cell(value: Any) -> str:
+    style = _NUMBER if isinstance(value, (int, float)) and not isinstance(value, bool) else _CELL
+    return f'<td style="{style}">{escape(_shown(value))}</td>'
+
+
+def _shown(value: Any) -> str:
+    return number(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,170 @@
+"""Pictures of runs: what was recorded along them, and what they reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tutelage.checks import finite_array
+from tutelage.dynamics import Runs
+from tutelage.errors import invalid
+from tutelage.plot.style import BLUE, COLOURS, GREY, RED, axes_of, styled
+from tutelage.statistics import wilson_interval
+
+# More curves than this hide each other.
+_MOST_RUNS = 200
+_STATUS_COLOURS = {"converged": COLOURS[0], "step_limit": COLOURS[1], "diverged": COLOURS[3], "stalled": COLOURS[4]}
+
+
+def histories(
+    runs: Runs, quantity: str = "loss", ax: Axes | None = None, logarithmic: bool = True, **options: Any
+) -> Figure:
+    """Draw a recorded quantity against the step, one curve a run (of each vector, where it has one value a vector).
+
+    Args:
+        runs: Runs that were recorded: `descend(..., record=tl.record("loss"))`.
+        quantity: The quantity.
+        ax: Where to draw; a new figure if left out.
+        logarithmic: Whether the quantity has a logarithmic axis; what is not positive is then left out.
+        **options: Passed to `matplotlib.axes.Axes.plot`.
+
+    Returns:
+        The figure.
+
+    Raises:
+        TutelageError: If the quantity was not recorded.
+    """
+    shown = min(len(runs), _MOST_RUNS)
+    figure, panel = axes_of(ax)
+    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.15, min(1.0, 4 / shown)), **options}
+    with styled():
+        for run in range(shown):
+            steps, values = runs.curve(quantity, run)
+            values = np.asarray(values, float).reshape(len(steps), -1)
+            panel.plot(steps, np.where(values > 0, values, np.nan) if logarithmic else values, **options)
+        panel.set(xlabel="step", ylabel=quantity.replace("_", " "), yscale="log" if logarithmic else "linear")
+        if shown < len(runs):
+            panel.set_title(f"the first {shown} of {len(runs)} runs")
+    return figure
+
+
+def losses(runs: Runs, ax: Axes | None = None) -> Figure:
+    """Draw the losses reached, in increasing order, coloured by how the runs ended: steps are minima.
+
+    Args:
+        runs: The runs.
+        ax: Where to draw; a new figure if left out.
+
+    Returns:
+        The figure.
+    """
+    figure, panel = axes_of(ax)
+    order = np.argsort(runs.losses)
+    values, statuses = np.asarray(runs.losses)[order], runs.statuses[order]
+    # Losses of global minima are rounding errors of either sign.
+    floor = 1e-16
+    with styled():
+        for status in sorted(set(statuses)):
+            own = np.flatnonzero(statuses == status)
+            colour = _STATUS_COLOURS.get(status, GREY)
+            label = f"{status.replace('_', ' ')} ({len(own)})"
+            panel.plot(own + 1, np.maximum(values[own], floor), ".", color=colour, markersize=4, label=label)
+        panel.set(xlabel="runs, in the order of their losses", ylabel="loss", yscale="log")
+        # Differences of rounding errors do not look like differences of minima.
+        panel.set_ylim(floor / 3, max(3 * panel.get_ylim()[1], 1e4 * floor))
+        panel.legend(loc="best")
+    return figure
+
+
+def trajectories(runs: Runs, quantity: str, plane: Any = None, ax: Axes | None = None, **options: Any) -> Figure:
+    """Draw the ways of students through a plane, with their starts, their ends and the teacher.
+
+    Args:
+        runs: Runs along which the students were recorded, such as `descend(..., record=tl.record("loss", student=lambda
+            student: student))`.
+        quantity: The recorded quantity: one vector, or several, of the space of the inputs.
+        plane: Two orthonormal vectors, `[2, dim]`; the first two axes if left out.
+        ax: Where to draw; a new figure if left out.
+        **options: Passed to `matplotlib.axes.Axes.plot`.
+
+    Returns:
+        The figure.
+    """
+    problem = runs.objective.problem
+    basis = np.eye(2, problem.dimension) if plane is None else np.asarray(finite_array("plane", plane))
+    if basis.shape != (2, problem.dimension) or np.abs(basis @ basis.T - np.eye(2)).max() > 1e-9:
+        raise invalid(
+            "plane", f"be two orthonormal vectors of dimension {problem.dimension}", str(plane), "Pass [2, dim]"
+        )
+    figure, panel = axes_of(ax, width=3.4, height=3.4)
+    shown = min(len(runs), _MOST_RUNS)
+    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.2, min(1.0, 6 / shown)), **options}
+    with styled():
+        for run in range(shown):
+            steps, values = runs.curve(quantity, run)
+            values = np.asarray(values, float)
+            if values.ndim < 2 or values.shape[-1] != problem.dimension:
+                raise invalid(
+                    "quantity",
+                    f"hold vectors of dimension {problem.dimension}",
+                    f"shape {values.shape[1:]}",
+                    "Record them",
+                )
+            ways = values.reshape(len(steps), -1, problem.dimension) @ basis.T
+            for way in np.moveaxis(ways, 1, 0):
+                panel.plot(way[:, 0], way[:, 1], **options)
+                panel.plot(*way[0], "o", color=GREY, markersize=2.5)
+                panel.plot(*way[-1], "o", color=options["color"], markersize=3.5)
+        teachers = np.asarray(problem.teacher.vectors(runs.objective.target)) @ basis.T
+        panel.plot(teachers[:, 0], teachers[:, 1], "*", color=RED, markersize=9, label="teacher")
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.legend(loc="best")
+    return figure
+
+
+def intervals(x: Any, middle: Any, low: Any, high: Any, ax: Axes | None = None, **options: Any) -> Figure:
+    """Draw values with intervals around them.
+
+    Args:
+        x: Positions.
+        middle: Values.
+        low: Lower ends of the intervals.
+        high: Upper ends.
+        ax: Where to draw; a new figure if left out.
+        **options: Passed to `matplotlib.axes.Axes.errorbar`.
+
+    Returns:
+        The figure.
+    """
+    figure, panel = axes_of(ax)
+    x, middle, low, high = (np.asarray(values, float) for values in (x, middle, low, high))
+    # An end may lie on the wrong side of its value by a rounding error.
+    bars = np.abs(np.stack([middle - low, high - middle]))
+    panel.errorbar(x, middle, bars, **{"fmt": "o-", "capsize": 2, **options})
+    return figure
+
+
+def success(x: Any, successes: Any, trials: Any, ax: Axes | None = None, **options: Any) -> Figure:
+    """Draw shares of success with their 95 % intervals (Wilson's).
+
+    Args:
+        x: What was varied.
+        successes: Number of successes for each.
+        trials: Number of trials for each, or one number for all.
+        ax: Where to draw; a new figure if left out.
+        **options: Passed to `matplotlib.axes.Axes.errorbar`.
+
+    Returns:
+        The figure.
+    """
+    counts = np.atleast_1d(np.asarray(successes, int))
+    totals = np.broadcast_to(np.asarray(trials, int), counts.shape)
+    ends = np.array([wilson_interval(int(n), int(total)) for n, total in zip(counts, totals, strict=True)])
+    figure, panel = axes_of(ax)
+    with styled():
+        intervals(np.atleast_1d(x), counts / totals, ends[:, 0], ends[:, 1], panel, **{"color": BLUE, **options})
+        panel.set(ylabel="success", ylim=(-0.03, 1.03))
+    return figure

@@ -1,0 +1,139 @@
+"""Pictures of the loss: over a plane, its curvature at a point, and the minima of an atlas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tutelage.checks import count
+from tutelage.errors import invalid
+from tutelage.geometry import Atlas, Spectrum
+from tutelage.geometry.figures import block_matrix, draw
+from tutelage.objectives import Objective
+from tutelage.plot.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, panels, styled
+
+_PER_ROW = 4
+
+
+def landscape(
+    objective: Objective,
+    centre: PyTree,
+    first: PyTree,
+    second: PyTree,
+    extent: float = 1.0,
+    resolution: int = 61,
+    ax: Axes | None = None,
+    logarithmic: bool = True,
+) -> Figure:
+    r"""Draw the loss over a plane through a student: $L(w + a u + b v)$ for $|a|, |b|$ up to the extent.
+
+    Args:
+        objective: The objective; not a `stream`.
+        centre: The student $w$ in the middle.
+        first: The direction $u$, of the same shapes.
+        second: The direction $v$.
+        extent: How far to go in both directions.
+        resolution: Points a side.
+        ax: Where to draw; a new figure if left out.
+        logarithmic: Whether colours follow the logarithm of the loss.
+
+    Returns:
+        The figure.
+    """
+    side = count("resolution", resolution, least=2)
+    if not (math.isfinite(extent) and extent > 0):
+        raise invalid("extent", "be a positive number", str(extent), "Pass how far to go")
+    problem = objective.problem
+    middle, u, v = (problem.point(p, name) for p, name in ((centre, "centre"), (first, "first"), (second, "second")))
+    ticks = jnp.linspace(-extent, extent, side)
+
+    @eqx.filter_jit
+    def row(b):
+        at = lambda a: objective.loss(jax.tree.map(lambda w, x, y: w + a * x + b * y, middle, u, v))  # noqa: E731
+        return jax.vmap(at)(ticks)
+
+    values = np.stack([np.asarray(row(b)) for b in ticks])
+    figure, panel = axes_of(ax, width=4.0, height=3.2)
+    with styled():
+        # A loss of zero has no logarithm: the smallest that is shown is far below all that can be told apart.
+        shown = np.log10(np.maximum(values, 1e-6 * np.nanmax(values))) if logarithmic else values
+        image = panel.contourf(ticks, ticks, shown, levels=30, cmap=SEQUENTIAL)
+        panel.contour(ticks, ticks, shown, levels=10, colors="white", linewidths=0.3)
+        panel.plot(0, 0, "o", color=RED, markersize=4)
+        panel.set(xlabel="first direction", ylabel="second direction")
+        panel.figure.colorbar(image, ax=panel, label=r"$\log_{10}$ loss" if logarithmic else "loss")
+    return figure
+
+
+def spectrum(eigenvalues: Spectrum | Any, ax: Axes | None = None) -> Figure:
+    """Draw eigenvalues in increasing order, negative ones in another colour.
+
+    Args:
+        eigenvalues: A `Spectrum`, or plain numbers.
+        ax: Where to draw; a new figure if left out.
+
+    Returns:
+        The figure.
+    """
+    values = np.sort(np.asarray(eigenvalues.eigenvalues if isinstance(eigenvalues, Spectrum) else eigenvalues, float))
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+        raise invalid("eigenvalues", "be finite numbers", str(eigenvalues), "Pass what tl.geometry.spectrum returns")
+    # Eigenvalues along symmetries are zero up to rounding errors, which have no sign.
+    zero = 1e-9 * np.abs(values).max()
+    ranks = np.arange(1, len(values) + 1)
+    figure, panel = axes_of(ax)
+    with styled():
+        panel.axhline(0, color=GREY, linewidth=0.8)
+        for chosen, colour, label in (
+            (values < -zero, RED, "negative"),
+            (np.abs(values) <= zero, GREY, "zero"),
+            (values > zero, BLUE, "positive"),
+        ):
+            if chosen.any():
+                panel.plot(ranks[chosen], values[chosen], ".", color=colour, label=f"{label} ({chosen.sum()})")
+        complete = not isinstance(eigenvalues, Spectrum) or eigenvalues.complete
+        panel.set(xlabel="rank" if complete else "rank among those found", ylabel="eigenvalue of the Hessian")
+        panel.legend(loc="best")
+    return figure
+
+
+def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Figure:
+    """Draw the inner products of students and teachers at the points of an atlas, in the order of the blocks.
+
+    Args:
+        atlas: The atlas.
+        number: One entry; all of them, side by side, if left out.
+        ax: Where to draw one entry; a new figure if left out.
+
+    Returns:
+        The figure.
+    """
+    if number is not None:
+        number = count("number", number, least=0)
+        if number >= len(atlas):
+            raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
+    if ax is not None and number is None:
+        raise invalid("number", "be given together with `ax`", "None", "Choose one entry")
+    chosen = list(range(len(atlas))) if number is None else [number]
+    columns = min(max(len(chosen), 1), _PER_ROW)
+    if ax is None:
+        figure, axes = panels(max(math.ceil(len(chosen) / columns), 1), columns, width=3.0, height=3.0)
+    else:
+        figure, axes = axes_of(ax)[0], [ax]
+    matrices = [block_matrix(atlas, atlas[i]) for i in chosen]
+    bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=1.0)
+    with styled():
+        for axis in axes[len(chosen) :]:
+            axis.set_axis_off()
+        images = [draw(axis, atlas[i], matrix, bound) for axis, i, matrix in zip(axes, chosen, matrices, strict=False)]
+        if images:
+            figure.colorbar(images[-1], ax=axes, shrink=0.8, label="inner product")
+    return figure
