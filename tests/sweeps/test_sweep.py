@@ -268,7 +268,7 @@ def test_shards_cover_every_run_once():
     )
     built = sweep._plan.build(0)
     tile, work = tile_of(built.objective, built.method)
-    assert (tile, work) == (128, 800)
+    assert (tile, work) == (32, 800)
     for seconds in (1e-3, 10.0, 25.0, 1e9):
         shards = sweep.shards(seconds)
         for cell in range(2):
@@ -278,7 +278,7 @@ def test_shards_cover_every_run_once():
             assert sorted(runs) == list(range(1000))
         assert [shard.cost for shard in shards] == sorted((shard.cost for shard in shards), reverse=True)
     finest = sweep.shards(1e-3)
-    assert {shard.runs for shard in finest if shard.cell == 0} == {128, 1000 % 128}
+    assert {shard.runs for shard in finest if shard.cell == 0} == {32, 1000 % 32}
     assert len(sweep.shards(1e9)) == 2
     # Neurons that are ten times as many cost more, run by run.
     costs = [sum(shard.cost for shard in finest if shard.cell == cell) for cell in range(2)]
@@ -306,6 +306,8 @@ def test_every_name_of_the_library_is_known():
     assert set(START_TABLES) >= {"xavier", "gaussian", "signs", "uniform", "near", "large_norm", "given", "fitted"}
     assert set(STOP.model_fields) == {"gradient_norm", "loss_below", "parameter_change", "step_limit", "wall_time"}
     assert set(METHOD_TABLES) == {
+        "accelerated_descent",
+        "chebyshev_descent",
         "gradient_descent",
         "gradient_flow",
         "perturbed_gradient_descent",

@@ -72,8 +72,7 @@ def sweep(
         with _terminating(), _watching() as watch:
             results = run_sweep(work, folder, **options, retry_failed=retry_failed, watch=watch, notice=console.notice)
     except KeyboardInterrupt:
-        console.notice(f"interrupted; what is done is kept. Go on with: {this_command()}")
-        raise typer.Exit(130) from None
+        console.interrupted(this_command())
     except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
         console.bad_inputs(str(error).splitlines())
     except TutelageError as error:

@@ -101,13 +101,8 @@ def _complete(
     open_jobs: Mapping[str, _Job], workers: int, dask: str | None, fresh: bool, advance: Notice, notice: Notice
 ) -> Iterator[Reproduced]:
     """Do what is missing of studies whose folders are held, and yield each when it is complete."""
-    ranked = []
-    for id, job in open_jobs.items():
-        names = job.names if fresh else job.missing(notice)
-        ranked += [(rank, id, job, name) for rank, name in enumerate(names)]
-    # The longest pieces of every study come first in it: begin all studies with theirs.
-    ranked.sort(key=lambda piece: piece[0])
-    missing = {f"{id}: {name}": (id, job.scale, job.seed, name) for _, id, job, name in ranked}
+    names = {job: job.names if fresh else job.missing(notice) for job in open_jobs.values()}
+    missing = {f"{job.study.id}: {name}": (job.study.id, job.scale, job.seed, name) for job, name in _in_turn(names)}
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
         yield open_jobs[id].conclude()
@@ -127,12 +122,17 @@ def pieces_to_do(
 ) -> list[tuple[Study, str]]:
     """Return the pieces that `reproduce` will have to do, in the order in which they are begun: study, and name."""
     jobs = [_Job(study, folder, scale, seed) for study in studies]
-    return [
-        (job.study, f"{job.study.id}: {name}")
-        for job in jobs
-        if fresh or not job.finished(_ignore)
-        for name in (job.names if fresh else job.missing(_ignore))
-    ]
+    names = {job: job.names if fresh else job.missing(_ignore) for job in jobs if fresh or not job.finished(_ignore)}
+    return [(job.study, f"{job.study.id}: {name}") for job, name in _in_turn(names)]
+
+
+def _in_turn(names: Mapping[_Job, Sequence[str]]) -> list[tuple[_Job, str]]:
+    """Return the pieces of several studies: the first of all, then the second of all, and so on.
+
+    The longest pieces of most studies come first in them, and are so begun early.
+    """
+    ranked = [(rank, job, name) for job, own in names.items() for rank, name in enumerate(own)]
+    return [(job, name) for _, job, name in sorted(ranked, key=lambda piece: piece[0])]
 
 
 def _ignore(text: str) -> None:

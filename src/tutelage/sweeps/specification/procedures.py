@@ -216,4 +216,5 @@ RECORD = one_table(
     ),
     "record",
 )
-FINISH = named("kind", {"newton": table_of(dynamics.Newton, {}, key="kind", name="newton")}, "finish")
+_FINISHES = {"newton": dynamics.Newton, "newton_krylov": dynamics.NewtonKrylov}
+FINISH = named("kind", {name: table_of(kind, {}, key="kind", name=name) for name, kind in _FINISHES.items()}, "finish")
