@@ -126,3 +126,11 @@ def test_tls(tmp_path, in_processes, monkeypatch):
         with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
             run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
     assert content(results) == in_processes
+
+
+def test_a_shard_that_kills_its_workers_is_given_up(tmp_path):
+    """After some deaths its runs are failed rows; the others are done."""
+    results = run_sweep(CheapWork(deadly=True, cells=1, runs=8), tmp_path, dask="local:1", shard_seconds=4)
+    failed = results.runs.collect().filter(status="failed")
+    assert results.complete and failed["run"].to_list() == [4, 5, 6, 7]
+    assert failed["reason"][0].startswith("its worker was killed again and again")
