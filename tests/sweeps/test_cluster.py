@@ -14,7 +14,7 @@ from cheap_work import CheapWork
 from sweep_results import content
 
 from tutelage.errors import MissingDependency
-from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps import open_sweep, pool, run_sweep
 from tutelage.sweeps.cluster import ClusterLost
 from tutelage.sweeps.lock import holder
 
@@ -31,6 +31,12 @@ def test_workers_of_its_own(tmp_path, in_processes):
     results = run_sweep(CheapWork(), tmp_path, dask="local:2", shard_seconds=3)
     assert content(results) == in_processes
     assert results.manifest["sessions"][0]["engine"] == "dask local:2"
+
+
+def test_pieces_of_studies():
+    """What studies spread over processes goes to Dask in the same way, with one thread for the libraries."""
+    pieces = {name: (name,) for name in ("JAX_NUM_CPU_DEVICES", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
+    assert dict(pool.in_processes(os.getenv, pieces, dask="local:1")) == dict.fromkeys(pieces, "1")
 
 
 def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
