@@ -14,7 +14,7 @@ from cheap_work import CheapWork
 from sweep_results import content
 
 from tutelage.errors import MissingDependency
-from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps import open_sweep, pool, run_sweep
 from tutelage.sweeps.cluster import ClusterLost
 from tutelage.sweeps.lock import holder
 
@@ -31,6 +31,12 @@ def test_workers_of_its_own(tmp_path, in_processes):
     results = run_sweep(CheapWork(), tmp_path, dask="local:2", shard_seconds=3)
     assert content(results) == in_processes
     assert results.manifest["sessions"][0]["engine"] == "dask local:2"
+
+
+def test_pieces_of_studies():
+    """What studies spread over processes goes to Dask in the same way, with one thread for the libraries."""
+    pieces = {name: (name,) for name in ("JAX_NUM_CPU_DEVICES", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
+    assert dict(pool.in_processes(os.getenv, pieces, dask="local:1")) == dict.fromkeys(pieces, "1")
 
 
 def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
@@ -126,3 +132,11 @@ def test_tls(tmp_path, in_processes, monkeypatch):
         with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
             run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
     assert content(results) == in_processes
+
+
+def test_a_shard_that_kills_its_workers_is_given_up(tmp_path):
+    """After some deaths its runs are failed rows; the others are done."""
+    results = run_sweep(CheapWork(deadly=True, cells=1, runs=8), tmp_path, dask="local:1", shard_seconds=4)
+    failed = results.runs.collect().filter(status="failed")
+    assert results.complete and failed["run"].to_list() == [4, 5, 6, 7]
+    assert failed["reason"][0].startswith("its worker was killed again and again")

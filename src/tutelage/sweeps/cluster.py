@@ -114,6 +114,8 @@ def _outcome(future: Any) -> Any:
 def _client(address: str) -> Iterator[Any]:
     """Connect to a scheduler; the one on this machine ends with the block, at once."""
     if not address.startswith(_LOCAL):
+        # What goes wrong is said in our own words.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False, name="tutelage")
         except (OSError, ValueError, TypeError, RuntimeError) as error:

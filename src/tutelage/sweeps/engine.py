@@ -116,8 +116,9 @@ def run_sweep(
 def _complete(
     store: Store, work: Work, shard_seconds: float, spreading: Spreading, watch: Callable[[Progress], None]
 ) -> None:
-    shards = store.open_shards(work.shards(shard_seconds))
     missing = store.total - store.done
+    # Estimating costs takes a moment: not if there is nothing to do.
+    shards = store.open_shards(work.shards(shard_seconds)) if missing else []
     if sum(shard.runs for shard in shards) != missing:
         raise RuntimeError(f"shards cover {sum(shard.runs for shard in shards)} of {missing} missing runs")
     began, told = time.perf_counter(), 0.0

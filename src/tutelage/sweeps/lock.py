@@ -73,7 +73,8 @@ def holder(folder: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     try:
-        return None if _acquired(handle, looking=True) else _read(handle)
+        unknown = {"pid": None, "host": "", "since": "", "command": ""}
+        return None if _acquired(handle, looking=True) else {**unknown, **_read(handle)}
     finally:
         os.close(handle)
 
