@@ -190,7 +190,7 @@ def main() -> None:
         "Runs compute sines on one core and wait for nothing. Overhead is the wall time between the end of the first "
         "and of the last shard against the time that the shards between them spend computing, with one worker. "
         f"100,000 runs were committed in 2,000 shards, which lie in {parts} parts; the table has 100 settings. "
-        f"Speed-up needs two free cores; this machine has {cores()}. On a machine that others use as well, the comparison "
+        f"Speed-up needs two free cores; this machine has {cores()}. On a machine that others use too, the comparison "
         "with two bare processes, which do half of the runs each, says what the engine costs.",
     )
 
