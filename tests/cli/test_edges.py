@@ -101,7 +101,11 @@ COMMANDS = (
     Command(
         "init",
         (),
-        (((), "name a file"), (("first", "--family", "forest"), "forest"), (("no/such/folder/first",), "no/such/folder")),
+        (
+            ((), "name a file"),
+            (("first", "--family", "forest"), "forest"),
+            (("no/such/folder/first",), "no/such/folder"),
+        ),
     ),
     Command(
         "train",
