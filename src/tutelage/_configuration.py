@@ -39,7 +39,7 @@ def apply() -> None:
             return
 
 
-def release_memory(megabytes: int = 700) -> None:
+def release_memory(megabytes: int = 1000) -> None:
     """Forget compiled programs if this process has become large; where its size cannot be read, do nothing.
 
     Args:
