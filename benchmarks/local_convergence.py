@@ -137,8 +137,8 @@ def main() -> None:
         f"{ALONE} of the same starts one by one with the same method; apart: largest difference in "
         "their numbers of steps. Stray: share of the students' squared norms further than 0.1 from all teachers. "
         f"Of the students, {100 * same:.0f} % end nearest to the same teacher by accelerated and by plain descent: "
-        "these take different paths to different points of the flat set of minima. Chebyshev follows plain descent: the "
-        f"students of both differ by at most {apart:.0e} in an entry, and its loop is that of plain descent.",
+        "these take different paths to different points of the flat set of minima. Chebyshev follows plain descent: "
+        f"the students of both differ by at most {apart:.0e} in an entry, and its loop is that of plain descent.",
     )
 
 
