@@ -86,6 +86,11 @@ def add_scaled(point: PyTree, factor, direction: PyTree) -> PyTree:
     return jax.tree.map(lambda x, d: x + factor * d, point, direction)
 
 
+def select(condition, first: PyTree, second: PyTree) -> PyTree:
+    """Return the first pytree where a condition holds, and the second elsewhere."""
+    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), first, second)
+
+
 def norm(tree: PyTree) -> Float[Array, ""]:
     """Return the Euclidean norm of all entries of a pytree."""
     return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)))

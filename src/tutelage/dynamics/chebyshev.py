@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from numpy.polynomial import chebyshev
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method, norm, step_size
+from tutelage.dynamics.base import Method, norm, select, step_size
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -153,11 +153,11 @@ class ChebyshevDescent(Method):
         accepted, factor = self._judge(table, point, gradient, state)
         begins = ended | (step == 0)
         renewed = begins & (accepted | (step == 0))
-        origin = _select(renewed, point, state.origin)
-        slope = _select(renewed, gradient, state.slope)
+        origin = select(renewed, point, state.origin)
+        slope = select(renewed, gradient, state.slope)
         done = state.steps + jnp.where(ended & accepted, table.steps[state.level], 0)
         chosen = _next_level(table, state, factor, accepted)
-        level, plain, pause = _select(ended, chosen, (state.level, state.plain, state.pause))
+        level, plain, pause = select(ended, chosen, (state.level, state.plain, state.pause))
         stage = jnp.where(begins, 1, state.stage + 1)
 
         h = self.step * table.steps[level]
@@ -208,7 +208,3 @@ def _next_level(table: _Table, state: _State, factor, accepted) -> tuple[Array, 
     plain = jnp.where(plainly, state.plain - 1, jnp.where(useless, state.pause, 0))
     pause = jnp.where(useless, jnp.minimum(2 * state.pause, _PLAIN[1]), state.pause)
     return level, plain, jnp.where(accepted & (state.level > _FIRST_LEVEL), _PLAIN[0], pause)
-
-
-def _select(condition, first, second):
-    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), first, second)

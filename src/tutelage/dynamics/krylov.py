@@ -26,8 +26,8 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
 from tutelage.dynamics.chebyshev import ChebyshevDescent
-from tutelage.dynamics.flow import GradientFlow
 from tutelage.dynamics.methods import GradientDescent
+from tutelage.dynamics.newton import is_steady
 from tutelage.objectives import Objective
 
 # Length of the difference by which products with the Hessian are taken. Its error is this times the third derivatives,
@@ -58,9 +58,7 @@ class NewtonKrylov(eqx.Module):
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method."""
-        steady = isinstance(method, (GradientFlow, ChebyshevDescent)) or (
-            isinstance(method, GradientDescent) and not callable(method.step)
-        )
+        steady = isinstance(method, ChebyshevDescent) or is_steady(method)
         return steady and objective.exactness.kind != "sampling"
 
     def width(self, tile: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int, PyTree
 
-from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.base import Method, norm, select
 from tutelage.dynamics.flow import GradientFlow
 from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.records import Record
@@ -135,10 +135,6 @@ def begin(task: Task, points: PyTree, runs: Int[Array, " run"], gate: Float[Arra
     )
 
 
-def _select(keep, new, old):
-    return jax.tree.map(lambda n, o: jnp.where(keep, n, o), new, old)
-
-
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     objective, method, stop = task.objective, task.method, task.stop
@@ -162,8 +158,8 @@ def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
 
     advances = active & (ended == Code.RUNNING)
     new = lane._replace(
-        point=_select(advances & ~far, point, lane.point),
-        method=_select(advances & ~far, state, lane.method),
+        point=select(advances & ~far, point, lane.point),
+        method=select(advances & ~far, state, lane.method),
         step=jnp.where(advances, lane.step + 1, lane.step),
         code=jnp.where(active, jnp.where(ended == Code.RUNNING, after, ended), lane.code),
         gradient_norm=jnp.where(active, size, lane.gradient_norm),

@@ -28,6 +28,11 @@ from tutelage.dynamics.methods import GradientDescent
 from tutelage.objectives import Objective
 
 
+def is_steady(method: Method) -> bool:
+    """Whether a method is gradient flow, or gradient descent with a constant step."""
+    return isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
+
+
 class Newton(eqx.Module):
     """A Newton finish for gradient descent with a constant step and for gradient flow; see `descend`.
 
@@ -48,8 +53,7 @@ class Newton(eqx.Module):
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method, at any point of this shape."""
-        steady = isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
-        if objective.exactness.kind == "sampling" or not steady:
+        if objective.exactness.kind == "sampling" or not is_steady(method):
             return False
         size = sum(leaf.size for leaf in jax.tree.leaves(point))
         bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)

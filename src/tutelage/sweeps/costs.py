@@ -11,8 +11,8 @@ from tutelage.sweeps.contract import Shard
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.plan import Plan
 
-# Measured on one core, within a factor of two for committees, convolutions, quadratures and samples: a step of a tile,
-# and a pair of neurons of each of its runs.
+# Rounded from times on one core: a step of a tile, and a pair of neurons of each of its runs. Small problems with other
+# optimisers than plain descent have taken up to five times as long; shards are balanced with this, nothing else is.
 _SECONDS_A_STEP = 2e-4
 _SECONDS_A_PAIR = 1e-8
 
