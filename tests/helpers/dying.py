@@ -14,6 +14,11 @@ def die_once(mark: str, value: int, deadly: bool) -> int:
     return value
 
 
+def blocks_interruptions() -> bool:
+    """Return whether Ctrl-C is kept from this process."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def run_id() -> int:
     """Return which process this is, after a moment."""
     time.sleep(0.02)

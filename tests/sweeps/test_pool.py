@@ -3,8 +3,11 @@
 import contextlib
 import math
 import os
+import subprocess
+import sys
 import time
 
+import dying
 import pytest
 from dying import die_once, run_id, sleep_and_tell
 
@@ -30,6 +33,22 @@ def test_workers_are_other_processes_with_one_device():
     """A worker is a process of its own, and JAX will see one device in it."""
     seen = dict(in_processes(os.getenv, {"a": ("JAX_NUM_CPU_DEVICES",), "b": ("JAX_NUM_CPU_DEVICES",)}, workers=2))
     assert seen == {"a": "1", "b": "1"}
+
+
+def test_an_interruption_never_reaches_a_worker(tmp_path):
+    """Ctrl-C is blocked in a worker from its very first instruction, also in the one started first."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from tutelage.sweeps import in_processes\n"
+        "from dying import blocks_interruptions\n"
+        "BLOCKED = blocks_interruptions()\n"  # a worker loads the script before it does anything else
+        "def blocked():\n    return BLOCKED\n"
+        "if __name__ == '__main__':\n"
+        "    print(blocked(), sorted(in_processes(blocked, {'a': (), 'b': ()}, workers=2)))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(dying.__file__)}
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True)
+    assert result.stdout.strip() == "False [('a', True), ('b', True)]"
 
 
 @pytest.mark.parametrize("workers", [1, 2])
