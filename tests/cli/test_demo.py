@@ -80,9 +80,11 @@ def test_time_left_follows_the_machine(monkeypatch, capsys):
     """What is left is estimated from the times on record first, and from what was done later."""
     clock = [0.0]
     monkeypatch.setattr(demo.time, "monotonic", lambda: clock[0])
-    with demo._progress({"long": 600.0, "short": 300.0, "last": 300.0}, workers=2) as advance:
+    with demo._progress({"long": 600.0, "short": 300.0, "last": 300.0}, workers=2) as (begin, advance):
+        begin("long")
+        begin("last")
         clock[0] = 1200.0
         advance("long")
     lines = capsys.readouterr().err.splitlines()
     assert "about 10 min left" in lines[0]
-    assert lines[1].startswith("50% done, about 20 min left") and lines[1].endswith("short, last")
+    assert lines[1].startswith("50% done, about 20 min left") and lines[1].endswith("running: last")

@@ -12,7 +12,7 @@ import pytest
 from dying import die_once, run_id, sleep_and_tell
 
 from tutelage.sweeps import PieceFailed, in_processes
-from tutelage.sweeps.pool import WorkersFailed, spread
+from tutelage.sweeps.pool import WorkersFailed, _Waiting, spread
 
 
 def test_every_piece_is_done_once():
@@ -22,6 +22,29 @@ def test_every_piece_is_done_once():
     assert dict(in_processes(math.pow, pieces, workers=1)) == expected
     results = list(in_processes(math.pow, pieces, workers=2))
     assert len(results) == 5 and dict(results) == expected
+
+
+def test_a_worker_goes_on_with_its_family():
+    """First its own family, then one that nobody works on, then the one with most left; a piece put back is next."""
+    keys = ("a1", "b1", "b2", "a2", "c1", "b3", "a3", "b4")
+    waiting = _Waiting([(key, (), 1) for key in keys], family=lambda key: key[0])
+
+    def take(own, *others):
+        return waiting.take(own, others)[0]
+
+    assert [take(None), take(None, "a"), take("a", "b")] == ["a1", "b1", "a2"]
+    assert [take("a", "b"), take("a", "b"), take("c", "b"), take("c", "b")] == ["a3", "c1", "b2", "b3"]
+    waiting.put_back(("a2", (), 2))
+    assert len(waiting) == 2 and [take("c", "b"), take("a", "b")] == ["a2", "b4"] and not waiting
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_families_lose_nothing(workers):
+    """Every piece is begun and done once, whatever belongs together."""
+    begun, pieces = [], {f"{name}{n}": (n, 2) for n in range(4) for name in "abc"}
+    results = list(in_processes(math.pow, pieces, workers, family=lambda name: name[0], begin=begun.append))
+    assert sorted(results) == sorted((name, math.pow(*arguments)) for name, arguments in pieces.items())
+    assert sorted(begun) == sorted(pieces)
 
 
 def test_nothing_to_do():

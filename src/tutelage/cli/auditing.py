@@ -27,6 +27,10 @@ def _judge(id: str, effort: str, seed: int) -> list[Verdict]:
     return verdicts
 
 
+def _paper_of(id: str) -> str:
+    return id.partition(".")[0]
+
+
 def longest_first(ids: Sequence[str]) -> list[str]:
     """Return claims in the order in which processes are kept busy to the end."""
     seconds = expected_seconds()
@@ -41,6 +45,7 @@ def judge_in_processes(
     folder: Path | None = None,
     fresh: bool = False,
     advance: Callable[[str], None] | None = None,
+    begin: Callable[[str], None] | None = None,
 ) -> list[Verdict]:
     """Judge claims, one process a core, and return the verdicts in the order of the claims.
 
@@ -52,10 +57,12 @@ def judge_in_processes(
         folder: A report's folder; verdicts are kept there as they come, and those that are there are used.
         fresh: Whether to judge again what is there already.
         advance: Called with the identifier of every claim that is done.
+        begin: Called with the identifier of every claim that is begun.
     """
     verdicts = {} if folder is None or fresh else kept_verdicts(folder, claims, effort, seed, console.notice)
     waiting = longest_first([claim.id for claim in claims if claim.id not in verdicts])
-    for id, found in in_processes(_judge, {id: (id, effort, seed) for id in waiting}, workers):
+    pieces = {id: (id, effort, seed) for id in waiting}
+    for id, found in in_processes(_judge, pieces, workers, family=_paper_of, begin=begin):
         verdicts[id] = found
         if folder is not None:
             save_verdicts(folder, found)

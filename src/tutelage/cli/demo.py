@@ -84,7 +84,8 @@ def _run(papers: Sequence[str], folder: Path, seed: int, workers: int, fresh: bo
 
     workers = workers or available_cores()
     claims, studies, store = find_claims(papers), find_studies(papers), studies_folder(folder)
-    order = sorted(studies, key=lambda study: -_seconds_of_a_piece(study))
+    # The longest first, so that both processes are busy to the end.
+    order = sorted(studies, key=lambda study: -expected_seconds().get(study.id, 0.0))
     pieces = pieces_to_do(order, store, "quick", seed, fresh)
     judged = {} if fresh else kept_verdicts(folder, claims, "default", seed)
     waiting = longest_first([claim.id for claim in claims if claim.id not in judged])
@@ -93,11 +94,11 @@ def _run(papers: Sequence[str], folder: Path, seed: int, workers: int, fresh: bo
     before = len(claims) - len(waiting)
     if before or len(pieces) < len(pieces_to_do(order, store, "quick", seed, fresh=True)):
         console.notice("What was done before is used again; --fresh computes it anew.")
-    with _progress(seconds, workers) as advance:
+    with _progress(seconds, workers) as (begin, advance):
         done = {}
-        for study in reproduce(order, store, "quick", seed, workers, fresh, advance, console.notice):
+        for study in reproduce(order, store, "quick", seed, workers, fresh, advance, console.notice, begin=begin):
             done[study.manifest["id"]] = study
-        verdicts = judge_in_processes(claims, "default", seed, workers, folder, fresh, advance)
+        verdicts = judge_in_processes(claims, "default", seed, workers, folder, fresh, advance, begin)
         return [done[study.id] for study in studies], verdicts, write_report(folder)
 
 
@@ -107,18 +108,22 @@ def _seconds_of_a_piece(study) -> float:
 
 
 @contextmanager
-def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[str], None]]:
-    """Show what is running and how long is left; yield a function to call with the name of every part that is done.
+def _progress(
+    seconds: Mapping[str, float], workers: int
+) -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
+    """Show what is running and how long is left.
+
+    Yield two functions to call with the name of every part: one when it is begun, one when it is done.
 
     Args:
-        seconds: About how long each part takes on one core, in the order in which they are begun.
+        seconds: About how long each part takes on one core.
         workers: How many are done at once.
     """
-    left = dict(seconds)
+    left, in_work = dict(seconds), dict[str, None]()
     total, begun, told = sum(seconds.values()), time.monotonic(), 0.0
     latest = begun
     if not left:
-        yield lambda name: None
+        yield (lambda name: None), (lambda name: None)
         return
 
     def remaining() -> str:
@@ -131,11 +136,14 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
     def finish(name: str) -> float:
         nonlocal latest
         latest = time.monotonic()
+        in_work.pop(name, None)
         return left.pop(name, 0.0)
 
+    def begin(name: str) -> None:
+        in_work[name] = None
+
     def running() -> str:
-        # Parts are begun in their order: the first that are not done are the ones that are running.
-        return ", ".join(list(left)[:workers])
+        return ", ".join(in_work)
 
     if not console.err.is_terminal:
         console.notice(f"{len(left)} parts, {remaining()} …")
@@ -148,7 +156,7 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
                 told = share
                 console.notice(f"{share:.0%} done, {remaining()}; running: {running()}")
 
-        yield tell
+        yield begin, tell
         return
     columns = (
         BarColumn(bar_width=16),
@@ -158,8 +166,13 @@ def _progress(seconds: Mapping[str, float], workers: int) -> Iterator[Callable[[
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=console.err, transient=True, expand=True) as bar:
-        task = bar.add_task(running(), total=total)
-        yield lambda name: bar.update(task, advance=finish(name), description=running())
+        task = bar.add_task("", total=total)
+
+        def show_begun(name: str) -> None:
+            begin(name)
+            bar.update(task, description=running())
+
+        yield show_begun, lambda name: bar.update(task, advance=finish(name), description=running())
 
 
 class _Live(ProgressColumn):

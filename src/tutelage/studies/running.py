@@ -11,8 +11,9 @@ import io
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from tutelage.sweeps import digest, in_processes, locked, read_arrays, write_arr
 
 Notice = Callable[[str], None]
 _SECONDS = "__seconds__"
+# Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
+_LARGE, _SMALL = 1100, 600
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,11 @@ def reproduce(
     advance: Notice | None = None,
     notice: Notice | None = None,
     dask: str | None = None,
+    begin: Notice | None = None,
 ) -> Iterator[Reproduced]:
     """Run studies, and yield each as it is finished.
+
+    A worker goes on with the study it has begun, since the pieces of a study share most compiled programs.
 
     Args:
         studies: The studies.
@@ -81,6 +87,7 @@ def reproduce(
         advance: Called with the name of every piece that is done; see `pieces_to_do`.
         notice: Called with a sentence for every damaged file that is computed again.
         dask: Use Dask: the address of a running scheduler, or `local:N` to start one with `N` workers.
+        begin: Called with the name of every piece that is begun.
 
     Raises:
         PieceFailed: If a piece of work raises, or kills its worker again and again.
@@ -94,20 +101,25 @@ def reproduce(
     with contextlib.ExitStack() as held:
         for job in open_jobs.values():
             held.enter_context(locked(job.folder))
-        yield from _complete(open_jobs, workers, dask, fresh, advance, notice)
+        work = partial(in_processes, _measure, workers=workers, dask=dask, family=_study_of, begin=begin)
+        yield from _complete(open_jobs, work, fresh, advance, notice)
 
 
 def _complete(
-    open_jobs: Mapping[str, _Job], workers: int, dask: str | None, fresh: bool, advance: Notice, notice: Notice
+    open_jobs: Mapping[str, _Job],
+    work: Callable[[Mapping[str, tuple[Any, ...]]], Generator[tuple[str, Any], None, None]],
+    fresh: bool,
+    advance: Notice,
+    notice: Notice,
 ) -> Iterator[Reproduced]:
     """Do what is missing of studies whose folders are held, and yield each when it is complete."""
     names = {job: job.names if fresh else job.missing(notice) for job in open_jobs.values()}
-    missing = {f"{job.study.id}: {name}": (job.study.id, job.scale, job.seed, name) for job, name in _in_turn(names)}
+    missing = {_full(job, name): (job.study.id, job.scale, job.seed, name) for job in names for name in names[job]}
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
         yield open_jobs[id].conclude()
         del waiting[id]
-    with contextlib.closing(in_processes(_measure, missing, workers, dask)) as measured:
+    with contextlib.closing(work(missing)) as measured:
         for name, (arrays, seconds) in measured:
             id = missing[name][0]
             open_jobs[id].keep(missing[name][3], arrays, seconds)
@@ -120,33 +132,38 @@ def _complete(
 def pieces_to_do(
     studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False
 ) -> list[tuple[Study, str]]:
-    """Return the pieces that `reproduce` will have to do, in the order in which they are begun: study, and name."""
+    """Return the pieces that `reproduce` will have to do: study, and name."""
     jobs = [_Job(study, folder, scale, seed) for study in studies]
     names = {job: job.names if fresh else job.missing(_ignore) for job in jobs if fresh or not job.finished(_ignore)}
-    return [(job.study, f"{job.study.id}: {name}") for job, name in _in_turn(names)]
+    return [(job.study, _full(job, name)) for job in names for name in names[job]]
 
 
-def _in_turn(names: Mapping[_Job, Sequence[str]]) -> list[tuple[_Job, str]]:
-    """Return the pieces of several studies: the first of all, then the second of all, and so on.
+def _full(job: _Job, name: str) -> str:
+    return f"{job.study.id}: {name}"
 
-    The longest pieces of most studies come first in them, and are so begun early.
-    """
-    ranked = [(rank, job, name) for job, own in names.items() for rank, name in enumerate(own)]
-    return [(job, name) for _, job, name in sorted(ranked, key=lambda piece: piece[0])]
+
+def _study_of(full: str) -> str:
+    return full.partition(":")[0]
 
 
 def _ignore(text: str) -> None:
     pass
 
 
+_measured: str | None = None
+"""The study that this process has measured last."""
+
+
 def _measure(id: str, scale: Scale, seed: int, name: str):
+    global _measured
     study = find([id])[0]
     values = study.values(scale)
     started = time.perf_counter()
+    # Another study needs little of what the one before has compiled; another piece needs most of it.
+    release_memory(_LARGE if id == _measured else _SMALL)
+    _measured = id
     arrays = study.measure(values, seed, **study.pieces(values)[name])
-    seconds = time.perf_counter() - started
-    release_memory()
-    return arrays, seconds
+    return arrays, time.perf_counter() - started
 
 
 class _Job:

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.process import BaseProcess
@@ -94,6 +94,8 @@ def in_processes(
     pieces: Mapping[str, tuple[Any, ...]],
     workers: int = 0,
     dask: str | None = None,
+    family: Callable[[str], Hashable] | None = None,
+    begin: Callable[[str], None] | None = None,
 ) -> Generator[tuple[str, Result], None, None]:
     """Call a function for each piece, spread over processes, and yield results as they come.
 
@@ -102,6 +104,8 @@ def in_processes(
         pieces: Plain arguments, by the name of the piece; the first are begun first.
         workers: Number of processes; zero for one a core. With one worker or one piece all is done in this process.
         dask: Use Dask instead: the address of a running scheduler, or `local:N` to start one with `N` workers.
+        family: As in `spread`; Dask is not told.
+        begin: Called with the name of a piece when it is begun; with Dask, never.
 
     Raises:
         PieceFailed: If a piece raises or its worker is killed again and again; which one, and what it said.
@@ -112,14 +116,24 @@ def in_processes(
 
         outcomes = spread_on_dask(function, pieces.items(), dask)
     elif workers <= 1:
-        outcomes = ((name, called(function, arguments)) for name, arguments in pieces.items())
+        outcomes = _one_by_one(function, pieces, begin or _ignore)
     else:
-        outcomes = spread(function, pieces.items(), workers)
+        outcomes = spread(function, pieces.items(), workers, family=family, begin=begin)
     with contextlib.closing(outcomes):
         for name, outcome in outcomes:
             if not isinstance(outcome, Done):
                 raise PieceFailed(f"{name}: {outcome.reason}")
             yield name, outcome.value
+
+
+def _one_by_one(function: Callable[..., Result], pieces: Mapping[str, tuple[Any, ...]], begin: Callable[[str], None]):
+    for name, arguments in pieces.items():
+        begin(name)
+        yield name, called(function, arguments)
+
+
+def _ignore(_: Any) -> None:
+    pass
 
 
 def spread(
@@ -128,6 +142,8 @@ def spread(
     workers: int,
     prepare: Prepare | None = None,
     attempts: int = ATTEMPTS,
+    family: Callable[[Key], Hashable] | None = None,
+    begin: Callable[[Key], None] | None = None,
 ) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
     """Call a function for each piece in worker processes, and yield what comes of every one as it comes.
 
@@ -139,19 +155,30 @@ def spread(
         workers: Number of processes, at most one a piece.
         prepare: A function and its arguments, called once in every worker before its first piece.
         attempts: How often a piece is begun if its worker is killed.
+        family: Tells which pieces need the same compiled programs: a worker goes on with the family it has begun, and
+            helps another worker with its own only when there is no other left. None: no piece has anything in common.
+        begin: Called with the key of a piece when a worker begins it.
 
     Raises:
         WorkersFailed: If workers end before they have begun to work, or cannot be prepared.
     """
-    waiting = deque((key, arguments, 1) for key, arguments in pieces)
+    waiting = _Waiting(((key, arguments, 1) for key, arguments in pieces), family or (lambda key: key))
     program = pickle.dumps((function, prepare))
     crew = [_Worker(program) for _ in range(min(workers, len(waiting)))]
     failed_starts, most = 0, ATTEMPTS * len(crew)
+
+    def employ(worker: _Worker) -> None:
+        task = waiting.take(worker.family, {other.family for other in crew if other is not worker})
+        worker.family = waiting.family(task[0])
+        worker.give(task)
+        if begin is not None:
+            begin(task[0])
+
     try:
         while any(worker.task for worker in crew) or waiting:
             for worker in crew:
                 if worker.ready and worker.task is None and waiting:
-                    worker.give(waiting.popleft())
+                    employ(worker)
             connection.wait([handle for worker in crew for handle in worker.handles()])
             for position, worker in enumerate(crew):
                 for message in worker.messages():
@@ -164,7 +191,7 @@ def spread(
                     key, worker.task = worker.task[0], None  # type: ignore[index]
                     # The next piece first: this worker computes while the caller keeps what is done.
                     if waiting:
-                        worker.give(waiting.popleft())
+                        employ(worker)
                     yield key, message
                 if not worker.dead:
                     continue
@@ -178,7 +205,7 @@ def spread(
                 if worker.task is not None:
                     key, arguments, attempt = worker.task
                     if attempt < attempts:
-                        waiting.appendleft((key, arguments, attempt + 1))
+                        waiting.put_back((key, arguments, attempt + 1))
                     else:
                         yield key, Lost(f"its worker was killed {attempt} times, {ending}")
                 crew[position] = _Worker(program)
@@ -190,6 +217,41 @@ def spread(
 
 
 _READY = "ready"
+_Task: TypeAlias = tuple[Any, tuple[Any, ...], int]  # key, arguments, and which attempt it is
+
+
+class _Waiting:
+    """Pieces that nobody works on, by family; the first are to be begun first."""
+
+    def __init__(self, tasks: Iterable[_Task], family: Callable[[Any], Hashable]):
+        self.family = family
+        self._tasks: dict[Hashable, deque[_Task]] = {}
+        for task in tasks:
+            self._tasks.setdefault(family(task[0]), deque()).append(task)
+        self._number = sum(map(len, self._tasks.values()))
+
+    def __len__(self) -> int:
+        return self._number
+
+    def take(self, own: Hashable, others: Collection[Hashable]) -> _Task:
+        """Take a piece for a worker that knows its `own` family, while others work on theirs."""
+        free = (family for family in self._tasks if family not in others)
+        # Who helps has to compile what another has compiled already: best where most is left to do.
+        chosen = own if own in self._tasks else next(free, None)
+        if chosen is None:
+            chosen = max(self._tasks, key=lambda family: len(self._tasks[family]))
+        tasks = self._tasks[chosen]
+        task = tasks.popleft()
+        if not tasks:
+            del self._tasks[chosen]
+        self._number -= 1
+        return task
+
+    def put_back(self, task: _Task) -> None:
+        """Let a piece wait again, as the first of all."""
+        family = self.family(task[0])
+        self._tasks = {family: deque([task, *self._tasks.pop(family, ())]), **self._tasks}
+        self._number += 1
 
 
 class _Worker:
@@ -197,7 +259,8 @@ class _Worker:
 
     def __init__(self, program: bytes):
         self.ready = self.dead = self._buried = False
-        self.task: tuple[Any, tuple[Any, ...], int] | None = None
+        self.task: _Task | None = None
+        self.family: Hashable = None
         self._pipe, theirs = multiprocessing.get_context("spawn").Pipe()
         self._process: BaseProcess = multiprocessing.get_context("spawn").Process(
             target=_work, args=(program, theirs), daemon=True
@@ -210,7 +273,7 @@ class _Worker:
     def handles(self) -> list[Any]:
         return [self._pipe, self._process.sentinel]
 
-    def give(self, task: tuple[Any, tuple[Any, ...], int]) -> None:
+    def give(self, task: _Task) -> None:
         self.task = task
         # A worker that is dead already is noticed when its sentinel is.
         with contextlib.suppress(OSError):
