@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 import tutelage as tl
-from tutelage.dynamics import lanes
+from tutelage.dynamics import devices, lanes
 
 
 def test_ended_runs_stop_costing(committee, starts, monkeypatch):
@@ -25,7 +25,7 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
     many = np.concatenate([starts, starts + 0.1, starts - 0.1])
     runs = tl.descend(committee, many, tl.GradientDescent(0.3), tl.gradient_norm(1e-3), tl.record("loss", every=3))
     assert set(runs.statuses) == {"converged"}
-    width = 4 * lanes.device_count()
+    width = 4 * devices.device_count()
     assert len(dispatched) > 3
     for step, number in occupied.items():
         # A run that ends at step s is found to have ended in the round that looks at s.

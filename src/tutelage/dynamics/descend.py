@@ -17,6 +17,7 @@ from jaxtyping import PyTree
 from tutelage.checks import count
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.devices import device_count
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Lanes, Task
@@ -47,7 +48,7 @@ _LONGEST_ROUND = 1 << 20
 
 # Few runs take so many steps, and full tiles of idle lanes would cost more than all other runs together. The number
 # of lanes may depend on a run's own step, since its result then still does not depend on other runs.
-_LATE = 4096
+_LATE = 2048
 
 
 def descend(
@@ -172,10 +173,10 @@ class _Follower:
         work = []
         # All pieces are dispatched before the first is read: the devices work while the host waits.
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
-            width = tile * compiled.device_count()
+            width = tile * device_count()
             for begin in range(0, len(cohort), width):
                 piece = cohort[begin : begin + width]
-                slots = jnp.asarray(ends[:, np.resize(np.arange(begin, begin + len(piece)), width)])
+                slots = jnp.asarray(ends[np.resize(np.arange(begin, begin + len(piece)), width)])
                 outcome = compiled.follow(self.task, self._gather(piece, width), slots, jnp.asarray(remembered))
                 work.append((piece, outcome, remembered))
         for piece, (outcome, values), remembered in work:
@@ -194,7 +195,7 @@ class _Follower:
             for chosen, tile, last in ((steps < _LATE, self.tile, _LATE), (steps >= _LATE, late, most)):
                 if chosen.any():
                     ends = np.minimum(steps[chosen] + length, min(last, most))
-                    yield open_runs[chosen], tile, ends[None], 0
+                    yield open_runs[chosen], tile, ends[:, None], 0
             return
         # Runs that were held up by a Newton trial catch up first, so that all see the same remembered steps.
         current = int(steps.min())
@@ -204,7 +205,7 @@ class _Follower:
         ends, remembered = self._ends(current, limit)
         cohort = open_runs[behind]
         tile = self.tile if current < _LATE else late
-        yield cohort, tile, np.repeat(ends[:, None], len(cohort), axis=1), remembered
+        yield cohort, tile, np.repeat(ends[None], len(cohort), axis=0), remembered
 
     def _ends(self, current: int, limit: int) -> tuple[np.ndarray, int]:
         """Return the steps at which a round pauses, and how many of them are remembered."""
@@ -222,16 +223,17 @@ class _Follower:
         return lanes
 
     def _try_newton(self) -> None:
-        """Try to finish the runs that have paused for it: a tile at a time, or what there is if all others ended."""
+        """Try to finish the runs that have paused for it: a full batch at a time, or what there is near the end."""
         paused = np.flatnonzero(self.state.code == Code.PAUSED)
         if not paused.size:
             return
         assert self.newton is not None
         width = self.newton.width(self.tile)
-        last = not (self.state.code == Code.RUNNING).any()
+        # Once a tile holds all other runs, a run that has to go on after all had better go on with them.
+        soon = (self.state.code == Code.RUNNING).sum() <= self.tile
         for begin in range(0, len(paused), width):
             piece = paused[begin : begin + width]
-            if len(piece) == width or last:
+            if len(piece) == width or soon:
                 self._finish(piece, width)
 
     def _finish(self, piece: np.ndarray, width: int) -> None:
@@ -241,13 +243,14 @@ class _Follower:
         points = jax.tree.map(lambda leaf: jnp.asarray(leaf[padded]), self.state.point)
         tolerance = float(self.task.stop.gradient)
         ends, finished, steps = self.newton.complete(self.task.objective, self.task.method, points, tolerance)
+        ends = jax.device_get(ends)
         for lane, run in enumerate(piece):
             if not finished[lane]:
                 self.state.gate[run] = 0.1 * min(self.state.gate[run], self.state.gradient_norm[run])
                 self.state.code[run] = Code.RUNNING
                 continue
             for whole, part in zip(jax.tree.leaves(self.state.point), jax.tree.leaves(ends), strict=True):
-                whole[run] = np.asarray(part[lane])
+                whole[run] = part[lane]
             self.state.code[run] = Code.GRADIENT
             self.newton_steps[run] += steps[lane]
 

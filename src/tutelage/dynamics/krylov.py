@@ -26,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
 from tutelage.dynamics.chebyshev import ChebyshevDescent
+from tutelage.dynamics.devices import device_count, on_devices
 from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.newton import is_steady
 from tutelage.objectives import Objective
@@ -62,13 +63,13 @@ class NewtonKrylov(eqx.Module):
         return steady and objective.exactness.kind != "sampling"
 
     def width(self, tile: int) -> int:
-        """Return how many runs are finished side by side, given the width of a tile of the descent."""
-        return max(2, tile // 4)
+        """Return how many runs are finished side by side on all devices, given the width of a tile of the descent."""
+        return max(2, tile // 4) * device_count()
 
     def complete(
         self, objective: Objective, method: Method, points: PyTree, tolerance: float
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
-        """Try to finish a tile of runs.
+        """Try to finish a tile of runs on each device.
 
         Args:
             objective: A deterministic objective.
@@ -79,10 +80,10 @@ class NewtonKrylov(eqx.Module):
         Returns:
             Points, which of them are finished, and the numbers of Newton steps.
         """
-        ends = _solve_tile(self, objective, points, jnp.asarray(tolerance))
+        ends = _solve_tiles(self, objective, points, jnp.asarray(tolerance))
         finished = np.asarray(ends.finished)
         if finished.any():
-            lowest, highest = _extremes(jax.device_get(_lanczos_tile(objective, ends.point)))
+            lowest, highest = _extremes(jax.device_get(_lanczos_tiles(objective, ends.point)))
             finished = finished & (lowest > 0)
             if isinstance(method, (GradientDescent, ChebyshevDescent)):
                 assert not callable(method.step)  # see `applicable`
@@ -168,8 +169,11 @@ def _solve(settings: NewtonKrylov, objective: Objective, point: PyTree, toleranc
 
 
 @eqx.filter_jit
-def _solve_tile(settings: NewtonKrylov, objective: Objective, points: PyTree, tolerance) -> _Ends:
-    return jax.vmap(lambda point: _solve(settings, objective, point, tolerance))(points)
+def _solve_tiles(settings: NewtonKrylov, objective: Objective, points: PyTree, tolerance) -> _Ends:
+    def on_device(shared, points):
+        return jax.vmap(lambda point: _solve(settings, shared[0], point, shared[1]))(points)
+
+    return on_devices(on_device, (objective, tolerance), points)
 
 
 def _lanczos(objective: Objective, point: PyTree) -> tuple[Float[Array, " step"], Float[Array, " step"]]:
@@ -192,8 +196,11 @@ def _lanczos(objective: Objective, point: PyTree) -> tuple[Float[Array, " step"]
 
 
 @eqx.filter_jit
-def _lanczos_tile(objective: Objective, points: PyTree):
-    return jax.vmap(lambda point: _lanczos(objective, point))(points)
+def _lanczos_tiles(objective: Objective, points: PyTree):
+    def on_device(objective, points):
+        return jax.vmap(lambda point: _lanczos(objective, point))(points)
+
+    return on_devices(on_device, objective, points)
 
 
 def _extremes(tridiagonals: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,10 +14,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.dynamics.base import Method, norm, select
+from tutelage.dynamics.devices import on_devices
 from tutelage.dynamics.flow import GradientFlow
 from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.records import Record
@@ -94,12 +94,7 @@ def late_tile_size(tile: int) -> int:
 
     A tile that is narrow already stays: another width is another program, and compiling it would cost more.
     """
-    return max(_LANES[0], tile // 16) if tile > 16 else tile
-
-
-def device_count() -> int:
-    """Return the number of host devices that tiles are spread over."""
-    return len(jax.devices())
+    return tile // 4 if tile > 16 else tile
 
 
 def run_key(seed, run):
@@ -235,7 +230,7 @@ def _follow(
 
 
 @eqx.filter_jit
-def follow(task: Task, lanes: Lanes, ends: Int[Array, "slot lane"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
+def follow(task: Task, lanes: Lanes, ends: Int[Array, "lane slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
     """Follow one tile on each host device, side by side in one program.
 
     Args:
@@ -247,15 +242,9 @@ def follow(task: Task, lanes: Lanes, ends: Int[Array, "slot lane"], remembered: 
     Returns:
         The lanes, and what was remembered, `[device, slot, lane]`.
     """
-    mesh = Mesh(np.array(jax.devices()), ("tile",))
-    arrays, rest = eqx.partition(task, eqx.is_array)
-    shared, split = PartitionSpec(), PartitionSpec("tile")
 
-    slots = PartitionSpec(None, "tile")
-
-    @partial(jax.shard_map, mesh=mesh, in_specs=(shared, split, slots, shared), out_specs=split, check_vma=False)
-    def on_device(arrays, lanes, ends, remembered):
-        lanes, values = _follow(eqx.combine(arrays, rest), lanes, ends, remembered)
+    def on_device(shared, tile):
+        lanes, values = _follow(shared[0], tile[0], tile[1].T, shared[1])
         return lanes, jax.tree.map(lambda leaf: leaf[None], values)
 
-    return on_device(arrays, lanes, ends, remembered)
+    return on_devices(on_device, (task, remembered), (lanes, ends))

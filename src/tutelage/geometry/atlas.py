@@ -92,6 +92,8 @@ def atlas(
     floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
     number = len(jax.tree.leaves(points)[0])
     losses, norms, errors, singular = _evaluated(objective, runs, points)
+    # Single points are taken from NumPy arrays: from a device each would be a call of its own.
+    points = jax.device_get(points)
     at_floor = losses - floor.loss <= tolerances.loss * floor.scale + 10 * errors
     one = lambda run: jax.tree.map(lambda leaf: leaf[run], points)  # noqa: E731
     description = describe(objective)
