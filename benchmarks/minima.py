@@ -141,13 +141,14 @@ def main() -> None:
             "GB",
         ],
         rows,
-        "From Xavier starts with the step 5/k to gradient norm 1e-12. The reference is NumPy, one start after another on "
-        "each core: plain descent, and the eigenvalues of the dense Hessian where it ends, from the first 64, 8 or 2 "
-        "starts and scaled to all of them; `steps` are its steps, `gradients` ours before the finish. Our time is the "
-        "whole of it: descent, classes, complete spectra, kinds and reduced blocks. `ratio` compares it with NumPy's "
-        "descent alone, `with spectra` with descent and spectra (at k = 100 a dense spectrum takes minutes, and is left "
-        "out). `first` includes compilation, the times after it do not. `same` counts the starts from which both end at "
-        "the same point, of those that the loop brings to an end within 100,000 steps. GB is the most memory used so far.",
+        "From Xavier starts with the step 5/k to gradient norm 1e-12. The reference is NumPy, one start after another "
+        "on each core: plain descent, and the eigenvalues of the dense Hessian where it ends, from the first 64, 8 or "
+        "2 starts and scaled to all of them; `steps` are its steps, `gradients` ours before the finish. Our time is "
+        "the whole of it: descent, classes, complete spectra, kinds and reduced blocks. `ratio` compares it with "
+        "NumPy's descent alone, `with spectra` with descent and spectra (at k = 100 a dense spectrum takes minutes, "
+        "and is left out). `first` includes compilation, the times after it do not. `same` counts the starts from "
+        "which both end at the same point, of those that the loop brings to an end within 100,000 steps. GB is the "
+        "most memory used so far.",
     )
 
 
