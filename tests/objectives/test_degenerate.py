@@ -94,6 +94,30 @@ def test_zero_students_of_every_family_are_finite() -> None:
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(parts)), problem.name
 
 
+@pytest.mark.parametrize("activation", ["relu", "erf"])
+def test_a_zero_filter_that_is_normalized_computes_the_zero_function(activation: str) -> None:
+    """Its loss is that of zero output weights, whatever its own are, and does not change with them."""
+    problem = tl.problems.convolution([0.5, -1.0, 0.3], [1.0, 2.0], activation=activation)
+    objective = tl.population(problem)
+    silent = objective.loss(FilterAndOutput(jnp.array([1.0, 0.0, 0.0]), jnp.zeros(2)))
+    point = FilterAndOutput(jnp.zeros(3), jnp.array([1.0, -3.0]))
+    assert float(objective.loss(point)) == pytest.approx(float(silent), rel=1e-14)
+    np.testing.assert_array_equal(objective.gradient(point).output, 0.0)
+    np.testing.assert_array_equal(problem.student.predict(point, jnp.ones((4, 2, 3))), 0.0)
+
+
+def test_where_patch_losses_have_no_gradient() -> None:
+    """At a zero vector of an activation with a kink or of a normalised filter, and nowhere else."""
+    filters = FilterAndOutput(jnp.zeros(3), jnp.ones(2))
+    for activation, normalized, expected in (("relu", True, True), ("relu", False, True), ("erf", False, False)):
+        problem = tl.problems.convolution([0.5, -1.0, 0.3], [1.0, 2.0], normalized, activation)
+        assert bool(tl.population(problem).singular(filters)) is expected
+    for activation in ("abs", "erf"):
+        objective = tl.population(tl.problems.parity([0.5, -1.0], 2, sharing=False, activation=activation))
+        assert bool(objective.singular(jnp.array([[1.0, 0.0], [0.0, 0.0]]))) is (activation == "abs")
+        assert not bool(objective.singular(jnp.array([[1.0, 0.0], [0.0, 1.0]])))
+
+
 def test_the_zero_homogeneous_neuron_is_a_critical_point() -> None:
     """‖w‖σ(w·x) is differentiable at zero with derivative zero, so that the gradient vanishes there."""
     objective = tl.population(tl.problems.homogeneous(TEACHER, 2, "relu"))
