@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
-from scipy.special import gammaln
+from scipy.special import gamma, gammaln
 
 from tutelage import checks
 from tutelage.errors import invalid
@@ -106,12 +106,29 @@ class Gaussian(Inputs):
 
 def chi_moment(dimension: int, order: float) -> float:
     r"""The moment $E|z|^p = 2^{p/2} \Gamma((d+p)/2) / \Gamma(d/2)$ of a standard Gaussian $z$."""
-    if order <= -dimension:
-        return math.inf
-    if order == 2:  # exact, where the logarithms would leave rounding error
-        return float(dimension)
-    logarithm = order / 2 * math.log(2) + gammaln((dimension + order) / 2) - gammaln(dimension / 2)
-    return float(np.exp(logarithm))
+    return math.inf if order <= -dimension else 2 ** (order / 2) * gamma_ratio(dimension / 2, order)
+
+
+def gamma_ratio(start: float, order: float) -> float:
+    r"""The ratio $\Gamma(x + p/2) / \Gamma(x)$ for $x > 0$ and $x + p/2 > 0$.
+
+    For the whole numbers $p$ that duals use it is a product, where a difference of logarithms would lose digits in
+    high dimensions.
+    """
+    if not (0 <= order <= 64 and order == int(order)):
+        return float(np.exp(gammaln(start + order / 2) - gammaln(start)))
+    ratio = 1.0
+    if order % 2 == 1:
+        ratio, start = _half_step(start), start + 0.5
+    return ratio * math.prod(start + step for step in range(int(order) // 2))
+
+
+def _half_step(x: float) -> float:
+    r"""The ratio $\Gamma(x + \tfrac12) / \Gamma(x)$, for large $x$ by its asymptotic series."""
+    if x < 150:
+        return float(gamma(x + 0.5) / gamma(x))
+    series = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
+    return math.sqrt(x) * sum(coefficient / x**power for power, coefficient in enumerate(series))
 
 
 def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussian:
