@@ -28,7 +28,7 @@ PROBLEMS = {
 
 
 def test_the_default_radius_sees_the_widest_component_of_a_mixture() -> None:
-    """Under a mixture the tolerance is met at weights like the teacher's, also where one component is six times wider."""
+    """The tolerance is met at weights like the teacher's also where one component is six times wider than another."""
     inputs = tl.inputs.mixture([tl.inputs.gaussian(2), tl.inputs.gaussian(2, covariance=36 * np.eye(2))])
     problem = tl.problems.neuron([1.0, 0.3], "tanh", inputs)
     point = jnp.array([0.4, -0.8])
