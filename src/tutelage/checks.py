@@ -13,11 +13,13 @@ from tutelage.errors import invalid
 
 
 def finite_array(argument: str, value: Any, *, dimensions: int | None = None) -> Float[Array, "..."]:
-    """Return `value` as a float64 array, or raise if it is not numeric, finite and of the right rank."""
+    """Return `value` as a float64 array, or raise if it is not real, finite and of the right rank."""
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("NumPy would drop the imaginary parts")
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise invalid(argument, "be an array of numbers", repr(value), "Pass a NumPy or JAX array") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise invalid(argument, "be an array of real numbers", repr(value), "Pass a NumPy or JAX array") from error
     if dimensions is not None and array.ndim != dimensions:
         raise invalid(
             argument,
@@ -45,7 +47,7 @@ def finite_number(argument: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not one finite number."""
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise invalid(argument, "be a number", repr(value), "Pass one real number") from error
     if not math.isfinite(number):
         raise invalid(argument, "be finite", repr(value), "Pass one finite number")
@@ -59,6 +61,14 @@ def count(argument: str, value: Any, *, least: int = 1) -> int:
     if value < least:
         raise invalid(argument, f"be at least {least}", repr(value), "Pass a larger integer")
     return int(value)
+
+
+def random_seed(argument: str, value: Any) -> int:
+    """Return `value` as an int, or raise if it is not a whole number that JAX takes as a seed."""
+    seed = count(argument, value, least=0)
+    if seed >= 2**63:
+        raise invalid(argument, "be below 2^63", repr(value), "Pass a smaller integer")
+    return seed
 
 
 def one_of(argument: str, value: Any, allowed: Any) -> Any:
