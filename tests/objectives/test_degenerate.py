@@ -186,9 +186,7 @@ class Weighted(NeuronModel):
 
     def neurons(self, parameters):
         weights, outputs = parameters
-        return tuple(
-            Neurons(activation, weights[i::2], outputs[i::2]) for i, activation in enumerate(self.activations)
-        )
+        return tuple(Neurons(activation, weights[i::2], outputs[i::2]) for i, activation in enumerate(self.activations))
 
     def vectors(self, parameters):
         return parameters[0]
