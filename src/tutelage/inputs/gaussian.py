@@ -160,39 +160,10 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     if covariance is None:
         return Gaussian(dimension, location, None, None, 1.0, False)
 
-    matrix = np.asarray(checks.finite_array("covariance", covariance, dimensions=2))
-    if matrix.shape != (dimension, dimension):
-        raise invalid(
-            "covariance",
-            f"have shape {(dimension, dimension)}",
-            f"shape {matrix.shape}",
-            "Pass a square matrix with one row per coordinate",
-        )
-    largest = np.abs(matrix).max()
-    asymmetry = np.abs(matrix - matrix.T).max()
-    if asymmetry > 1e-10 * largest:
-        raise invalid("covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2")
-    matrix = (matrix + matrix.T) / 2
+    matrix = _checked_covariance(covariance, dimension)
     if np.array_equal(matrix, np.eye(dimension)):
         return Gaussian(dimension, location, None, None, 1.0, False)
-    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
-    if eigenvalues[0] < -1e-10 * largest:
-        raise invalid(
-            "covariance",
-            "be positive semi-definite",
-            f"an eigenvalue of {eigenvalues[0]:.3g}",
-            "Pass a covariance without negative eigenvalues",
-        )
-    singular = bool(eigenvalues[0] <= 1e-12 * eigenvalues[-1])
-    if singular:
-        # The root of a rounding error is far above rounding, and would push samples off the support.
-        floor = 16 * dimension * np.finfo(float).eps * eigenvalues[-1]
-        root = eigenvectors * np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))
-        factor = np.linalg.qr(root.T).R.T
-        # QR leaves signs free; a Cholesky factor has a non-negative diagonal.
-        factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
-    else:
-        factor = np.linalg.cholesky(matrix)
+    factor, singular = _factored(matrix)
     diagonal = float(matrix[0, 0])
     isotropic = diagonal > 0 and np.array_equal(matrix, diagonal * np.eye(dimension))
     return Gaussian(
@@ -203,6 +174,42 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
         diagonal if isotropic else None,
         singular,
     )
+
+
+def _checked_covariance(covariance: Any, dimension: int) -> np.ndarray:
+    """Return a covariance as an exactly symmetric matrix, or raise if its shape is wrong or it is not symmetric."""
+    matrix = np.asarray(checks.finite_array("covariance", covariance, dimensions=2))
+    if matrix.shape != (dimension, dimension):
+        raise invalid(
+            "covariance",
+            f"have shape {(dimension, dimension)}",
+            f"shape {matrix.shape}",
+            "Pass a square matrix with one row per coordinate",
+        )
+    asymmetry = np.abs(matrix - matrix.T).max()
+    if asymmetry > 1e-10 * np.abs(matrix).max():
+        raise invalid("covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2")
+    return (matrix + matrix.T) / 2
+
+
+def _factored(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return a lower triangular factor and whether the matrix is singular, or raise if it is not semi-definite."""
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    if eigenvalues[0] < -1e-10 * np.abs(matrix).max():
+        raise invalid(
+            "covariance",
+            "be positive semi-definite",
+            f"an eigenvalue of {eigenvalues[0]:.3g}",
+            "Pass a covariance without negative eigenvalues",
+        )
+    if eigenvalues[0] > 1e-12 * eigenvalues[-1]:
+        return np.linalg.cholesky(matrix), False
+    # The root of a rounding error is far above rounding, and would push samples off the support.
+    floor = 16 * len(matrix) * np.finfo(float).eps * eigenvalues[-1]
+    root = eigenvectors * np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))
+    factor = np.linalg.qr(root.T).R.T
+    # QR leaves signs free; a Cholesky factor has a non-negative diagonal.
+    return factor * np.where(np.diag(factor) < 0, -1.0, 1.0), True
 
 
 def _flat(spread: Float[Array, "2 2"]) -> bool:

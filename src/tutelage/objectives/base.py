@@ -100,7 +100,10 @@ class Objective(eqx.Module):
         return 0.5 * (columns + columns.T)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
-        """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none."""
+        """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none.
+
+        The error of the part that depends on the teacher alone is not in it.
+        """
         return jnp.zeros(())
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:
