@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -178,6 +180,13 @@ def test_derivatives_in_the_teacher_where_students_are_parallel_to_it() -> None:
     np.testing.assert_allclose(derivative, differences.reshape(teacher.shape), rtol=0, atol=1e-7)
 
 
+class NeuronsAndOutputs(NamedTuple):
+    """Parameters of the model below."""
+
+    neurons: jax.Array
+    outputs: jax.Array
+
+
 class Weighted(NeuronModel):
     """Neurons with trained output weights, in two groups: a model that is not of this library."""
 
@@ -185,14 +194,14 @@ class Weighted(NeuronModel):
     patches = None
 
     def neurons(self, parameters):
-        weights, outputs = parameters
+        weights, outputs = parameters.neurons, parameters.outputs
         return tuple(Neurons(activation, weights[i::2], outputs[i::2]) for i, activation in enumerate(self.activations))
 
     def vectors(self, parameters):
-        return parameters[0]
+        return parameters.neurons
 
     def with_vectors(self, parameters, vectors):
-        return vectors, parameters[1]
+        return NeuronsAndOutputs(vectors, parameters.outputs)
 
 
 def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
@@ -201,19 +210,18 @@ def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
     The loss is that of a sample up to its standard error, and the gradient's derivatives are its differences.
     """
     model = Weighted((tl.activations.ReLU(), tl.activations.Absolute()))
-    target = (jnp.eye(2, 3), jnp.array([1.0, -0.5]))
+    weights = np.array([[1.0, 0, 0], [0.4, 1.2, 0.3], [1.0, 0, 0], [0.1, -0.6, 0.9]])
+    point = NeuronsAndOutputs(jnp.asarray(weights), jnp.array([0.3, 0.8, 0.7, -0.4]))
     problem = tl.problems.Problem(
         name="weighted",
         student=model,
         teacher=model,
-        target=target,
+        target=NeuronsAndOutputs(jnp.eye(2, 3), jnp.array([1.0, -0.5])),
         inputs=tl.inputs.gaussian(3),
         noise=0.0,
-        template=template_of(((4, 3), (4,))),
+        template=template_of(point),
     )
     objective = tl.population(problem)
-    weights = np.array([[1.0, 0, 0], [0.4, 1.2, 0.3], [1.0, 0, 0], [0.1, -0.6, 0.9]])
-    point = (jnp.asarray(weights), jnp.array([0.3, 0.8, 0.7, -0.4]))
     _, gradient, hessian = everything(objective, point)
 
     inputs, labels = problem.sample(jax.random.key(1), 100_000)
