@@ -19,7 +19,7 @@ def finite_array(argument: str, value: Any, *, dimensions: int | None = None) ->
             raise TypeError("NumPy would drop the imaginary parts")
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise invalid(argument, "be an array of real numbers", repr(value), "Pass a NumPy or JAX array") from error
+        raise invalid(argument, "be an array of real numbers", _shown(value), "Pass a NumPy or JAX array") from error
     if dimensions is not None and array.ndim != dimensions:
         raise invalid(
             argument,
@@ -35,6 +35,12 @@ def finite_array(argument: str, value: Any, *, dimensions: int | None = None) ->
     return jnp.asarray(array)
 
 
+def _shown(value: Any) -> str:
+    """Return a value of any kind in a line: arrays take several, and whole numbers may have thousands of digits."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= 100 else f"{line[:100]}…"
+
+
 def positive(argument: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not a finite number above zero."""
     number = finite_number(argument, value)
@@ -48,7 +54,7 @@ def finite_number(argument: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise invalid(argument, "be a number", repr(value), "Pass one real number") from error
+        raise invalid(argument, "be a number", _shown(value), "Pass one real number") from error
     if not math.isfinite(number):
         raise invalid(argument, "be finite", repr(value), "Pass one finite number")
     return number
