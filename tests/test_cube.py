@@ -78,6 +78,16 @@ def test_learning_from_repeated_samples():
     np.testing.assert_allclose(learned(drawn), drawn.prod(axis=1), atol=1e-9)
 
 
+def test_all_terms_of_a_dense_function_by_degree():
+    """Every set has a coefficient of ∏(1 + z_i/2), one half for every element; sets of one size by their numbers."""
+    terms = fourier(lambda z: jnp.prod(1 + z / 2), 13).terms()
+    sizes = [len(subset) for subset in terms]
+    assert sizes == sorted(sizes)
+    assert len(terms) == 2**13
+    assert all(value == pytest.approx(0.5 ** len(subset)) for subset, value in terms.items())
+    assert list(terms)[1:4] == [(0,), (1,), (2,)]
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [
@@ -88,6 +98,7 @@ def test_learning_from_repeated_samples():
         (lambda: fourier(lambda z: jnp.log(z[0]), 3), "finite"),
         (lambda: learn_outer(points(2), np.ones(3), 5), "4 numbers"),
         (lambda: learn_outer(points(2), np.ones(4), 0), "units"),
+        (lambda: learn_outer(points(2), np.ones(4), 5, seed=-1), "seed"),
     ],
 )
 def test_bad_input(call, match):

@@ -13,11 +13,13 @@ from tutelage.errors import invalid
 
 
 def finite_array(argument: str, value: Any, *, dimensions: int | None = None) -> Float[Array, "..."]:
-    """Return `value` as a float64 array, or raise if it is not numeric, finite and of the right rank."""
+    """Return `value` as a float64 array, or raise if it is not real, finite and of the right rank."""
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("NumPy would drop the imaginary parts")
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise invalid(argument, "be an array of numbers", repr(value), "Pass a NumPy or JAX array") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise invalid(argument, "be an array of real numbers", _shown(value), "Pass a NumPy or JAX array") from error
     if dimensions is not None and array.ndim != dimensions:
         raise invalid(
             argument,
@@ -33,6 +35,12 @@ def finite_array(argument: str, value: Any, *, dimensions: int | None = None) ->
     return jnp.asarray(array)
 
 
+def _shown(value: Any) -> str:
+    """Return a value of any kind in a line: arrays take several, and whole numbers may have thousands of digits."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= 100 else f"{line[:100]}…"
+
+
 def positive(argument: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not a finite number above zero."""
     number = finite_number(argument, value)
@@ -45,8 +53,8 @@ def finite_number(argument: str, value: Any) -> float:
     """Return `value` as a float, or raise if it is not one finite number."""
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
-        raise invalid(argument, "be a number", repr(value), "Pass one real number") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise invalid(argument, "be a number", _shown(value), "Pass one real number") from error
     if not math.isfinite(number):
         raise invalid(argument, "be finite", repr(value), "Pass one finite number")
     return number
@@ -59,6 +67,14 @@ def count(argument: str, value: Any, *, least: int = 1) -> int:
     if value < least:
         raise invalid(argument, f"be at least {least}", repr(value), "Pass a larger integer")
     return int(value)
+
+
+def random_seed(argument: str, value: Any) -> int:
+    """Return `value` as an int, or raise if it is not a whole number that JAX takes as a seed."""
+    seed = count(argument, value, least=0)
+    if seed >= 2**63:
+        raise invalid(argument, "be below 2^63", repr(value), "Pass a smaller integer")
+    return seed
 
 
 def one_of(argument: str, value: Any, allowed: Any) -> Any:

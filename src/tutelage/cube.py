@@ -65,7 +65,7 @@ class Spectrum:
         """
         size = np.abs(self.coefficients)
         kept = np.flatnonzero(size > tolerance * max(float(size.max()), 1e-300))
-        order = sorted(kept, key=lambda index: (self.degrees[index], index))
+        order = kept[np.argsort(self.degrees[kept], kind="stable")].tolist()
         subsets = (tuple(i for i in range(self.patches) if index >> i & 1) for index in order)
         return {subset: float(self.coefficients[index]) for subset, index in zip(subsets, order, strict=True)}
 
@@ -146,7 +146,7 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
 
     Args:
         signs: Points of the cube, `[sample, patch]`.
-        values: The function's values there, `[sample]`.
+        values: The function's values there, `[sample]`; where a point occurs twice, its first value counts.
         units: Number of ReLU units.
         biases: Whether the units have (Gaussian) biases.
         seed: Seed of the first layer.
@@ -162,7 +162,7 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
     if len(values) != len(signs):
         raise invalid("values", f"be {len(signs)} numbers, one a sample", f"{len(values)}", "Pass one value a sample")
     units = count("units", units)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(count("seed", seed, least=0))
     weights = random.normal(size=(units, signs.shape[1])) / np.sqrt(signs.shape[1])
     offsets = random.normal(size=units) if biases else np.zeros(units)
     # Repeated samples add nothing but rows.

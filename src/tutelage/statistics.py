@@ -16,10 +16,15 @@ def wilson_interval(successes: int, trials: int, deviations: float = 1.959964) -
     Args:
         successes: Number of successes.
         trials: Number of trials.
-        deviations: Width in standard deviations; 95 % by default.
+        deviations: Half-width in standard deviations; 95 % by default.
     """
     if not 0 <= successes <= trials or trials == 0:
-        raise invalid("successes", "be between 0 and a positive number of trials", f"{successes} of {trials}", "Count")
+        raise invalid(
+            "successes",
+            "be between 0 and a positive number of trials",
+            f"{successes} of {trials}",
+            "Pass how many of the trials succeeded, then how many there were",
+        )
     fraction, spread = successes / trials, deviations**2 / trials
     centre = (fraction + spread / 2) / (1 + spread)
     half = deviations * math.sqrt(fraction * (1 - fraction) / trials + spread / (4 * trials)) / (1 + spread)

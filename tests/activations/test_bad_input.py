@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from tutelage import activations
@@ -26,6 +27,14 @@ BAD: list[tuple[str, str, Callable[[], object]]] = [
     ("frequency", "nan", lambda: activations.Sine(math.nan)),
     ("strip", "-1.0", lambda: activations.Custom("mine", jnp.tanh, strip=-1.0)),
     ("strip", "0", lambda: activations.Custom("mine", jnp.tanh, strip=0)),
+    ("function", "'tanh'", lambda: activations.Custom("mine", "tanh")),  # type: ignore[arg-type]
+    ("slope", "1.0", lambda: activations.Custom("mine", jnp.tanh, slope=1.0)),  # type: ignore[arg-type]
+    ("parity", "'oddly'", lambda: activations.Custom("mine", jnp.tanh, parity="oddly")),  # type: ignore[arg-type]
+    (
+        "elements",
+        "'cube'",
+        lambda: activations.Custom("mine", jnp.tanh, elements=(activations.Element(1.0, "cube"),)),  # type: ignore[arg-type]
+    ),
 ]
 
 
@@ -43,6 +52,14 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(InvalidArgument) as caught:
         activations.get("rellu")
     assert all(name in str(caught.value) for name in activations.names())
+
+
+def test_parameters_become_plain_numbers() -> None:
+    """Arrays of one number are taken as that number, so that activations can be hashed and compiled with."""
+    assert hash(activations.Cosine(jnp.asarray(2.0))) == hash(activations.Cosine(2.0))
+    assert activations.Sine(np.array(3.0)) == activations.Sine(3)
+    assert activations.ReLU(np.array(1)).kink == 1.0
+    assert type(activations.Absolute(kink=np.float64(0.5)).kink) is float
 
 
 def test_an_activation_passes_through() -> None:

@@ -104,15 +104,51 @@ def test_finite_laws_are_exact_sums(law: str) -> None:
         np.testing.assert_allclose(pull, expected, atol=1e-13)
 
 
+def box_rule(law: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights of a tensor Gauss–Legendre rule for the uniform law on a box in the plane."""
+    low, high = (-1.0, 1.0) if law == "uniform_box" else (-0.5, 2.0)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    axis = (low + high) / 2 + (high - low) / 2 * nodes
+    return np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2), np.outer(weights, weights).reshape(-1) / 4
+
+
+@pytest.mark.parametrize("law", ["uniform_box", "uniform_box_shifted"])
+def test_means_of_waves_and_lines_under_a_box(law: str) -> None:
+    """Their values and gradients against a tensor Gauss–Legendre rule, so that models of patches are exact too."""
+    points, density = box_rule(law)
+    weights = FIRST[0, :2]
+    for name in ("linear", "cosine", "sine"):
+        mean = duals.mean(activations.get(name), REGISTRY[law](2), QUADRATURE)
+        value, gradient = jax.value_and_grad(mean)(jnp.asarray(weights))
+        assert float(value) == pytest.approx(density @ TRANSCRIPTIONS[name].value(points @ weights), abs=1e-14)
+        expected = (density * TRANSCRIPTIONS[name].derivative(points @ weights)) @ points
+        np.testing.assert_allclose(gradient, expected, atol=1e-14)
+
+
+def test_an_affine_activation_needs_two_moments_only() -> None:
+    """½ − 2z of your own, with itself and with the identity, under a box: values and gradients by a rule."""
+    affine = activations.Custom(
+        "affine",
+        lambda z: 0.5 - 2 * z,
+        elements=(activations.Element(0.5, "one"), activations.Element(-2.0, "identity")),
+    )
+    points, density = box_rule("uniform_box_shifted")
+    first, second = FIRST[:, :2], SECOND[:, :2]
+    left, right = 0.5 - 2 * points @ first.T, points @ second.T
+    for tau, values in ((affine, 0.5 - 2 * right), (activations.get("linear"), right)):
+        dual = duals.kernel(affine, tau, REGISTRY["uniform_box_shifted"](2), QUADRATURE)
+        expected = np.einsum("n,ni,nj->ij", density, left, values)
+        np.testing.assert_allclose(dual.gram(jnp.asarray(first), jnp.asarray(second)), expected, atol=1e-13)
+        pull = dual.pull(jnp.asarray(first), jnp.asarray(second), jnp.ones((len(first), len(second))))
+        expected = np.einsum("n,nj,nk->k", density, -2 * values, points)
+        np.testing.assert_allclose(pull, np.tile(expected, (len(first), 1)), atol=1e-13)
+
+
 @pytest.mark.parametrize("law", ["uniform_box", "uniform_box_shifted"])
 def test_waves_and_lines_under_a_box(law: str) -> None:
     """Cosines, sines and linear neurons under a uniform law against a tensor Gauss–Legendre rule."""
     box = REGISTRY[law](2)
-    low, high = (-1.0, 1.0) if law == "uniform_box" else (-0.5, 2.0)
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    axis = (low + high) / 2 + (high - low) / 2 * nodes
-    points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    density = np.outer(weights, weights).reshape(-1) / 4
+    points, density = box_rule(law)
     first, second = FIRST[:, :2], SECOND[:, :2]
     for sigma, tau in [
         ("cosine", "cosine"),

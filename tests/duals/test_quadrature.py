@@ -69,7 +69,8 @@ def test_a_custom_activation_is_integrated_if_it_says_where_it_is_analytic() -> 
 
 
 @pytest.mark.parametrize(
-    ("argument", "value"), [("tolerance", 0.0), ("tolerance", math.nan), ("radius", -1.0), ("radius", math.inf)]
+    ("argument", "value"),
+    [("tolerance", 0.0), ("tolerance", 100.0), ("tolerance", math.nan), ("radius", -1.0), ("radius", math.inf)],
 )
 def test_bad_settings_are_named(argument: str, value: float) -> None:
     """A tolerance or radius that is not positive and finite, and one that needs too many nodes."""

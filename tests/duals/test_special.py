@@ -51,6 +51,16 @@ def test_the_orthant_probability_agrees_with_quadrature() -> None:
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14, err_msg=f"at {h}, {k}")
 
 
+def test_perfect_correlation_with_distant_levels() -> None:
+    """Levels far apart on a line, as a singular covariance with a large mean has them: certain, not 0 · ∞."""
+    levels = [(39.0, -39.0), (-39.0, 39.0), (40.0, 40.0), (-60.0, 60.0), (100.0, -20.0)]
+    for correlation in (1.0, -1.0):
+        for h, k in levels:
+            found = orthant_probability(jnp.asarray(h), jnp.asarray(k), jnp.asarray(correlation))
+            expected = reference_orthant(h, k, correlation)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"at {h}, {k}, {correlation}")
+
+
 def test_the_orthant_probability_has_its_symmetries() -> None:
     """P(X > -h, Y > -k) is symmetric, and the four orthants sum to one."""
     rng = np.random.default_rng(0)

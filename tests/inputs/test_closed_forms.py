@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,22 @@ from tutelage.errors import UnsupportedCombination
 def test_the_default_radii_make_the_covariance_the_identity() -> None:
     for law in (inputs.gaussian(4), inputs.sphere(4), inputs.ball(4), inputs.rademacher(4)):
         np.testing.assert_allclose(law.second_moment(), np.eye(4), atol=1e-15)
+
+
+def test_whole_radial_moments_are_right_to_the_last_digits_in_high_dimensions() -> None:
+    """The ratios Γ((d+1)/2)/Γ(d/2) of neighbouring dimensions have the product d/2: forty digits, one after another."""
+    with localcontext(prec=40):
+        ratio = 1 / Decimal("3.141592653589793238462643383279502884197169").sqrt()
+        for dimension in range(1, 40_001):
+            if dimension in (1, 2, 30, 298, 299, 300, 301, 1000, 40_000):
+                first = Decimal(2).sqrt() * ratio
+                expected = (first, Decimal(dimension), first * (dimension + 1), Decimal(dimension) * (dimension + 2))
+                for order, moment in enumerate(expected, start=1):
+                    assert inputs.gaussian(dimension).radial_moment(order) == pytest.approx(float(moment), rel=1e-15)
+                    # A t law with so many degrees is the Gaussian up to p(p + 2)/(4ν).
+                    student = inputs.student_t(dimension, degrees=1e12).radial_moment(order)
+                    assert student == pytest.approx(float(moment), rel=1e-11)
+            ratio = Decimal(dimension) / 2 / ratio
 
 
 @pytest.mark.parametrize("order", [-1.5, 0.0, 1.0, 2.0, 3.3, 6.0])

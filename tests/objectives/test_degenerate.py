@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
-from tutelage.models import FilterAndOutput
+from tutelage.models import FilterAndOutput, NeuronModel, Neurons
+from tutelage.problems.problem import template_of
 
 TEACHER = np.eye(3)
 
@@ -94,6 +98,30 @@ def test_zero_students_of_every_family_are_finite() -> None:
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(parts)), problem.name
 
 
+@pytest.mark.parametrize("activation", ["relu", "erf"])
+def test_a_zero_filter_that_is_normalized_computes_the_zero_function(activation: str) -> None:
+    """Its loss is that of zero output weights, whatever its own are, and does not change with them."""
+    problem = tl.problems.convolution([0.5, -1.0, 0.3], [1.0, 2.0], activation=activation)
+    objective = tl.population(problem)
+    silent = objective.loss(FilterAndOutput(jnp.array([1.0, 0.0, 0.0]), jnp.zeros(2)))
+    point = FilterAndOutput(jnp.zeros(3), jnp.array([1.0, -3.0]))
+    assert float(objective.loss(point)) == pytest.approx(float(silent), rel=1e-14)
+    np.testing.assert_array_equal(objective.gradient(point).output, 0.0)
+    np.testing.assert_array_equal(problem.student.predict(point, jnp.ones((4, 2, 3))), 0.0)
+
+
+def test_where_patch_losses_have_no_gradient() -> None:
+    """At a zero vector of an activation with a kink or of a normalised filter, and nowhere else."""
+    filters = FilterAndOutput(jnp.zeros(3), jnp.ones(2))
+    for activation, normalized, expected in (("relu", True, True), ("relu", False, True), ("erf", False, False)):
+        problem = tl.problems.convolution([0.5, -1.0, 0.3], [1.0, 2.0], normalized, activation)
+        assert bool(tl.population(problem).singular(filters)) is expected
+    for activation in ("abs", "erf"):
+        objective = tl.population(tl.problems.parity([0.5, -1.0], 2, sharing=False, activation=activation))
+        assert bool(objective.singular(jnp.array([[1.0, 0.0], [0.0, 0.0]]))) is (activation == "abs")
+        assert not bool(objective.singular(jnp.array([[1.0, 0.0], [0.0, 1.0]])))
+
+
 def test_the_zero_homogeneous_neuron_is_a_critical_point() -> None:
     """‖w‖σ(w·x) is differentiable at zero with derivative zero, so that the gradient vanishes there."""
     objective = tl.population(tl.problems.homogeneous(TEACHER, 2, "relu"))
@@ -137,6 +165,75 @@ def test_the_loss_has_second_derivatives_and_derivatives_in_the_teacher() -> Non
 
     slope = jax.jvp(scaled, (1.0,), (1.0,))[1]
     assert float(slope) == pytest.approx(float(scaled(1 + 1e-6) - scaled(1 - 1e-6)) / 2e-6, abs=1e-7)
+
+
+def test_derivatives_in_the_teacher_where_students_are_parallel_to_it() -> None:
+    """They are differences of the loss: at a student on a teacher, at one opposite to it, and with equal students."""
+    objective = tl.population(tl.problems.committee(TEACHER[:2] + 0.1, 4))
+    teacher = np.asarray(objective.target)
+    point = jnp.asarray(np.stack([teacher[0], -2 * teacher[1], [0.3, -0.8, 0.5], [0.3, -0.8, 0.5]]))
+    loss = jax.jit(lambda target: objective.with_target(target).loss(point))
+    derivative = jax.jit(jax.grad(lambda target: objective.with_target(target).loss(point)))(teacher)
+    step = 1e-6
+    moves = step * np.eye(teacher.size).reshape(-1, *teacher.shape)
+    differences = np.array([(loss(teacher + move) - loss(teacher - move)) / (2 * step) for move in moves])
+    np.testing.assert_allclose(derivative, differences.reshape(teacher.shape), rtol=0, atol=1e-7)
+
+
+class NeuronsAndOutputs(NamedTuple):
+    """Parameters of the model below."""
+
+    neurons: jax.Array
+    outputs: jax.Array
+
+
+class Weighted(NeuronModel):
+    """Neurons with trained output weights, in two groups: a model that is not of this library."""
+
+    activations: tuple[tl.activations.Activation, ...]
+    patches = None
+
+    def neurons(self, parameters):
+        weights, outputs = parameters.neurons, parameters.outputs
+        return tuple(Neurons(activation, weights[i::2], outputs[i::2]) for i, activation in enumerate(self.activations))
+
+    def vectors(self, parameters):
+        return parameters.neurons
+
+    def with_vectors(self, parameters, vectors):
+        return NeuronsAndOutputs(vectors, parameters.outputs)
+
+
+def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
+    """Teacher and student are two groups each, the teacher's on coordinate axes, students parallel to each other.
+
+    The loss is that of a sample up to its standard error, and the gradient's derivatives are its differences.
+    """
+    model = Weighted((tl.activations.ReLU(), tl.activations.Absolute()))
+    weights = np.array([[1.0, 0, 0], [0.4, 1.2, 0.3], [1.0, 0, 0], [0.1, -0.6, 0.9]])
+    point = NeuronsAndOutputs(jnp.asarray(weights), jnp.array([0.3, 0.8, 0.7, -0.4]))
+    problem = tl.problems.Problem(
+        name="weighted",
+        student=model,
+        teacher=model,
+        target=NeuronsAndOutputs(jnp.eye(2, 3), jnp.array([1.0, -0.5])),
+        inputs=tl.inputs.gaussian(3),
+        noise=0.0,
+        template=template_of(point),
+    )
+    objective = tl.population(problem)
+    _, gradient, hessian = everything(objective, point)
+
+    inputs, labels = problem.sample(jax.random.key(1), 100_000)
+    squares = 0.5 * (problem.student.predict(point, inputs) - labels) ** 2
+    assert abs(float(objective.loss(point) - squares.mean())) <= 4 * float(squares.std()) / np.sqrt(squares.size)
+
+    flat, unravel = ravel_pytree(point)
+    direction = np.random.default_rng(0).normal(size=flat.size)
+    slope = jax.jit(lambda flat: ravel_pytree(objective.gradient(unravel(flat)))[0])
+    difference = (slope(flat + 1e-5 * direction) - slope(flat - 1e-5 * direction)) / 2e-5
+    np.testing.assert_allclose(hessian @ direction, difference, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(ravel_pytree(gradient)[0], slope(flat), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("dimension", [1, 2])

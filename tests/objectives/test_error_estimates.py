@@ -27,6 +27,15 @@ PROBLEMS = {
 }
 
 
+def test_the_default_radius_sees_the_widest_component_of_a_mixture() -> None:
+    """The tolerance is met at weights like the teacher's also where one component is six times wider than another."""
+    inputs = tl.inputs.mixture([tl.inputs.gaussian(2), tl.inputs.gaussian(2, covariance=36 * np.eye(2))])
+    problem = tl.problems.neuron([1.0, 0.3], "tanh", inputs)
+    point = jnp.array([0.4, -0.8])
+    default, fine = (tl.population(problem, radius=radius) for radius in (None, 14.0))
+    assert float(default.loss(point)) == pytest.approx(float(fine.loss(point)), abs=1e-9)
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_estimate_bounds_the_error_and_grows_beyond_the_radius(name: str) -> None:
     """With a coarse rule, so that errors stand out of rounding: estimates bound them, near and far."""

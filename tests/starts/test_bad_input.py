@@ -35,6 +35,7 @@ EVERY: dict[str, Callable] = {
 }
 
 BAD: list[tuple[str, Callable[[], object]]] = [
+    ("seed", lambda: starts.xavier(COMMITTEE, 1, seed=2**63)),
     ("scale", lambda: starts.gaussian(COMMITTEE, 1, scale=0)),
     ("scale", lambda: starts.gaussian(COMMITTEE, 1, scale=math.nan)),
     ("scale", lambda: starts.signs(COMMITTEE, 1, scale=-1)),

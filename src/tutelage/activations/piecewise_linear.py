@@ -11,6 +11,10 @@ from tutelage.activations.base import Activation, Element
 from tutelage.checks import finite_number
 
 
+def _checked_kink(value: float) -> float:
+    return finite_number("kink", value)
+
+
 def _kinked(z, left: float, right: float, at_kink: float):
     return jnp.where(z > 0, right, jnp.where(z < 0, left, at_kink))
 
@@ -23,7 +27,7 @@ class ReLU(Activation):
             number between.
     """
 
-    kink: float = eqx.field(static=True, default=0.0)
+    kink: float = eqx.field(static=True, default=0.0, converter=_checked_kink)
     name = "relu"
     homogeneity = 1
     parity = "none"
@@ -31,9 +35,6 @@ class ReLU(Activation):
     lipschitz = 1.0
     elements = (Element(0.5, "identity"), Element(0.5, "absolute"))
     strip = None
-
-    def __check_init__(self):
-        finite_number("kink", self.kink)
 
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.maximum(z, 0.0)
@@ -50,8 +51,8 @@ class LeakyReLU(Activation):
         kink: Value of $\sigma'(0)$; the negative slope if not given.
     """
 
-    negative_slope: float = eqx.field(static=True, default=0.01)
-    kink: float = eqx.field(static=True, default=None)  # type: ignore[assignment]
+    negative_slope: float = eqx.field(static=True)
+    kink: float = eqx.field(static=True)
     name = "leaky_relu"
     homogeneity = 1
     parity = "none"
@@ -90,7 +91,7 @@ class Absolute(Activation):
         kink: Value of $\sigma'(0)$.
     """
 
-    kink: float = eqx.field(static=True, default=0.0)
+    kink: float = eqx.field(static=True, default=0.0, converter=_checked_kink)
     name = "abs"
     homogeneity = 1
     parity = "even"
@@ -98,9 +99,6 @@ class Absolute(Activation):
     lipschitz = 1.0
     elements = (Element(1.0, "absolute"),)
     strip = None
-
-    def __check_init__(self):
-        finite_number("kink", self.kink)
 
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         return jnp.abs(z)

@@ -8,6 +8,10 @@ from tutelage.activations.base import Activation, Element
 from tutelage.checks import positive
 
 
+def _checked_frequency(value: float) -> float:
+    return positive("frequency", value)
+
+
 class Cosine(Activation):
     r"""$\sigma(z) = \cos(\omega z)$.
 
@@ -15,15 +19,12 @@ class Cosine(Activation):
         frequency: The frequency $\omega > 0$.
     """
 
-    frequency: float = eqx.field(static=True, default=1.0)
+    frequency: float = eqx.field(static=True, default=1.0, converter=_checked_frequency)
     name = "cosine"
     kink = None
     homogeneity = None
     parity = "even"
     monotone = False
-
-    def __check_init__(self):
-        positive("frequency", self.frequency)
 
     @property
     def lipschitz(self) -> float:
@@ -31,8 +32,7 @@ class Cosine(Activation):
 
     @property
     def strip(self) -> float:
-        # Entire; it grows like exp(ω|y|) off the axis, which the Gaussian weight outweighs for |y| up to 3/ω.
-        return 3.0 / self.frequency
+        return _wave_strip(self.frequency)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -52,15 +52,12 @@ class Sine(Activation):
         frequency: The frequency $\omega > 0$.
     """
 
-    frequency: float = eqx.field(static=True, default=1.0)
+    frequency: float = eqx.field(static=True, default=1.0, converter=_checked_frequency)
     name = "sine"
     kink = None
     homogeneity = None
     parity = "odd"
     monotone = False
-
-    def __check_init__(self):
-        positive("frequency", self.frequency)
 
     @property
     def lipschitz(self) -> float:
@@ -68,8 +65,7 @@ class Sine(Activation):
 
     @property
     def strip(self) -> float:
-        # Entire; it grows like exp(ω|y|) off the axis, which the Gaussian weight outweighs for |y| up to 3/ω.
-        return 3.0 / self.frequency
+        return _wave_strip(self.frequency)
 
     @property
     def elements(self) -> tuple[Element, ...]:
@@ -80,3 +76,8 @@ class Sine(Activation):
 
     def derivative(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.frequency * jnp.cos(self.frequency * z)
+
+
+def _wave_strip(frequency: float) -> float:
+    """Return how far off the axis the Gaussian weight outweighs a wave, which grows like exp(ω|y|) there."""
+    return 3.0 / frequency

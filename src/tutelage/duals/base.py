@@ -109,8 +109,7 @@ class Transformed(Kernel):
 class Dual(eqx.Module):
     r"""A pair of activations with its dual in both orders, as a differentiable function of two vectors.
 
-    Calling it returns $K(w, v)$; `jax.grad`, `jax.jvp` and `jax.hessian` (forward over forward) use the closed
-    derivatives of the kernels.
+    Calling it returns $K(w, v)$; `jax.grad`, `jax.jvp` and `jax.hessian` use the closed derivatives of the kernels.
     """
 
     forward: Kernel

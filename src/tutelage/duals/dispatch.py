@@ -9,7 +9,7 @@ from tutelage.activations.base import Activation, Element
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, AtZero, Elementary, closed_form
 from tutelage.duals.gaussian import Frame
-from tutelage.duals.moments import Atomic, Bilinear, Waves
+from tutelage.duals.moments import Affine, Atomic, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.quadrature import Integrated, Quadrature
 from tutelage.errors import UnsupportedCombination, invalid
@@ -192,25 +192,35 @@ def _kink_corrections(
 
 
 def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs) -> list[Kernel] | None:
-    """Return the duals that exist under every law: linear activations, and waves with a characteristic function."""
+    """Return the duals that exist under every law: affine functions, and waves with a characteristic function."""
     kinds = {element.kind for element in first + second}
-    if kinds == {"identity"}:
-        factor = sum(e.coefficient * e.scale for e in first) * sum(e.coefficient * e.scale for e in second)
-        return [Bilinear(jnp.asarray(factor), inputs.second_moment())]
-    if kinds <= set(_WAVES) and _has_characteristic(inputs):
+    if kinds <= {"one", "identity"}:
+        return [Affine(_affine(first), _affine(second), inputs.mean(), inputs.second_moment())]
+    if kinds <= {"one", *_WAVES} and _has_characteristic(inputs):
         return [
             Waves(
                 inputs=inputs,
                 factor=jnp.asarray(one.coefficient * other.coefficient),
                 first_sine=one.kind == "sine",
-                first_scale=one.scale,
+                first_scale=_frequency(one),
                 second_sine=other.kind == "sine",
-                second_scale=other.scale,
+                second_scale=_frequency(other),
             )
             for one in first
             for other in second
         ]
     return None
+
+
+def _affine(elements: tuple[Element, ...]) -> tuple[float, float]:
+    """Return (p, q) of a function p + q·z."""
+    constant = sum(e.coefficient for e in elements if e.kind == "one")
+    return float(constant), float(sum(e.coefficient * e.scale for e in elements if e.kind == "identity"))
+
+
+def _frequency(wave: Element) -> float:
+    """Return the frequency of a wave; the constant one is a cosine of frequency zero."""
+    return 0.0 if wave.kind == "one" else wave.scale
 
 
 def _has_characteristic(inputs: Inputs) -> bool:

@@ -19,6 +19,7 @@ ONE = Custom(
     slope=jnp.zeros_like,
     homogeneity=0,
     parity="even",
+    monotone=True,
     lipschitz=0.0,
     elements=(Element(1.0, "one"),),
 )

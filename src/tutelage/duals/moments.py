@@ -10,22 +10,32 @@ from tutelage.duals.base import Kernel
 from tutelage.inputs.base import Inputs
 
 
-class Bilinear(Kernel):
-    r"""The dual of two linear activations: $K(w, v) = f\,w^\top E[xx^\top]\,v$.
+class Affine(Kernel):
+    r"""The dual of two affine functions, $\sigma(z) = p + qz$ and $\tau(z) = p' + q'z$, under any law.
+
+    $K(w, v) = qq'\,w^\top E[xx^\top]\,v + pp' + qp'\,w\cdot E[x] + pq'\,v\cdot E[x]$.
 
     Attributes:
-        factor: The factor $f$.
-        moment: The second moment of the law.
+        first: The numbers $(p, q)$.
+        second: The numbers $(p', q')$.
+        mean: The mean of the law.
+        moment: Its second moment.
     """
 
-    factor: Float[Array, ""]
+    first: tuple[float, float] = eqx.field(static=True)
+    second: tuple[float, float] = eqx.field(static=True)
+    mean: Float[Array, " dim"]
     moment: Float[Array, "dim dim"]
 
     def gram(self, first, second, same=False):
-        return self.factor * first @ self.moment @ second.T
+        (p, q), (p_other, q_other) = self.first, self.second
+        linear = (q * q_other) * first @ self.moment @ second.T
+        return linear + (p * p_other + q * p_other * (first @ self.mean)[:, None] + p * q_other * (second @ self.mean))
 
     def pull(self, first, second, weights, same=False):
-        return self.factor * weights @ second @ self.moment
+        (_, q), (p_other, q_other) = self.first, self.second
+        linear = (q * q_other) * weights @ second @ self.moment
+        return linear + (q * p_other) * jnp.sum(weights, axis=1)[:, None] * self.mean
 
 
 class Waves(Kernel):

@@ -60,16 +60,13 @@ class PiecewiseLinear(Kernel):
     kink: Float[Array, ""]
 
     def gram(self, first, second, same=False):
-        first_norms, first_units = _polar(first)
-        second_norms, cosine = _cosines(first_units, second, same)
-        sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
-        angle = angle_of_cosine(cosine)
-        even = (2 / np.pi) * (sine + (np.pi / 2 - angle) * cosine)
-        return first_norms[:, None] * second_norms * (self.odd * cosine + self.even * even)
+        if isinstance(second, Axes):
+            return _differentiable_gram(False, second)(self, first, second.dense(first.shape[1]))
+        return _differentiable_gram(same, None)(self, first, second)
 
     def pull(self, first, second, weights, same=False):
         if isinstance(second, Axes):
-            return _differentiable_pull(False, Axes(second.count))(self, first, second.dense(first.shape[1]), weights)
+            return _differentiable_pull(False, second)(self, first, second.dense(first.shape[1]), weights)
         return _differentiable_pull(same, None)(self, first, second, weights)
 
 
@@ -104,8 +101,43 @@ def _slopes(kernel: PiecewiseLinear, angle, first_norms):
 
 
 @lru_cache
-def _differentiable_pull(same: bool, axes: Axes | None):
+def _differentiable_gram(same: bool, axes: Axes | None):
     # Python values, bound by closure: they never become traced arguments of the rule.
+    gram = jax.custom_jvp(lambda *arguments: _gram_value(*arguments, same=same, axes=axes))
+    gram.defjvp(lambda primals, tangents: _gram_jvp(primals, tangents, same=same, axes=axes))
+    return gram
+
+
+def _gram_value(kernel: PiecewiseLinear, first, second, *, same: bool, axes: Axes | None):
+    first_norms, first_units = _polar(first)
+    second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
+    sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
+    angle = angle_of_cosine(cosine)
+    even = (2 / np.pi) * (sine + (np.pi / 2 - angle) * cosine)
+    return first_norms[:, None] * second_norms * (kernel.odd * cosine + kernel.even * even)
+
+
+def _gram_jvp(primals, tangents, *, same: bool, axes: Axes | None):
+    """Differentiate by the closed-form gradients: the angle has no derivative where vectors are parallel."""
+    kernel, first, second = primals
+    kernel_direction, first_direction, second_direction = tangents
+    gram = _differentiable_gram(same, axes)
+    value, by_kernel = gram(kernel, first, second), gram(kernel_direction, first, second)
+
+    first_norms, w = _polar(first)
+    second_norms, v = _polar(second)
+    _, cosine = _cosines(w, second, same)
+    slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
+    radial = (2 / np.pi) * kernel.even * jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
+    first_growth = jnp.sum(w * first_direction, axis=-1)
+    second_growth = jnp.sum(v * second_direction, axis=-1)
+    by_first = slopes * (first_direction @ second.T) + radial * (first_growth[:, None] * second_norms)
+    by_second = slopes * (first @ second_direction.T) + radial * (first_norms[:, None] * second_growth)
+    return value, by_kernel + by_first + by_second
+
+
+@lru_cache
+def _differentiable_pull(same: bool, axes: Axes | None):
     pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same, axes=axes))
     pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same, axes=axes))
     return pull

@@ -32,21 +32,28 @@ _REACH = 8.8
 _MOST_NODES = 1200
 
 
+def _checked_tolerance(value: float) -> float:
+    tolerance = positive("tolerance", value)
+    if tolerance >= 1:
+        raise invalid("tolerance", "be below 1", repr(value), "Pass an error that is small beside the duals")
+    return tolerance
+
+
+def _checked_radius(value: float) -> float:
+    return positive("radius", value)
+
+
 class Quadrature(eqx.Module):
     """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
 
     Args:
-        tolerance: Wanted absolute error of a dual.
+        tolerance: Wanted absolute error of a dual, below 1.
         radius: Largest norm (in units of the input's standard deviation) for which it is wanted. Beyond it the
             error grows; `error_estimate` of an objective tells by how much.
     """
 
-    tolerance: float = eqx.field(static=True, default=1e-10)
-    radius: float = eqx.field(static=True, default=4.0)
-
-    def __check_init__(self):
-        positive("tolerance", self.tolerance)
-        positive("radius", self.radius)
+    tolerance: float = eqx.field(static=True, default=1e-10, converter=_checked_tolerance)
+    radius: float = eqx.field(static=True, default=4.0, converter=_checked_radius)
 
     def step(self, strip: float) -> float:
         """Return the step of the trapezoidal rule for functions analytic in a strip of this half-width."""

@@ -118,7 +118,12 @@ def _upper_orthant_extreme(h, k, correlation):
     gap = (h - k) ** 2
     c = (4.0 - product) / 8.0
     d = (12.0 - product) / 16.0
-    exponent = -0.5 * (quotient(gap, tail) + product)
+
+    def exponent_at(square):
+        # At width zero nothing is left to add, and 0 · exp(∞) must not be, where the product is very negative.
+        return jnp.where(square > 0, -0.5 * (quotient(gap, square) + product), -jnp.inf)
+
+    exponent = exponent_at(tail)
     start = (
         width
         * jnp.exp(jnp.maximum(exponent, -700.0))
@@ -138,7 +143,7 @@ def _upper_orthant_extreme(h, k, correlation):
     def at_node(node, weight):
         square = (0.5 * width * (1.0 + node)) ** 2
         rest = jnp.sqrt(1.0 - square)
-        exponent = -0.5 * (quotient(gap, square) + product)
+        exponent = exponent_at(square)
         series = 1.0 + c * square * (1.0 + d * square)
         exact = jnp.exp(-0.5 * product * square / (1.0 + rest) ** 2) / rest
         contribution = 0.5 * width * weight * jnp.exp(jnp.maximum(exponent, -700.0)) * (exact - series)

@@ -10,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from tutelage.checks import count, finite_number, positive
+from tutelage.checks import count, finite_number, positive, random_seed
 from tutelage.errors import invalid
 from tutelage.geometry.critical import require_deterministic
 from tutelage.geometry.floor import lowest_loss
@@ -129,7 +129,7 @@ def worst(
         raise invalid("inner", "lie between zero and one", repr(inner), "Pass a part of the radius")
     centre = objective.problem.point(neighbourhood.centre, "centre")
     samples, rounds = count("samples", samples), count("rounds", rounds, least=0)
-    draw_key, search_key = jax.random.split(jax.random.key(count("seed", seed, least=0)))
+    draw_key, search_key = jax.random.split(jax.random.key(random_seed("seed", seed)))
     points = jax.vmap(neighbourhood.sample)(jax.random.split(draw_key, samples))
     flat, unravel = ravel_pytree(centre)
     if flat.size <= DENSE_LIMIT and not bool(objective.singular(centre)):

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
-from scipy.special import gammaln
+from scipy.special import gamma, gammaln
 
 from tutelage import checks
 from tutelage.errors import invalid
@@ -106,12 +106,29 @@ class Gaussian(Inputs):
 
 def chi_moment(dimension: int, order: float) -> float:
     r"""The moment $E|z|^p = 2^{p/2} \Gamma((d+p)/2) / \Gamma(d/2)$ of a standard Gaussian $z$."""
-    if order <= -dimension:
-        return math.inf
-    if order == 2:  # exact, where the logarithms would leave rounding error
-        return float(dimension)
-    logarithm = order / 2 * math.log(2) + gammaln((dimension + order) / 2) - gammaln(dimension / 2)
-    return float(np.exp(logarithm))
+    return math.inf if order <= -dimension else 2 ** (order / 2) * gamma_ratio(dimension / 2, order)
+
+
+def gamma_ratio(start: float, order: float) -> float:
+    r"""The ratio $\Gamma(x + p/2) / \Gamma(x)$ for $x > 0$ and $x + p/2 > 0$.
+
+    For the whole numbers $p$ that duals use it is a product, where a difference of logarithms would lose digits in
+    high dimensions.
+    """
+    if not (0 <= order <= 64 and order == int(order)):
+        return float(np.exp(gammaln(start + order / 2) - gammaln(start)))
+    ratio = 1.0
+    if order % 2 == 1:
+        ratio, start = _half_step(start), start + 0.5
+    return ratio * math.prod(start + step for step in range(int(order) // 2))
+
+
+def _half_step(x: float) -> float:
+    r"""The ratio $\Gamma(x + \tfrac12) / \Gamma(x)$, for large $x$ by its asymptotic series."""
+    if x < 150:
+        return float(gamma(x + 0.5) / gamma(x))
+    series = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
+    return math.sqrt(x) * sum(coefficient / x**power for power, coefficient in enumerate(series))
 
 
 def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussian:
@@ -143,39 +160,10 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     if covariance is None:
         return Gaussian(dimension, location, None, None, 1.0, False)
 
-    matrix = np.asarray(checks.finite_array("covariance", covariance, dimensions=2))
-    if matrix.shape != (dimension, dimension):
-        raise invalid(
-            "covariance",
-            f"have shape {(dimension, dimension)}",
-            f"shape {matrix.shape}",
-            "Pass a square matrix with one row per coordinate",
-        )
-    largest = np.abs(matrix).max()
-    asymmetry = np.abs(matrix - matrix.T).max()
-    if asymmetry > 1e-10 * largest:
-        raise invalid("covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2")
-    matrix = (matrix + matrix.T) / 2
+    matrix = _checked_covariance(covariance, dimension)
     if np.array_equal(matrix, np.eye(dimension)):
         return Gaussian(dimension, location, None, None, 1.0, False)
-    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
-    if eigenvalues[0] < -1e-10 * largest:
-        raise invalid(
-            "covariance",
-            "be positive semi-definite",
-            f"an eigenvalue of {eigenvalues[0]:.3g}",
-            "Pass a covariance without negative eigenvalues",
-        )
-    singular = bool(eigenvalues[0] <= 1e-12 * eigenvalues[-1])
-    if singular:
-        # The root of a rounding error is far above rounding, and would push samples off the support.
-        floor = 16 * dimension * np.finfo(float).eps * eigenvalues[-1]
-        root = eigenvectors * np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))
-        factor = np.linalg.qr(root.T).R.T
-        # QR leaves signs free; a Cholesky factor has a non-negative diagonal.
-        factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
-    else:
-        factor = np.linalg.cholesky(matrix)
+    factor, singular = _factored(matrix)
     diagonal = float(matrix[0, 0])
     isotropic = diagonal > 0 and np.array_equal(matrix, diagonal * np.eye(dimension))
     return Gaussian(
@@ -186,6 +174,42 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
         diagonal if isotropic else None,
         singular,
     )
+
+
+def _checked_covariance(covariance: Any, dimension: int) -> np.ndarray:
+    """Return a covariance as an exactly symmetric matrix, or raise if its shape is wrong or it is not symmetric."""
+    matrix = np.asarray(checks.finite_array("covariance", covariance, dimensions=2))
+    if matrix.shape != (dimension, dimension):
+        raise invalid(
+            "covariance",
+            f"have shape {(dimension, dimension)}",
+            f"shape {matrix.shape}",
+            "Pass a square matrix with one row per coordinate",
+        )
+    asymmetry = np.abs(matrix - matrix.T).max()
+    if asymmetry > 1e-10 * np.abs(matrix).max():
+        raise invalid("covariance", "be symmetric", f"entries that differ by {asymmetry:.3g}", "Pass (C + C.T) / 2")
+    return (matrix + matrix.T) / 2
+
+
+def _factored(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return a lower triangular factor and whether the matrix is singular, or raise if it is not semi-definite."""
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    if eigenvalues[0] < -1e-10 * np.abs(matrix).max():
+        raise invalid(
+            "covariance",
+            "be positive semi-definite",
+            f"an eigenvalue of {eigenvalues[0]:.3g}",
+            "Pass a covariance without negative eigenvalues",
+        )
+    if eigenvalues[0] > 1e-12 * eigenvalues[-1]:
+        return np.linalg.cholesky(matrix), False
+    # The root of a rounding error is far above rounding, and would push samples off the support.
+    floor = 16 * len(matrix) * np.finfo(float).eps * eigenvalues[-1]
+    root = eigenvectors * np.sqrt(np.where(eigenvalues > floor, eigenvalues, 0.0))
+    factor = np.linalg.qr(root.T).R.T
+    # QR leaves signs free; a Cholesky factor has a non-negative diagonal.
+    return factor * np.where(np.diag(factor) < 0, -1.0, 1.0), True
 
 
 def _flat(spread: Float[Array, "2 2"]) -> bool:

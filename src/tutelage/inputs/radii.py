@@ -10,11 +10,9 @@ from typing import TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
-from scipy.special import gammaln
 
-from tutelage.inputs.gaussian import chi_moment
+from tutelage.inputs.gaussian import chi_moment, gamma_ratio
 
 RadialDensity: TypeAlias = Callable[[Float[Array, "*batch"]], Float[Array, "*batch"]]
 
@@ -104,8 +102,7 @@ class StudentRadius(Radius):
         if order >= self.degrees:
             return math.inf
         half = self.degrees / 2
-        logarithm = order / 2 * math.log(half) + gammaln(half - order / 2) - gammaln(half)
-        return chi_moment(dimension, order) * float(np.exp(logarithm))
+        return chi_moment(dimension, order) * half ** (order / 2) / gamma_ratio(half - order / 2, order)
 
     def plane_density(self, dimension: int) -> RadialDensity | None:
         r"""$\frac{1}{2\pi} (1 + r^2/\nu)^{-(\nu+2)/2}$: marginals of $t$ laws keep their $\nu$."""

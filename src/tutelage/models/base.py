@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
+from tutelage.duals.special import root
 
 
 class Neurons(NamedTuple):
@@ -64,6 +65,4 @@ class NeuronModel(Model):
 
 def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
     """Return Euclidean norms along the last axis, with derivative zero at the zero vector."""
-    square = jnp.sum(vectors * vectors, axis=-1)
-    nonzero = square > 0
-    return jnp.where(nonzero, jnp.sqrt(jnp.where(nonzero, square, 1.0)), 0.0)
+    return root(jnp.sum(vectors * vectors, axis=-1))

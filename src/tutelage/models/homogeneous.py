@@ -23,8 +23,8 @@ class WithLinear(NamedTuple):
 class Homogeneous(NeuronModel):
     r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ with $\sigma$ homogeneous of degree one.
 
-    By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a smooth change of variables, at
-    $w_i = 0$ too.
+    By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a change of variables with
+    continuous derivatives, at $w_i = 0$ too.
 
     Attributes:
         activation: The activation, homogeneous of degree one.

@@ -5,7 +5,7 @@ Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; 
 
 import abc
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,16 +13,9 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
-from tutelage.errors import TutelageError, invalid
+from tutelage.errors import TutelageError
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
-
-
-def checked_problem(problem: Any) -> Problem:
-    """Return the problem an objective is asked for, or raise if it is none."""
-    if not isinstance(problem, Problem):
-        raise invalid("problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems")
-    return problem
 
 
 class Reduction(NamedTuple):
@@ -107,7 +100,10 @@ class Objective(eqx.Module):
         return 0.5 * (columns + columns.T)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
-        """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none."""
+        """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none.
+
+        The error of the part that depends on the teacher alone is not in it.
+        """
         return jnp.zeros(())
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:

@@ -7,9 +7,10 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage.checks import count
 from tutelage.errors import invalid
-from tutelage.objectives.base import Objective, checked_problem
+from tutelage.objectives.base import Objective
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
+from tutelage.problems.problem import checked_problem
 
 
 class Stream(Objective):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -305,7 +306,7 @@ def parity(
     patches = count("patches", patches)
     if degrees is None:
         degrees = sorted({1, patches})
-    elif not isinstance(degrees, (tuple, list)):
+    elif not isinstance(degrees, (tuple, list, set, frozenset, range)):
         degrees = np.atleast_1d(degrees).tolist()
     degrees = tuple(count("degrees", degree) for degree in degrees)
     if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
@@ -326,6 +327,24 @@ def parity(
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
         template=template_of(_patch_shape(sharing, patches, dimension)),
+    )
+
+
+def _require_number(outer: Callable, patches: int) -> None:
+    """Raise if an outer function does not make one number of a vector with an entry a patch."""
+    try:
+        result = jax.eval_shape(outer, jax.ShapeDtypeStruct((patches,), jnp.float64))
+    except Exception as error:
+        received = f"one that raised {type(error).__name__}: {error}"
+    else:
+        if getattr(result, "shape", None) == ():
+            return
+        received = f"one that returns {result}"
+    raise invalid(
+        "outer",
+        f"be a JAX function of a vector of {patches} entries that returns one number",
+        received,
+        "Check it with jax.jit",
     )
 
 
@@ -369,6 +388,7 @@ def composite(
     units = count("units", units)
     if not callable(outer):
         outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
+    _require_number(outer, patches)
     activation = activations.get(activation)
     dimension = target.shape[0]
     student = Composite(activation, outer, patches, bool(sharing))

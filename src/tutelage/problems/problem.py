@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage._html import facts
@@ -78,6 +79,9 @@ class Problem(eqx.Module):
 
         Args:
             target: The teacher's parameters; they may be traced, so that one compiled program serves many teachers.
+
+        Raises:
+            InvalidArgument: If the shapes are others, or a number that can be looked at is not finite.
         """
         leaves, received = jax.tree.flatten(target)
         own, wanted = jax.tree.flatten(self.target)
@@ -88,7 +92,10 @@ class Problem(eqx.Module):
                 _shapes_of(target),
                 "Build another problem for a teacher of other shapes",
             )
-        arrays = [jnp.asarray(leaf, jnp.float64) for leaf in leaves]
+        arrays = [
+            jnp.asarray(leaf, jnp.float64) if isinstance(leaf, Tracer) else finite_array("target", leaf)
+            for leaf in leaves
+        ]
         return eqx.tree_at(lambda problem: problem.target, self, jax.tree.unflatten(wanted, arrays))
 
     def _repr_html_(self) -> str:
@@ -147,6 +154,13 @@ class Problem(eqx.Module):
                 )
             arrays.append(array)
         return jax.tree.unflatten(treedef, arrays)
+
+
+def checked_problem(problem: Any) -> Problem:
+    """Return what a start or an objective is asked for, or raise if it is no problem."""
+    if not isinstance(problem, Problem):
+        raise invalid("problem", "be a Problem", repr(problem), "Build one with a constructor of tutelage.problems")
+    return problem
 
 
 def _shapes_of(point: PyTree) -> str:

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from tutelage.checks import count
-from tutelage.errors import invalid
+from tutelage.checks import count, random_seed
 from tutelage.problems import Problem
+from tutelage.problems.problem import checked_problem
 
 # Numbers drawn at once: enough to hide the cost of a call, few enough that what is not used costs little.
 _BATCH = 1 << 16
@@ -26,13 +25,6 @@ def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
     """
     numbers = jnp.arange(first_run, first_run + runs)
     return jax.vmap(lambda run: jax.random.fold_in(jax.random.key(seed), run))(numbers)
-
-
-def require_problem(problem: Any) -> None:
-    """Raise if something is not a problem."""
-    if not isinstance(problem, Problem):
-        remedy = "Build one with a constructor of tutelage.problems"
-        raise invalid("problem", "be a Problem", repr(problem), remedy)
 
 
 def batch(
@@ -53,7 +45,7 @@ def batch(
         draw: Makes one draw from its key.
         numbers: About how many numbers one draw makes; as many as a student has parameters by default.
     """
-    runs, seed = count("runs", runs), count("seed", seed, least=0)
+    runs, seed = count("runs", runs), random_seed("seed", seed)
     first_run = count("first_run", first_run, least=0)
     # XLA rounds sums differently in batches of other sizes, so that runs are drawn in batches of one size,
     # and every run has the same place in its batch wherever a user's batch begins.
@@ -66,7 +58,7 @@ def batch(
 
 def leafwise(problem: Problem, draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]):
     """Return a function of a key that draws every array of a student independently, by name and shape."""
-    require_problem(problem)
+    checked_problem(problem)
     leaves, treedef = jax.tree_util.tree_flatten_with_path(problem.template_tree())
     named = [(jax.tree_util.keystr(path).lstrip("."), leaf.shape) for path, leaf in leaves]
 

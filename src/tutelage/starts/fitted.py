@@ -14,7 +14,8 @@ from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
 from tutelage.models import Homogeneous
 from tutelage.problems import Problem
-from tutelage.starts.base import batch, require_problem
+from tutelage.problems.problem import checked_problem
+from tutelage.starts.base import batch
 
 
 def fitted(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Float[Array, "run student dim"]:
@@ -74,7 +75,7 @@ def subspace(
 
 
 def _require_plain(problem: Problem) -> None:
-    require_problem(problem)
+    checked_problem(problem)
     student = problem.student
     if not isinstance(student, Homogeneous) or student.linear or student.signs is not None:
         raise invalid(

@@ -11,7 +11,8 @@ from tutelage.checks import positive
 from tutelage.errors import invalid
 from tutelage.models import Convolution, FilterAndOutput
 from tutelage.problems import Problem
-from tutelage.starts.base import batch, leafwise, require_problem
+from tutelage.problems.problem import checked_problem
+from tutelage.starts.base import batch, leafwise
 
 
 def _unit(key, shape):
@@ -30,7 +31,7 @@ def sphere_ball(problem: Problem, runs: int, radius: float | None = None, seed: 
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    require_problem(problem)
+    checked_problem(problem)
     if not isinstance(problem.student, Convolution):
         raise invalid("problem", "be a convolution problem", problem.name, "Use another start")
     target: FilterAndOutput = problem.target
@@ -66,7 +67,7 @@ def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    require_problem(problem)
+    checked_problem(problem)
     centre, unravel = ravel_pytree(problem.point(point))
     distance = positive("distance", distance)
     return batch(problem, runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape)))

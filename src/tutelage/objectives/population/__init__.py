@@ -9,13 +9,14 @@ import numpy as np
 
 from tutelage.duals import Quadrature
 from tutelage.errors import UnsupportedCombination
-from tutelage.inputs import Gaussian
+from tutelage.inputs import Gaussian, Inputs, Mixture
 from tutelage.models import Convolution, NeuronModel, Parity, Wave
-from tutelage.objectives.base import Objective, checked_problem
+from tutelage.objectives.base import Objective
 from tutelage.objectives.empirical import over_support
 from tutelage.objectives.population.neuron_sum import neuron_sum
 from tutelage.objectives.population.patches import convolution_loss, parity_loss, wave_loss
 from tutelage.problems import Problem
+from tutelage.problems.problem import checked_problem
 
 _BUILDERS: tuple[tuple[type, Callable[[Problem, Quadrature], Objective]], ...] = (
     (NeuronModel, neuron_sum),
@@ -31,9 +32,9 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
     Args:
         problem: The problem.
         tolerance: Wanted absolute error where an integral is taken by quadrature.
-        radius: Largest norm of a student's weight vector, in units of the input's standard deviation, for which the
-            tolerance is wanted; by default one and a half times the largest norm of the teacher's, at least 3.
-            Only quadratures use it; `error_estimate` tells the error at a point.
+        radius: Largest norm of a student's weight vector, in units of the input's standard deviation (of the widest
+            component of a mixture), for which the tolerance is wanted; by default one and a half times the largest
+            norm of the teacher's, at least 3. Only quadratures use it; `error_estimate` tells the error at a point.
 
     Returns:
         The objective; its `exactness` says how the expectation is taken.
@@ -55,7 +56,12 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
 
 def _default_radius(problem: Problem) -> float:
     vectors = np.asarray(jax.device_get(problem.teacher.vectors(problem.target)))
-    factor = problem.inputs.factor if isinstance(problem.inputs, Gaussian) else None
-    if factor is not None:
-        vectors = vectors @ np.asarray(factor)
-    return 1.5 * max(2.0, float(np.linalg.norm(vectors, axis=1).max()))
+    return 1.5 * max(2.0, _largest_deviation(vectors, problem.inputs))
+
+
+def _largest_deviation(vectors: np.ndarray, inputs: Inputs) -> float:
+    """Return the largest standard deviation of a vector times the input, under the widest component of a mixture."""
+    if isinstance(inputs, Mixture):
+        return max(_largest_deviation(vectors, component) for component in inputs.components)
+    factor = inputs.factor if isinstance(inputs, Gaussian) else None
+    return float(np.linalg.norm(vectors if factor is None else vectors @ np.asarray(factor), axis=1).max())

@@ -39,7 +39,7 @@ class NeuronSum(Objective):
         constant: The part of the loss that does not depend on the student.
         quadrature: How finely integrals are taken; `None` where there are none, so that one compiled program serves
             teachers of all norms.
-        axes: Whether the teacher's vectors are the first coordinate axes.
+        axes: Whether the teacher is one group of neurons on the first coordinate axes.
     """
 
     problem: Problem
@@ -58,11 +58,12 @@ class NeuronSum(Objective):
     def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
         return self.problem.student.neurons(point)  # type: ignore[attr-defined]
 
+    def _dense_teacher_groups(self) -> tuple[Neurons, ...]:
+        return self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+
     def _teacher_groups(self) -> tuple[Neurons, ...]:
-        groups = self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
-        if not self.axes:
-            return groups
-        return tuple(group._replace(weights=Axes(group.weights.shape[0])) for group in groups)
+        groups = self._dense_teacher_groups()
+        return (groups[0]._replace(weights=Axes(groups[0].weights.shape[0])),) if self.axes else groups
 
     def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
         return _loss(self, point)
@@ -108,7 +109,7 @@ class NeuronSum(Objective):
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
         total = jnp.zeros(())
-        groups, teachers = self._groups(point), self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+        groups, teachers = self._groups(point), self._dense_teacher_groups()
         for i, group in enumerate(groups):
             for duals, others in ((self.student_duals[i], groups), (self.teacher_duals[i], teachers)):
                 for dual, other in zip(duals, others, strict=True):
@@ -137,15 +138,18 @@ class NeuronSum(Objective):
         The third derivatives of a dual with factor $qq'$ of its even part are bounded by $c_{30}qq'\|v\|/\|w\|^2$ in
         $w$ three times and by $c_{21}qq'/\|w\|$ in $w$ twice and $v$ once; $c_{21} = 4/\pi$, $c_{30} < 1.75$.
         """
-        plain = isinstance(self.problem.student, (Committee, Neuron))
-        own, teaching = self.student_duals[0][0], self.teacher_duals[0][0]
-        if not (plain and isinstance(own, PiecewiseLinear) and isinstance(teaching, PiecewiseLinear)):
+        own = self.student_duals[0][0]
+        plain = isinstance(self.problem.student, (Committee, Neuron)) and isinstance(own, PiecewiseLinear)
+        if not (plain and all(isinstance(dual, PiecewiseLinear) for dual in self.teacher_duals[0])):
             return jnp.asarray(jnp.inf)
         norms = jnp.linalg.norm(self.problem.student.vectors(point), axis=-1)
-        teachers = jnp.linalg.norm(self.problem.teacher.vectors(self.target), axis=-1)
+        teaching = jnp.zeros(())
+        for dual, group in zip(self.teacher_duals[0], self._dense_teacher_groups(), strict=True):
+            sizes = jnp.abs(group.coefficients) * jnp.linalg.norm(group.weights, axis=-1)
+            teaching = teaching + jnp.abs(dual.even) * jnp.sum(sizes)
         least = norms - radius
         most = norms + radius
-        others = jnp.abs(own.even) * (jnp.sum(most) - most) + jnp.abs(teaching.even) * jnp.sum(teachers)
+        others = jnp.abs(own.even) * (jnp.sum(most) - most) + teaching
         cubic = jnp.max(1.75 * others / least**2)
         mixed = 3 * jnp.sqrt(float(norms.size)) * jnp.abs(own.even) * (4 / jnp.pi) / jnp.min(least)
         bound = cubic + (mixed if norms.size > 1 else 0.0)
@@ -230,12 +234,13 @@ def _zeros(problem: Problem) -> PyTree:
 
 
 def _with_axes(objective: NeuronSum) -> NeuronSum:
-    """Mark a teacher whose vectors are the first coordinate axes, where the dual makes use of it."""
-    vectors = objective.problem.teacher.vectors(objective.target)
-    structured = all(isinstance(dual, PiecewiseLinear) for row in objective.teacher_duals for dual in row)
+    """Mark a teacher whose neurons are on the first coordinate axes, where the duals make use of it."""
+    groups = objective._dense_teacher_groups()
+    weights = groups[0].weights
+    structured = len(groups) == 1 and all(isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
     # Of a traced teacher nothing is known.
-    known = structured and not isinstance(vectors, Tracer)
-    axes = known and bool(jnp.all(vectors == jnp.eye(vectors.shape[0], vectors.shape[1])))
+    known = structured and not isinstance(weights, Tracer)
+    axes = known and bool(jnp.all(weights == jnp.eye(*weights.shape)))
     return dataclasses.replace(objective, axes=axes)
 
 

@@ -92,11 +92,11 @@ class ConvolutionLoss(PatchObjective):
         target = self.target
         if self._direction_only:
             # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a
-            # fixed unit vector, nothing is left to cancel in the gradient.
+            # fixed unit vector, nothing is left to cancel in the gradient. A zero filter computes the zero function.
             unit = point.filter * quotient(jnp.ones(()), safe_norm(point.filter))
-            student = FilterAndOutput(unit, point.output)
+            student = FilterAndOutput(unit, jnp.where(jnp.any(unit != 0), point.output, 0.0))
             axis = target.filter / safe_norm(target.filter)
-            fixed = FilterAndOutput(axis, point.output)
+            fixed = FilterAndOutput(axis, student.output)
             own = self._product(fixed, fixed, self.dual.own(axis))
             means = self.mean(axis) * self.mean(target.filter)
             cross = self._product(student, target, self.dual(unit, target.filter), means)
@@ -114,7 +114,9 @@ class ConvolutionLoss(PatchObjective):
         return student.normalized and student.activation.homogeneity == 1 and self.span_suffices
 
     def singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
-        return jnp.all(point.filter == 0)
+        student: Convolution = self.problem.student  # type: ignore[assignment]
+        smooth = student.activation.kink is None and not student.normalized
+        return jnp.zeros((), bool) if smooth else jnp.all(point.filter == 0)
 
     def error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
         student: Convolution = self.problem.student  # type: ignore[assignment]
@@ -191,6 +193,12 @@ class ParityLoss(PatchObjective):
             + 0.5 * self._products(target)
             + 0.5 * self.problem.noise**2
         )
+
+    def singular(self, point: Float[Array, "..."]) -> Bool[Array, ""]:
+        student: Parity = self.problem.student  # type: ignore[assignment]
+        if student.activation.kink is None:
+            return jnp.zeros((), bool)
+        return jnp.any(jnp.all(student.vectors(point) == 0, axis=-1))
 
     def error_estimate(self, point: Float[Array, "..."]) -> Float[Array, ""]:
         student = self.problem.student.vectors(point)

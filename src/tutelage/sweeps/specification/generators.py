@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import jax
 import numpy as np
 
-from tutelage.checks import count, finite_number, positive
+from tutelage.checks import count, finite_number, positive, random_seed
 from tutelage.errors import invalid
 
 
@@ -95,7 +95,7 @@ def sphere_vector(dimension: int, norm: float = 1.0, seed: int = 0) -> np.ndarra
 
 
 def _normal(shape: tuple[int, ...], seed: int) -> np.ndarray:
-    return np.asarray(jax.random.normal(jax.random.key(count("seed", seed, least=0)), shape))
+    return np.asarray(jax.random.normal(jax.random.key(random_seed("seed", seed)), shape))
 
 
 MATRICES: Mapping[str, Callable[..., np.ndarray]] = {
