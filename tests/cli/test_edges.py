@@ -203,7 +203,7 @@ def test_full_disk_in_the_middle_of_work(command, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tutelage.sweeps.files.os.fsync", full)
+    monkeypatch.setattr("tutelage.files.os.fsync", full)
     result = run(app, _arguments(command, tmp_path))
     assert result.exit_code == 1 and "No space left on device" in result.stderr and not result.stdout
     assert len(result.stderr.splitlines()) == 1

@@ -16,8 +16,9 @@ import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
+from tutelage import files
 from tutelage.sweeps import engine as module
-from tutelage.sweeps import files, ledger, open_sweep, run_sweep
+from tutelage.sweeps import ledger, open_sweep, run_sweep
 from tutelage.sweeps.pool import Done
 from tutelage.sweeps.store import Store
 

@@ -89,7 +89,7 @@ def train(
 def _write(folder: Path, sweep: Sweep, outcome: Outcome) -> None:
     import numpy as np
 
-    from tutelage.sweeps.files import write_bytes, write_json
+    from tutelage.files import write_bytes, write_json
 
     tables = {_RUNS: outcome.runs, _RECORDS: outcome.records}
     for name, table in tables.items():

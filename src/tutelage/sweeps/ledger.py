@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.errors import MalformedData
-from tutelage.sweeps.files import digest, write_bytes, write_json
+from tutelage.files import digest, write_bytes, write_json
 from tutelage.sweeps.parts import FAILED, Part, Range, joined
 
 PARTS = "parts"

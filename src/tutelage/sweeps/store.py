@@ -23,8 +23,8 @@ import polars as pl
 
 from tutelage._configuration import available_cores
 from tutelage.errors import InvalidArgument, MalformedData
+from tutelage.files import digest, is_temporary, write_bytes, write_json
 from tutelage.sweeps.contract import Shard, Work
-from tutelage.sweeps.files import digest, write_bytes, write_json
 from tutelage.sweeps.ledger import PARTS, Writer
 from tutelage.sweeps.lock import LOCK
 from tutelage.sweeps.parts import Part, parquet
@@ -109,7 +109,7 @@ class Store:
                 )
         else:
             known = {LOCK, CELLS, PARTS}
-            others = [path.name for path in self.folder.iterdir() if path.name not in known and not _temporary(path)]
+            others = [path.name for path in self.folder.iterdir() if path.name not in known and not is_temporary(path)]
             if others:
                 raise OtherSweep(
                     f"{self.folder} holds something else than a sweep ({sorted(others)[0]}). Choose another folder "
@@ -117,7 +117,7 @@ class Store:
                 )
             manifest = self._new_manifest()
         for path in self.folder.iterdir():
-            if _temporary(path):
+            if is_temporary(path):
                 path.unlink(missing_ok=True)
         return manifest
 
@@ -221,10 +221,6 @@ def difference(old: Any, new: Any, where: str = "") -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def _temporary(path: Path) -> bool:
-    return path.name.startswith(".") and path.name.endswith(".tmp")
 
 
 def _machine() -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.errors import MalformedData, TutelageError
-from tutelage.sweeps.files import digest
+from tutelage.files import digest
 from tutelage.sweeps.specification.arrays import Arrays, Folder
 from tutelage.sweeps.specification.build import Built, Unusable, build
 from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
