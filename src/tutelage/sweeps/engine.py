@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 from tutelage._configuration import available_cores
 from tutelage.errors import invalid
 from tutelage.sweeps.contract import Shard, Work
+from tutelage.sweeps.identity import specification_digest
 from tutelage.sweeps.lock import locked, this_command
 from tutelage.sweeps.parts import Part, failed_part
 from tutelage.sweeps.pool import Done, Lost, Raised, spread
 from tutelage.sweeps.reading import Results, open_sweep
-from tutelage.sweeps.store import Store, specification_digest
+from tutelage.sweeps.store import Store
 from tutelage.sweeps.tasks import compute, introduce
 
 SHARD_SECONDS = 10.0

@@ -25,6 +25,7 @@ from tutelage._configuration import available_cores
 from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.files import digest, is_temporary, write_bytes, write_json
 from tutelage.sweeps.contract import Shard, Work
+from tutelage.sweeps.identity import specification_digest
 from tutelage.sweeps.ledger import PARTS, Writer
 from tutelage.sweeps.lock import LOCK
 from tutelage.sweeps.parts import Part, parquet
@@ -36,11 +37,6 @@ Notice = Callable[[str], None]
 
 class OtherSweep(InvalidArgument):
     """A folder belongs to another specification, or holds something else."""
-
-
-def specification_digest(document: dict[str, Any]) -> str:
-    """Return the digest of a resolved specification, whatever the order of its keys."""
-    return digest(json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -107,6 +103,8 @@ class Store:
                     f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
                     "or remove this one."
                 )
+            # The same specification, but its files may have been moved since.
+            manifest = {**manifest, "document": self._document}
         else:
             known = {LOCK, CELLS, PARTS}
             others = [path.name for path in self.folder.iterdir() if path.name not in known and not is_temporary(path)]

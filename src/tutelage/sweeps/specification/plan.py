@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tutelage.errors import MalformedData, TutelageError
-from tutelage.files import digest
 from tutelage.sweeps.specification.arrays import Arrays, Folder
 from tutelage.sweeps.specification.build import Built, Unusable, build
 from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
@@ -168,18 +167,6 @@ def _from_document(document: Mapping[str, Any]) -> Plan:
     if not cells:
         raise MalformedData("A document of a sweep has at least one cell, but this has none.")
     return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
-
-
-def identity(document: Mapping[str, Any]) -> str:
-    """Return the digest of what a document says: the same wherever its files are kept, another if they change."""
-
-    def without_places(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            placed = {"file", "shape"} <= value.keys() or {"file", "digest"} <= value.keys()
-            return {key: without_places(one) for key, one in value.items() if not (placed and key == "file")}
-        return [without_places(one) for one in value] if isinstance(value, list) else value
-
-    return digest(json.dumps(without_places(document), sort_keys=True, allow_nan=False))
 
 
 def plain_value(value: Any) -> Any:
