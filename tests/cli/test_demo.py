@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from tutelage.cli import demo
 from tutelage.cli.main import app
+from tutelage.sweeps import locked
 
 run = CliRunner().invoke
 CLAIM = "convolutional_filter.section-E.step"
@@ -25,12 +26,20 @@ def little(monkeypatch):
     monkeypatch.setattr(tutelage.studies, "find", lambda papers: studies)
 
 
+def test_a_study_in_use_is_bad_input(little, tmp_path):
+    """Two commands do not work on one study, and `demo` says so as `reproduce` does."""
+    with locked(tmp_path / "studies" / STUDY.replace(".", "/") / "quick", "another command"):
+        result = run(app, ["demo", *PAPERS, *PAPERS, "--workers", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 2 and "another command" in result.stderr
+
+
 def test_demo_does_everything_once(little, tmp_path):
     """The first run computes and writes the report; the second finds everything done and shows the same."""
-    arguments = ["demo", *PAPERS, "--workers", "1", "--out", str(tmp_path)]
+    arguments = ["demo", *PAPERS, PAPERS[0], "--workers", "1", "--out", str(tmp_path)]
     first = run(app, arguments, env={"COLUMNS": "80"})
     assert first.exit_code == 0, first.stderr
     assert (tmp_path / "index.html").is_file() and "index.html" in first.stdout
+    assert first.stdout.count(f"\n{PAPERS[0]} ") == 1
     rows = {line.split()[0]: line.split()[1:] for line in first.stdout.splitlines() if line.startswith(tuple(PAPERS))}
     # Studies, those that agree with the print; claims, those that hold, are refuted, or neither.
     assert rows == {PAPERS[0]: ["0", "0", "1", "0", "1", "0"], PAPERS[1]: ["1", "0", "0", "0", "0", "0"]}

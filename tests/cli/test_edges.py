@@ -203,11 +203,31 @@ def test_full_disk_in_the_middle_of_work(command, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tutelage.sweeps.files.os.fsync", full)
+    monkeypatch.setattr("tutelage.files.os.fsync", full)
     result = run(app, _arguments(command, tmp_path))
     assert result.exit_code == 1 and "No space left on device" in result.stderr and not result.stdout
     assert len(result.stderr.splitlines()) == 1
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} <= {"lock"}
+
+
+def test_full_disk_when_an_atlas_is_saved(tmp_path, monkeypatch):
+    """A full disk is a failure like that of any other command, not bad input."""
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tutelage.files.os.fsync", full)
+    result = run(app, ["minima", "--neurons", "2", "--runs", "2", "--out", str(tmp_path / "two.npz")])
+    assert result.exit_code == 1 and result.stderr.startswith("failed:") and "No space left" in result.stderr
+    assert len(result.stderr.splitlines()) == 1 and not result.stdout and not list(tmp_path.iterdir())
+
+
+def test_full_disk_when_an_example_is_written(tmp_path):
+    """Half a specification is worse than none: the next `init` would refuse to overwrite it."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    result = _process("init", str(tmp_path / "first"), before=limit)
+    assert result.returncode == 1 and result.stderr.startswith("failed:") and "large" in result.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_limit_on_the_size_of_files(tmp_path):

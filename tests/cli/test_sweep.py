@@ -192,6 +192,16 @@ def test_damaged_parts_are_told(cheap, tmp_path):
     assert result.exit_code == 0 and path.name in result.stderr and content(tmp_path) == expected
 
 
+def test_names_with_brackets_are_shown_as_they_are(cheap, tmp_path):
+    """What a user has named is never taken for a style."""
+    folder = tmp_path / "sweep [final]"
+    done = run(app, ["sweep", "x.toml", "--out", str(folder), "--workers", "1"], env={"COLUMNS": "400"})
+    shown = run(app, ["status", str(folder)], env={"COLUMNS": "400"})
+    assert done.exit_code == shown.exit_code == 0
+    assert f"tutelage summary '{folder}'" in done.stdout and f"tutelage summary '{folder}'" in shown.stdout
+    assert shown.stdout.startswith(f"{folder}: 60 of 60")
+
+
 def test_status_of_a_running_sweep(tmp_path):
     """Rate and time left come from the process that works there."""
     with locked(tmp_path, "an experiment"):

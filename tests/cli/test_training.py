@@ -156,8 +156,27 @@ def test_failed_runs_exit_with_one(file, monkeypatch):
 
     monkeypatch.setattr(following, "descend", refuse)
     result = run(app, ["train", str(file), "--json"], env={"COLUMNS": "400"})
-    assert result.exit_code == 1 and json.loads(result.stdout)["statuses"] == {"failed": 8}
+    document = json.loads(result.stdout)
+    assert result.exit_code == 1 and document["statuses"] == {"failed": 8} and document["success"]["rate"] is None
     assert "8 of 8 runs could not be computed" in result.stderr and "nobody expected this" in result.stderr
+
+
+def test_failed_runs_are_no_trials(file, monkeypatch):
+    """The rate of success is that of the runs that were computed, as in the summary of a sweep."""
+    from tutelage.sweeps import following
+
+    descend = following.descend
+
+    def refuse_the_first(*arguments, first_run, **options):
+        if first_run == 0:
+            raise RuntimeError("shape [student] of [/nobody]")
+        return descend(*arguments, first_run=first_run, **options)
+
+    monkeypatch.setattr(following, "descend", refuse_the_first)
+    result = run(app, ["train", str(file), "--json"], env={"COLUMNS": "400"})
+    success = json.loads(result.stdout)["success"]
+    assert result.exit_code == 1 and success["rate"] == success["runs"] / 7
+    assert "RuntimeError: shape [student] of [/nobody]" in result.stderr
 
 
 @pytest.mark.parametrize("family", families())

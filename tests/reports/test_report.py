@@ -2,13 +2,17 @@
 
 import json
 import re
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from tutelage.claims import all_claims
+from tutelage.claims import all_claims, find, judge
 from tutelage.papers import PAPERS, recorded_verdicts
-from tutelage.reports import save_verdicts, write_report
+from tutelage.reports import save_verdicts, verdicts, write_report
 from tutelage.reports.writing import _number, _tex
 from tutelage.studies import all_studies
 
@@ -50,6 +54,37 @@ def test_every_link_leads_somewhere_on_disk(report, pages):
                 assert (report / file).is_file(), target
             if place:
                 assert place in pages[file or "index.html"].places, target
+
+
+def test_damaged_files_are_told_and_left_out(report, tmp_path):
+    """One damaged file does not take the report along: what is left of the folder is shown."""
+    folder = tmp_path / "report"
+    shutil.copytree(report, folder)
+    (verdicts,) = (folder / "verdicts").glob("*.json")
+    (manifest,) = (folder / "studies").rglob("manifest.json")
+    for path in (verdicts, manifest):
+        path.write_bytes(path.read_bytes()[:-40])
+    told = []
+    page = Page(write_report(folder, told.append))
+    assert len(told) == 2 and str(verdicts) in told[0] and str(manifest) in told[1]
+    assert "No study has been run yet" in page.text
+
+
+def test_two_audits_keep_their_verdicts(tmp_path, monkeypatch):
+    """Verdicts that two commands keep at the same time in one report are all there in the end."""
+    (printed, *_) = judge(find([CHEAP])[0])
+    reading = verdicts.read_verdicts
+
+    def slowly(*arguments):
+        found = reading(*arguments)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(verdicts, "read_verdicts", slowly)
+    names = [f"convolutional_filter.claim-{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(lambda name: save_verdicts(tmp_path, [replace(printed, id=name)]), names))
+    assert sorted(document["id"] for document in reading(tmp_path, "convolutional_filter")) == names
 
 
 def test_nothing_is_fetched(report):

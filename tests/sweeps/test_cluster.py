@@ -1,5 +1,6 @@
 """Sweeps on Dask: bit for bit the same as in processes, also when workers are killed."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from cheap_work import CheapWork
 from sweep_results import content
 
 from tutelage.errors import MissingDependency
+from tutelage.sweeps import cluster as module
 from tutelage.sweeps import open_sweep, pool, run_sweep
 from tutelage.sweeps.cluster import ClusterLost
 from tutelage.sweeps.lock import holder
@@ -60,6 +64,48 @@ def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
         )  # fmt: skip
     assert content(results) == expected and results.ledger.failed == 0
     assert notices == ["2 workers have several threads each; start them with --nthreads 1."]
+
+
+class Scheduler:
+    """Stands for a scheduler of a thousand workers; the pieces that it has are done in their order."""
+
+    loop = None
+
+    def __init__(self):
+        self.pieces = deque()
+
+    def register_plugin(self, plugin, name):
+        pass
+
+    def run(self, function, *arguments):
+        return {"worker": function(*arguments)}
+
+    def nthreads(self):
+        return {"worker": 1000}
+
+    def submit(self, called, function, arguments, pure):
+        future = Future()
+        future.set_result(called(function, arguments))
+        return future
+
+    def add(self, future):
+        self.pieces.append(future)
+
+    def __iter__(self):
+        while self.pieces:
+            yield self.pieces.popleft()
+
+
+def test_a_large_cluster_has_enough_to_do(monkeypatch):
+    """Every worker has a piece as long as there are so many."""
+    scheduler, number = Scheduler(), 9000
+    monkeypatch.setattr(module, "_client", lambda address: contextlib.nullcontext(scheduler))
+    monkeypatch.setattr(module, "as_completed", lambda loop: scheduler)
+    pieces = [(piece, (piece,)) for piece in range(number)]
+    for done, (key, outcome) in enumerate(module.spread_on_dask(int, pieces, "tcp://anywhere:1"), start=1):
+        assert key == outcome.value == done - 1
+        assert len(scheduler.pieces) >= min(1000, number - done)
+    assert done == number
 
 
 def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):

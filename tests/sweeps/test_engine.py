@@ -152,7 +152,8 @@ def test_another_specification_is_refused(here, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"workers": -1}, {"shard_seconds": 0.0}, {"shard_seconds": math.nan}, {"dask": "local:none"}]
+    "options",
+    [{"workers": -1}, {"workers": 1.5}, {"shard_seconds": 0.0}, {"shard_seconds": math.nan}, {"dask": "local:none"}],
 )
 def test_bad_options_are_refused(tmp_path, options):
     """Before anything is written."""

@@ -16,8 +16,10 @@ import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
+from tutelage import files
+from tutelage.errors import MalformedData
+from tutelage.sweeps import OtherSweep, ledger, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
-from tutelage.sweeps import files, ledger, open_sweep, run_sweep
 from tutelage.sweeps.pool import Done
 from tutelage.sweeps.store import Store
 
@@ -299,6 +301,42 @@ def test_damaged_manifest_or_grid_is_written_again(here, tmp_path, name):
     told = []
     assert content(run_sweep(CheapWork(), tmp_path, watch=told.append)) == expected
     assert told[0].done == 60
+
+
+@pytest.mark.parametrize("damage", ["damaged", "absent"])
+def test_without_a_manifest_parts_of_another_sweep_are_kept(here, tmp_path, damage):
+    """A folder whose manifest cannot be read is not taken over by another specification: its runs would be lost."""
+    expected = content(run_sweep(CheapWork(), tmp_path))
+    if damage == "damaged":
+        (tmp_path / "manifest.json").write_bytes(b"{")
+    else:
+        (tmp_path / "manifest.json").unlink()
+    with pytest.raises(OtherSweep, match=rf"manifest.json is {damage}"):
+        run_sweep(CheapWork(seed=1), tmp_path)
+    told = []
+    assert content(run_sweep(CheapWork(), tmp_path, watch=told.append)) == expected and told[0].done == 60
+
+
+def test_a_manifest_of_another_format_is_kept(here, tmp_path):
+    """Only a damaged manifest is written again, whatever the folder is called."""
+    folder = tmp_path / "damaged"
+    run_sweep(CheapWork(), folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({"format": 2, "otherwise": manifest}))
+    with pytest.raises(MalformedData, match="has format 2"):
+        run_sweep(CheapWork(), folder)
+    assert json.loads((folder / "manifest.json").read_text())["format"] == 2
+
+
+def test_files_of_others_are_left_alone(here, tmp_path):
+    """What a person or a program has put among the parts stays there, whatever its name, and disturbs nothing."""
+    expected = content(run_sweep(CheapWork(), tmp_path))
+    others = [tmp_path / "parts" / name for name in (".ipynb_checkpoints", "2024-notes.txt", "notes.json")]
+    others[0].mkdir()
+    for path in others[1:]:
+        path.write_text("mine")
+    assert content(run_sweep(CheapWork(), tmp_path)) == expected
+    assert all(path.exists() for path in others)
 
 
 def test_parts_of_another_specification_do_not_count(here, tmp_path):

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import tutelage as tl
+from tutelage.sweeps.identity import specification_digest
+from tutelage.sweeps.lock import locked
 from tutelage.sweeps.specification import arrays as arrays_module
-from tutelage.sweeps.specification.plan import identity
+from tutelage.sweeps.store import Store, read_manifest
 
 TEACHER = np.array([[1.0, 0.0], [0.5, 2.0]])
 METHOD = {"kind": "gradient_descent", "step": 0.1}
@@ -69,11 +71,11 @@ def test_all_formats_are_one_specification(tmp_path):
     identities = set()
     for name, (write, options) in FORMATS.items():
         write(tmp_path / name)
-        identities.add(identity(sweep(tmp_path, {"file": name, **options}).document()))
-    identities.add(identity(sweep(tmp_path, TEACHER).document()))
+        identities.add(specification_digest(sweep(tmp_path, {"file": name, **options}).document()))
+    identities.add(specification_digest(sweep(tmp_path, TEACHER).document()))
     assert len(identities) == 1
     np.save(tmp_path / "teacher.npy", np.nextafter(TEACHER, 2))
-    assert identity(sweep(tmp_path, {"file": "teacher.npy"}).document()) not in identities
+    assert specification_digest(sweep(tmp_path, {"file": "teacher.npy"}).document()) not in identities
 
 
 def test_large_arrays_stay_in_their_files(tmp_path, monkeypatch):
@@ -87,10 +89,56 @@ def test_large_arrays_stay_in_their_files(tmp_path, monkeypatch):
     other = tmp_path / "elsewhere"
     other.mkdir()
     np.save(other / "teacher.npy", TEACHER)
-    assert identity(sweep(other, {"file": "teacher.npy"}).document()) == identity(document)
+    assert specification_digest(sweep(other, {"file": "teacher.npy"}).document()) == specification_digest(document)
     np.save(tmp_path / "teacher.npy", 2 * TEACHER)
     with pytest.raises(tl.MalformedData, match="has changed since"):
         tl.Sweep.from_document(document)
+
+
+def test_how_an_array_travels_is_not_part_of_the_specification(tmp_path, monkeypatch):
+    """A large array is the same whether it is in a file of any form or comes from Python."""
+    written = {specification_digest(sweep(tmp_path, TEACHER).document())}
+    monkeypatch.setattr(arrays_module, "_EMBEDDED", 8)
+    for name, (write, options) in FORMATS.items():
+        write(tmp_path / name)
+        written.add(specification_digest(sweep(tmp_path, {"file": name, **options}).document()))
+    assert len(written) == 1
+
+
+def test_a_moved_folder_is_the_same_sweep(tmp_path, monkeypatch):
+    """A sweep goes on after its specification was moved with all its files, and knows where they are now."""
+    monkeypatch.setattr(arrays_module, "_EMBEDDED", 8)
+    here, there, results = (tmp_path / name for name in ("here", "there", "results"))
+    here.mkdir()
+    np.save(here / "teacher.npy", TEACHER)
+    with locked(results), Store(results, sweep(here, {"file": "teacher.npy"}), print).session("first", "no process"):
+        pass
+    here.rename(there)
+    with pytest.raises(tl.MalformedData, match=r"needs .*here.teacher\.npy, which must be .* Put the file back"):
+        tl.Sweep.from_document(read_manifest(results)["document"])
+    moved = sweep(there, {"file": "teacher.npy"})
+    with locked(results), Store(results, moved, print).session("second", "no process"):
+        pass
+    manifest = read_manifest(results)
+    assert [session["command"] for session in manifest["sessions"]] == ["first", "second"]
+    np.testing.assert_array_equal(teacher_of(tl.Sweep.from_document(manifest["document"])), TEACHER)
+    np.save(there / "teacher.npy", 2 * TEACHER)
+    with locked(results), pytest.raises(tl.InvalidArgument, match="another specification"):
+        Store(results, sweep(there, {"file": "teacher.npy"}), print)
+
+
+def test_moved_images_are_the_same_sweep(tmp_path):
+    """A file that the library reads itself counts by its content too."""
+    digests = []
+    for least, folder in ((4, "here"), (4, "there"), (5, "elsewhere")):
+        (tmp_path / folder).mkdir()
+        pixels = bytes(range(least, least + 4))
+        (tmp_path / folder / "digits").write_bytes(np.array([2051, 1, 2, 2], ">i4").tobytes() + pixels)
+        problem = {"family": "neuron", "target": [1.0], "inputs": {"law": "mnist_patches", "size": 1, "path": "digits"}}
+        stream = {"kind": "stream", "batch": 1}
+        made = tl.Sweep(problem, METHOD, runs=1, folder=tmp_path / folder, objective=stream)
+        digests.append(specification_digest(made.document()))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_damaged_documents(tmp_path):

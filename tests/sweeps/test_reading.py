@@ -80,6 +80,17 @@ def test_unknown_fields_are_refused(results):
         results.plot_history("loss", quantiles=(0.9, 0.1))
 
 
+def test_a_field_named_twice_counts_once(results):
+    """Rates stand beside the counts, however often a field is named."""
+    assert results.summary(["letter", "letter"]).equals(results.summary("letter"))
+
+
+def test_nothing_is_below_nothing(results):
+    """Every number is below not-a-number as Polars sees it: all runs would succeed."""
+    with pytest.raises(InvalidArgument, match="`below` must be a loss, but received nan"):
+        results.success(below=float("nan"))
+
+
 def test_history_bands_against_a_loop(results):
     """A run keeps its last value when it has ended; median and quantiles over the runs of a setting."""
     bands = history_bands(results, "loss", ["letter"], (0.1, 0.9))

@@ -15,6 +15,7 @@ from tutelage.sweeps import Shard, Stopped
 from tutelage.sweeps.following import RUN_COLUMNS
 from tutelage.sweeps.specification.examples import example, families
 from tutelage.sweeps.specification.families import LAW_TABLES, OBJECTIVE_TABLES, PROBLEM_TABLES
+from tutelage.sweeps.specification.generators import VECTORS
 from tutelage.sweeps.specification.procedures import (
     METHOD_TABLES,
     SCHEDULE_TABLES,
@@ -129,6 +130,29 @@ def test_cells():
     assert cells["method.step"].dtype == pl.Float64 and cells["problem.inputs"][0] == '{"law": "ball"}'
     assert len(sweep) == 8 and repr(sweep) == "Sweep(neuron: 8 cells, 28 runs)"
     assert tl.Sweep.from_document(sweep.document()).cells().equals(cells)
+
+
+@pytest.mark.parametrize("dimension", [3, 30])
+def test_arrays_of_a_grid_are_told_apart(dimension):
+    """Two teachers of one shape are two settings: what is grouped by the field must not mix them."""
+    teachers = [np.eye(2, dimension), 2 * np.eye(2, dimension)]
+    problem = {"family": "committee", "students": 2, "teacher": teachers[0]}
+    made = tl.Sweep(problem, DESCENT, runs=1, grid={"problem.teacher": teachers})
+    shown = made.cells()["problem.teacher"].to_list()
+    assert shown[0] != shown[1] and all(len(text) < 100 for text in shown)
+    assert (json.loads(shown[1]) == teachers[1].tolist()) == (dimension == 3)
+
+
+def test_an_axis_of_a_large_space():
+    """A vector along an axis needs no square matrix."""
+    long = VECTORS["axis"](1_000_000, norm=2.0)
+    assert long[0] == 2.0 and np.count_nonzero(long) == 1
+
+
+def test_a_mark_at_the_beginning_of_a_file(tmp_path):
+    """Editors that mark a file as UTF-8 write specifications too."""
+    (tmp_path / "spec.toml").write_text(example("neuron"), encoding="utf-8-sig")
+    assert len(tl.Sweep.from_toml(tmp_path / "spec.toml")) == 1
 
 
 def test_columns_do_not_depend_on_the_cell():

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from tutelage._configuration import release_memory
 from tutelage.claims import Claim, Verdict
@@ -60,6 +59,9 @@ def judge_in_processes(
         begin: Called with the identifier of every claim that is begun.
     """
     verdicts = {} if folder is None or fresh else kept_verdicts(folder, claims, effort, seed, console.notice)
+    if advance is not None:
+        for id in verdicts:
+            advance(id)
     waiting = longest_first([claim.id for claim in claims if claim.id not in verdicts])
     pieces = {id: (id, effort, seed) for id in waiting}
     for id, found in in_processes(_judge, pieces, workers, family=_paper_of, begin=begin):
@@ -73,7 +75,7 @@ def judge_in_processes(
 
 def show(verdicts: Sequence[Verdict]) -> None:
     """Print verdicts as a table, and the findings below it."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = console.table()
     table.add_column("claim", overflow="fold")
     table.add_column("form")
     table.add_column("verdict")

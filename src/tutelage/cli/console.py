@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 from typer.core import TyperGroup
 
 EXIT_FAILED = 1
@@ -22,6 +24,9 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 # As of a program that a closed pipe ends.
 EXIT_NOBODY_READS = 141
+
+# What the system has run out of is nobody's bad input: no space, no more of a quota, no larger files.
+_RAN_OUT = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class _Console(Console):
@@ -75,13 +80,21 @@ def print_document(document: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
+def table(**options: Any) -> Table:
+    """Return a table in the style of all commands."""
+    return Table(**{"box": None, "header_style": "bold", "pad_edge": False, **options})
+
+
 def bad_input(message: str) -> NoReturn:
-    """End with one clear line and the exit code for bad input."""
+    """End with one clear line and the exit code for bad input; called for a full disk, with that for failure."""
     bad_inputs([message])
 
 
 def bad_inputs(messages: Iterable[str]) -> NoReturn:
-    """End with a clear line for everything that is wrong, and the exit code for bad input."""
+    """End with a clear line for everything that is wrong, and the exit code as of `bad_input`."""
+    error = sys.exc_info()[1]
+    if isinstance(error, OSError) and error.errno in _RAN_OUT:
+        failed("; ".join(messages))
     for message in messages:
         err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
     raise typer.Exit(EXIT_BAD_INPUT)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -18,8 +16,13 @@ from rich.text import Text
 
 from tutelage._configuration import available_cores
 from tutelage.cli import console
+from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
 from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, expected_seconds, recorded_verdicts
+
+if TYPE_CHECKING:
+    from tutelage.claims import Verdict
+    from tutelage.studies import Reproduced, Study
 
 # For a piece of a study whose time is not on record.
 _SECONDS_OF_A_PIECE = 10.0
@@ -31,13 +34,11 @@ _SHARE = 0.1
 
 def demo(
     papers: Annotated[list[str] | None, typer.Argument(help="Papers; all if left out.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.", min=0)] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    seed: RandomSeed = 0,
+    workers: Workers = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
-    ] = False,
+    fresh: Fresh = False,
+    json: Json = False,
 ) -> None:
     """Reproduce and audit the papers at quick scale, and write the report.
 
@@ -46,15 +47,19 @@ def demo(
 
     Example: [bold]tutelage demo[/], or [bold]tutelage demo convolutional_filter[/]
     """
-    chosen = list(papers or PAPERS)
+    chosen = list(dict.fromkeys(papers or PAPERS))
     unknown = [paper for paper in chosen if paper not in PAPERS]
     if unknown:
         console.bad_input(f"`papers` must be among {', '.join(PAPERS)}, but received {', '.join(unknown)}.")
     folder = console.writable_folder(out)
+    from tutelage.sweeps.lock import FolderInUse, this_command
+
     try:
         studies, verdicts, overview = _run(chosen, folder, seed, workers, fresh)
     except KeyboardInterrupt:
-        console.interrupted(shlex.join(["tutelage", *sys.argv[1:]]))
+        console.interrupted(this_command())
+    except FolderInUse as error:
+        console.bad_input(str(error))
     except TutelageError as error:
         console.failed(str(error))
     if json:
@@ -73,7 +78,9 @@ def demo(
     console.end([*reproducing.unexpected(studies), *auditing.unexpected(verdicts)])
 
 
-def _run(papers: Sequence[str], folder: Path, seed: int, workers: int, fresh: bool):
+def _run(
+    papers: Sequence[str], folder: Path, seed: int, workers: int, fresh: bool
+) -> tuple[list[Reproduced], list[Verdict], Path]:
     """Run the studies and judge the claims of papers; return studies, verdicts, and the report's overview."""
     from tutelage.claims import find as find_claims
     from tutelage.cli.auditing import judge_in_processes, longest_first
@@ -99,10 +106,10 @@ def _run(papers: Sequence[str], folder: Path, seed: int, workers: int, fresh: bo
         for study in reproduce(order, store, "quick", seed, workers, fresh, advance, console.notice, begin=begin):
             done[study.manifest["id"]] = study
         verdicts = judge_in_processes(claims, "default", seed, workers, folder, fresh, advance, begin)
-        return [done[study.id] for study in studies], verdicts, write_report(folder)
+        return [done[study.id] for study in studies], verdicts, write_report(folder, console.notice)
 
 
-def _seconds_of_a_piece(study) -> float:
+def _seconds_of_a_piece(study: Study) -> float:
     seconds = expected_seconds().get(study.id)
     return _SECONDS_OF_A_PIECE if seconds is None else seconds / len(study.pieces(study.values("quick")))
 
@@ -186,9 +193,9 @@ class _Live(ProgressColumn):
         return Text(self._text())
 
 
-def _show(papers: Sequence[str], studies, verdicts) -> None:
+def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequence[Verdict]) -> None:
     """Print a row a paper, and the findings that matter most."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = console.table()
     table.add_column("paper", overflow="fold")
     for heading in ("studies", "agree", "claims", "hold", "refuted", "other"):
         table.add_column(heading, justify="right")

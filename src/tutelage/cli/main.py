@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from tutelage.cli import console, demo, minima, sweeping, training
+from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
 
@@ -30,9 +28,6 @@ def _claim_names(incomplete: str) -> list[str]:
 
 def _study_names(incomplete: str) -> list[str]:
     return [name for name in (*PAPERS, *recorded_studies()) if name.startswith(incomplete)]
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
 
 
 @app.callback()
@@ -59,7 +54,7 @@ def papers(json: Json = False) -> None:
         ]
         console.print_document({"papers": entries})
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = console.table()
     for heading in ("paper", "title"):
         table.add_column(heading, overflow="fold")
     for heading in ("claims", "refuted", "studies"):
@@ -79,7 +74,7 @@ def audit(
     ] = None,
     effort: Annotated[str, typer.Option(help="How hard to search: default or high.")] = "default",
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
+    workers: Workers = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder of a report: verdicts are kept there, and used again.")
     ] = None,
@@ -95,6 +90,7 @@ def audit(
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
+    from tutelage.sweeps.lock import this_command
 
     try:
         chosen = find(claims or [])
@@ -106,13 +102,13 @@ def audit(
         with console.progress(len(chosen), "judging") as advance:
             verdicts = auditing.judge_in_processes(chosen, effort, seed, workers, folder, fresh, advance)
     except KeyboardInterrupt:
-        console.interrupted("" if folder is None else shlex.join(["tutelage", *sys.argv[1:]]))
+        console.interrupted("" if folder is None else this_command())
     except TutelageError as error:
         console.failed(str(error))
     if folder is not None:
         from tutelage.reports import write_report
 
-        console.notice(f"Report: {write_report(folder)}")
+        console.notice(f"Report: {write_report(folder, console.notice)}")
     if json:
         console.print_document({"claims": [verdict.document() for verdict in verdicts]})
     else:
@@ -130,13 +126,11 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[str, typer.Option(help="quick (seconds to minutes) or paper (as large as the print).")] = "quick",
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.", min=0)] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, or local:N to start one with N workers.")
-    ] = None,
+    seed: RandomSeed = 0,
+    workers: Workers = 0,
+    dask: Dask = None,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")] = False,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Run studies (figures, tables, experiments) and write the report.
@@ -149,7 +143,7 @@ def reproduce(
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
-    from tutelage.sweeps import FolderInUse
+    from tutelage.sweeps.lock import FolderInUse, this_command
 
     try:
         chosen = find(studies or [])
@@ -162,7 +156,7 @@ def reproduce(
     except (FolderInUse, InvalidArgument, MissingDependency) as error:
         console.bad_input(str(error))
     except KeyboardInterrupt:
-        console.interrupted(shlex.join(["tutelage", *sys.argv[1:]]))
+        console.interrupted(this_command())
     except TutelageError as error:
         console.failed(str(error))
     if json:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
 
 from tutelage.cli import console
 from tutelage.papers import recorded_studies
@@ -27,7 +26,7 @@ def run(
     with console.progress(len(pieces_to_do(studies, store, scale, seed, fresh)), "running") as advance:
         for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice, dask):
             done[study.manifest["id"]] = study
-    return [done[study.id] for study in studies], write_report(folder)
+    return [done[study.id] for study in studies], write_report(folder, console.notice)
 
 
 def show(studies: Sequence[Reproduced], overview: Path) -> None:
@@ -41,7 +40,7 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
             f" [dim]({manifest['scale']}, {manifest['seconds']:.0f} s of computing{reused})[/]",
             highlight=False,
         )
-        table = Table(box=None, header_style="dim", pad_edge=True, padding=(0, 1))
+        table = console.table(header_style="dim", pad_edge=True, padding=(0, 1))
         table.add_column("", width=1)
         table.add_column("what", ratio=5, overflow="fold")
         table.add_column("published", ratio=4, overflow="fold")

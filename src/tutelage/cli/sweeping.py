@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import shlex
 import signal
 import threading
 import warnings
@@ -13,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from tutelage.cli import console
+from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Progress as Reached
     from tutelage.sweeps import Results
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
 Below = Annotated[
     float | None,
     typer.Option(help="A run succeeds if its loss is at most this; by default as the specification says."),
@@ -37,20 +38,16 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the results; the specification's name and -sweep by default.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)] = 0,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, or local:N to start one with N workers.")
-    ] = None,
+    workers: Workers = 0,
+    dask: Dask = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Compute runs again that could not be computed.")
     ] = False,
     shard_seconds: Annotated[
         float, typer.Option(help="About how long a piece of work takes; what is lost when a worker is killed.")
     ] = 10.0,
-    seed: Annotated[int | None, typer.Option(help="Seed, in place of the specification's.", min=0)] = None,
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Let paths in the specification leave its folder.")
-    ] = False,
+    seed: OtherSeed = None,
+    allow_outside: AllowOutside = False,
     json: Json = False,
 ) -> None:
     """Compute all runs of a specification; continue where an earlier command stopped.
@@ -97,8 +94,8 @@ def status(
         return
     share = document["done"] / document["runs"] if document["runs"] else 1.0
     console.out.print(
-        f"[bold]{folder}[/]: {document['done']} of {document['runs']} runs ({share:.0%}) in {document['cells']} cells, "
-        f"{document['failed']} failed",
+        f"[bold]{escape(str(folder))}[/]: {document['done']} of {document['runs']} runs ({share:.0%}) "
+        f"in {document['cells']} cells, {document['failed']} failed",
         highlight=False,
         soft_wrap=True,
     )
@@ -111,9 +108,10 @@ def status(
             soft_wrap=True,
         )
     elif document["complete"]:
-        console.out.print(f"complete; read it with: tutelage summary {folder}", highlight=False, soft_wrap=True)
+        command = escape(shlex.join(["tutelage", "summary", str(folder)]))
+        console.out.print(f"complete; read it with: {command}", highlight=False, soft_wrap=True)
     else:
-        console.out.print(f"not running; go on with: {document['command']}", highlight=False, soft_wrap=True)
+        console.out.print(f"not running; go on with: {escape(document['command'])}", highlight=False, soft_wrap=True)
     for sentence in document["damaged"]:
         console.notice(f"{sentence}. `tutelage sweep` computes its runs again.")
 
@@ -144,7 +142,7 @@ def summary(
         rows = [{name: _plain(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
         console.print_document({**_status(results), "by": fields, "settings": rows})
         return
-    shown = Table(box=None, header_style="bold", pad_edge=False)
+    shown = console.table()
     short = [name.rsplit(".", 1)[-1] for name in fields]
     for name, last in zip(fields, short, strict=True):
         right = "right" if table[name].dtype.is_numeric() else "left"
@@ -155,7 +153,7 @@ def summary(
     for row in table.iter_rows(named=True):
         known = row["rate"] is not None
         shown.add_row(
-            *(f"{row[name]:g}" if isinstance(row[name], float) else str(row[name]) for name in fields),
+            *(f"{row[name]:g}" if isinstance(row[name], float) else escape(str(row[name])) for name in fields),
             *(str(row[name]) for name in ("runs", *any_failed)),
             f"{row['rate']:.3f}" if known else "–",
             f"{row['low']:.3f}–{row['high']:.3f}" if known else "–",
@@ -227,9 +225,10 @@ def _show_end(results: Results, json: bool) -> None:
     else:
         again = document["done"] - session["runs"]
         before = f", {again} done before" if again else ""
+        command = shlex.join(["tutelage", "summary", str(results.folder)])
         console.out.print(
             f"{document['runs']} runs in {document['cells']} cells ({document['failed']} failed{before}), "
-            f"{session['seconds']:.1f} s. Read them with: [bold]tutelage summary {results.folder}[/]",
+            f"{session['seconds']:.1f} s. Read them with: [bold]{escape(command)}[/]",
             highlight=False,
             soft_wrap=True,
         )

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.markup import escape
 
 from tutelage.cli import console
+from tutelage.cli.options import AllowOutside, Json, OtherSeed
 from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
@@ -24,16 +25,12 @@ _RUNS, _RECORDS, _POINTS, _SPECIFICATION = "runs.parquet", "records.parquet", "p
 
 def train(
     specification: Annotated[Path, typer.Argument(help="A specification file (TOML).")],
-    seed: Annotated[int | None, typer.Option(help="Seed in place of the one in the file.", min=0)] = None,
+    seed: OtherSeed = None,
     out: Annotated[
         Path | None, typer.Option(help="Write runs, records, students and the complete specification to this folder.")
     ] = None,
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Let paths in the file leave its folder.")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
-    ] = False,
+    allow_outside: AllowOutside = False,
+    json: Json = False,
 ) -> None:
     """Run one problem of your own: all runs of a specification without a grid.
 
@@ -41,7 +38,7 @@ def train(
 
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
-    from tutelage.sweeps import Shard, Sweep
+    from tutelage.sweeps import Sweep
 
     overrides = {} if seed is None else {"seed": seed}
     try:
@@ -56,8 +53,25 @@ def train(
         there = [name for name in (_RUNS, _RECORDS, _POINTS, _SPECIFICATION) if (out / name).exists()]
         if there:
             console.bad_input(f"`--out` must not have results already, but {out / there[0]} exists. Name another.")
-    runs = int(sweep.cells()["runs"][0])
     begun = time.monotonic()
+    outcome = _followed(sweep)
+    summary = _summary(sweep, outcome, time.monotonic() - begun)
+    if out is not None:
+        _write(out, sweep, outcome)
+    if json:
+        console.print_document(summary)
+    else:
+        _show(outcome, summary)
+    if failed := summary["statuses"].get("failed"):
+        reason = outcome.runs.filter(outcome.runs["status"] == "failed")["reason"][0]
+        console.failed(f"{failed} of {summary['runs']} runs could not be computed, the first because of {reason}")
+
+
+def _followed(sweep: Sweep) -> Outcome:
+    """Follow all runs, with a progress bar."""
+    from tutelage.sweeps import Shard
+
+    runs = int(sweep.cells()["runs"][0])
     with console.progress(runs, "descending") as advance:
         done = 0
 
@@ -67,29 +81,13 @@ def train(
                 advance("descending")
             done = max(done, ended)
 
-        outcome = sweep.run(Shard(0, 0, runs, 0.0), progress=progress)
-    seconds = time.monotonic() - begun
-    summary = _summary(sweep, outcome, seconds)
-    if out is not None:
-        _write(out, sweep, outcome)
-    if json:
-        console.print_document(summary)
-    else:
-        _show(outcome, summary)
-    if failed := summary["statuses"].get("failed"):
-        reason = outcome.runs.filter(outcome.runs["status"] == "failed")["reason"][0]
-        console.err.print(
-            f"[bold red]failed:[/] {failed} of {runs} runs could not be computed, the first because of {reason}",
-            highlight=False,
-            soft_wrap=True,
-        )
-        raise typer.Exit(console.EXIT_FAILED)
+        return sweep.run(Shard(0, 0, runs, 0.0), progress=progress)
 
 
 def _write(folder: Path, sweep: Sweep, outcome: Outcome) -> None:
     import numpy as np
 
-    from tutelage.sweeps.files import write_bytes, write_json
+    from tutelage.files import write_bytes, write_json
 
     tables = {_RUNS: outcome.runs, _RECORDS: outcome.records}
     for name, table in tables.items():
@@ -110,11 +108,13 @@ def _summary(sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:
     table = outcome.runs
     base = sweep.document()["base"]
     losses = table["loss"].drop_nulls().drop_nans()
-    successes, runs = int(table["success"].sum()), table.height
-    low, high = wilson_interval(successes, runs)
+    successes = int(table["success"].sum())
+    # As in the summary of a sweep, a run that could not be computed is no trial.
+    trials = int((table["status"] != "failed").sum())
+    low, high = wilson_interval(successes, trials) if trials else (None, None)
     return {
         "specification": base,
-        "runs": runs,
+        "runs": table.height,
         "statuses": dict(sorted(table["status"].value_counts().iter_rows())),
         "steps": int(table["steps"].sum()),
         "loss": {
@@ -124,7 +124,7 @@ def _summary(sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:
         "success": {
             "threshold": base["success"],
             "runs": successes,
-            "rate": successes / runs,
+            "rate": successes / trials if trials else None,
             "low": low,
             "high": high,
         },
@@ -140,7 +140,7 @@ def _show(outcome: Outcome, summary: dict[str, Any]) -> None:
     """Print a row a status, and the rate of success with its interval."""
     import polars as pl
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = console.table()
     table.add_column("status")
     for heading in ("runs", "success", "median steps", "least loss", "median loss", "most loss"):
         table.add_column(heading, justify="right")
@@ -159,10 +159,12 @@ def _show(outcome: Outcome, summary: dict[str, Any]) -> None:
         table.add_row(status.replace("_", " "), str(number), str(successes), middle, *shown)
     console.out.print(table)
     success = summary["success"]
+    rate = ""
+    if success["rate"] is not None:
+        rate = f", {success['rate']:.3f} (95 % interval {success['low']:.3f} to {success['high']:.3f})"
     console.out.print(
-        f"\nreached the teacher (loss at most {success['threshold']:g}): {success['runs']} of {summary['runs']} runs, "
-        f"{success['rate']:.3f} (95 % interval {success['low']:.3f} to {success['high']:.3f}); "
-        f"{summary['steps']} steps, {summary['seconds']:.1f} s",
+        f"\nreached the teacher (loss at most {success['threshold']:g}): {success['runs']} of {summary['runs']} runs"
+        f"{rate}; {summary['steps']} steps, {summary['seconds']:.1f} s",
         highlight=False,
     )
 
@@ -171,9 +173,7 @@ def init(
     name: Annotated[Path | None, typer.Argument(help="The file to write; `.toml` is added if it is missing.")] = None,
     family: Annotated[str | None, typer.Option(help="Family of problems; the file's name if it is one.")] = None,
     list_families: Annotated[bool, typer.Option("--list", help="List the families and write nothing.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Write a commented example of a specification. Nothing is overwritten.
 
@@ -192,9 +192,7 @@ def init(
     if family not in there:
         console.bad_input(f"--family must be one of {', '.join(there)}, but received {family}")
     try:
-        # Made here or not at all: somebody's specification is never overwritten, not even in a race.
-        with file.open("x", encoding="utf-8") as written:
-            written.write(example(family))
+        _create(file, example(family))
     except FileExistsError:
         console.bad_input(f"{file} exists already. Name another file, or remove it.")
     except OSError as error:
@@ -202,15 +200,27 @@ def init(
     if json:
         console.print_document({"file": str(file), "family": family})
     else:
-        console.out.print(f"{file}: {there[family]}", highlight=False, soft_wrap=True)
-        console.out.print(f"Run it with: {shlex.join(['tutelage', 'train', str(file)])}", highlight=False)
+        command = shlex.join(["tutelage", "train", str(file)])
+        console.out.print(f"{escape(str(file))}: {there[family]}", highlight=False, soft_wrap=True)
+        console.out.print(f"Run it with: {escape(command)}", highlight=False, soft_wrap=True)
+
+
+def _create(file: Path, text: str) -> None:
+    """Write a new file, all of it or none: somebody's specification is never overwritten, not even in a race."""
+    with file.open("x", encoding="utf-8") as written:
+        try:
+            written.write(text)
+            written.flush()
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
 
 
 def _list(there: dict[str, str], json: bool) -> None:
     if json:
         console.print_document({"families": there})
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = console.table()
     table.add_column("family")
     table.add_column("example", overflow="fold")
     for family, text in there.items():

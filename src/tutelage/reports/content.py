@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tutelage.claims import Claim, claims_of, paste
 from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
+from tutelage.reports.verdicts import read_verdicts
 from tutelage.studies import Study, studies_of
 
 VERDICT_WORDS = {
@@ -120,22 +121,23 @@ class PaperContent:
         return sum(study.manifest is not None and study.manifest["verdict"] == verdict for study in self.studies)
 
 
-def gather(folder: Path) -> tuple[PaperContent, ...]:
-    """Return the content of the report in a folder: fresh verdicts where there are some, else those on record."""
-    return tuple(_paper(folder, paper) for paper in PAPERS.values())
+def gather(folder: Path, notice: Callable[[str], None]) -> tuple[PaperContent, ...]:
+    """Return the content of the report in a folder: fresh verdicts where there are some, else those on record.
+
+    Args:
+        folder: The report's folder.
+        notice: Called with a sentence for every file that is damaged, and left out.
+    """
+    return tuple(_paper(folder, paper, notice) for paper in PAPERS.values())
 
 
-def _paper(folder: Path, paper: Paper) -> PaperContent:
+def _paper(folder: Path, paper: Paper, notice: Callable[[str], None]) -> PaperContent:
     recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
-    fresh: dict[tuple[str, str], Any] = {}
-    path = folder / "verdicts" / f"{paper.key}.json"
-    if path.exists():
-        entries = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        fresh = {(entry["id"], entry["form"]): entry for entry in entries}
+    fresh = {(entry["id"], entry["form"]): entry for entry in read_verdicts(folder, paper.key, notice)}
     claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
     records = recorded_studies()
     studies = tuple(
-        _shown(folder, study, records[study.id].finding if study.id in records else "")
+        _shown(folder, study, records[study.id].finding if study.id in records else "", notice)
         for study in studies_of(paper.key)
     )
     return PaperContent(paper, claims, studies)
@@ -163,11 +165,18 @@ def _number(value: Any) -> str:
     return f"{value:.2g}" if isinstance(value, (int, float)) else str(value)
 
 
-def _shown(folder: Path, study: Study, finding: str) -> ShownStudy:
+def _shown(folder: Path, study: Study, finding: str, notice: Callable[[str], None]) -> ShownStudy:
     # The larger scale is shown where both were run.
     for scale in ("paper", "quick"):
         relative = f"studies/{study.paper}/{study.name}/{scale}"
         path = folder / relative / "manifest.json"
-        if path.exists():
-            return ShownStudy(study, json.loads(path.read_text(encoding="utf-8")), relative, finding)
+        if not path.exists():
+            continue
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            if manifest["id"] == study.id:
+                return ShownStudy(study, manifest, relative, finding)
+        except (ValueError, KeyError, TypeError):
+            pass
+        notice(f"{path} is damaged. `tutelage reproduce {study.id} --scale {scale}` writes it again.")
     return ShownStudy(study, None, "", finding)

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tutelage.claims import Claim, Verdict
-from tutelage.sweeps import digest, write_json
+from tutelage.sweeps import digest, locked, write_json
+
+# Seconds to wait for another process that keeps verdicts in the same report; each takes a moment.
+_PATIENCE = 60.0
+# What the report shows of a verdict.
+_FOLDER = "verdicts"
+_SHOWN = {"id", "form", "verdict", "margin", "instances", "arithmetic", "note", "witness"}
 
 
 def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
@@ -25,10 +31,12 @@ def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         document = verdict.document() | {"specification": _specification(verdict.id, verdict.effort, verdict.seed)}
         by_paper.setdefault(_paper(verdict.id), []).append(document)
-    for paper, documents in by_paper.items():
-        judged = {document["id"] for document in documents}
-        kept = [document for document in _documents(folder, paper) if document["id"] not in judged]
-        write_json(_path(folder, paper), {"version": version("tutelage"), "claims": kept + documents})
+    # Two audits may keep verdicts in one report: neither may lose those of the other.
+    with locked(folder / _FOLDER, patience=_PATIENCE):
+        for paper, documents in by_paper.items():
+            judged = {document["id"] for document in documents}
+            kept = [document for document in read_verdicts(folder, paper) if document["id"] not in judged]
+            write_json(_path(folder, paper), {"version": version("tutelage"), "claims": kept + documents})
 
 
 def kept_verdicts(
@@ -50,7 +58,7 @@ def kept_verdicts(
     kept = {}
     for claim in claims:
         if claim.paper not in documents:
-            found = _documents(folder, claim.paper, notice)
+            found = read_verdicts(folder, claim.paper, notice)
             documents[claim.paper] = {(document["id"], document["form"]): document for document in found}
         own = [documents[claim.paper].get((claim.id, form)) for form in claim.forms]
         wanted = _specification(claim.id, effort, seed)
@@ -64,19 +72,26 @@ def _paper(id: str) -> str:
 
 
 def _path(folder: Path, paper: str) -> Path:
-    return folder / "verdicts" / f"{paper}.json"
+    return folder / _FOLDER / f"{paper}.json"
 
 
-def _documents(folder: Path, paper: str, notice: Callable[[str], None] | None = None) -> list[dict[str, Any]]:
+def read_verdicts(folder: Path, paper: str, notice: Callable[[str], None] | None = None) -> list[dict[str, Any]]:
+    """Return the verdicts on a paper's claims in a report's folder, as documents.
+
+    Args:
+        folder: The report's folder.
+        paper: The paper.
+        notice: Called with a sentence if the file is damaged; then there are none.
+    """
     path = _path(folder, paper)
     if not path.exists():
         return []
     try:
         documents = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        return [document for document in documents if document["id"] and document["form"]]
-    except (ValueError, KeyError, TypeError):
+        return [document for document in documents if document.keys() >= _SHOWN]
+    except (ValueError, KeyError, TypeError, AttributeError):
         if notice is not None:
-            notice(f"{path} is damaged. Its claims are judged again.")
+            notice(f"{path} is damaged. `tutelage audit` judges its claims again.")
         return []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -23,16 +23,17 @@ def studies_folder(folder: Path) -> Path:
     return folder / "studies"
 
 
-def write_report(folder: Path) -> Path:
+def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> Path:
     """Write the report's pages from the studies and verdicts in its folder.
 
     Args:
         folder: The report's folder.
+        notice: Called with a sentence for every file that is damaged, and left out.
 
     Returns:
         The overview, `index.html`.
     """
-    contents = gather(folder)
+    contents = gather(folder, notice or (lambda sentence: None))
     environment = _environment()
     _copy_assets(folder / "assets")
     for content in contents:

@@ -1,15 +1,15 @@
 """Many runs at once: sweeps over grids, processes, and files that are complete or absent."""
 
+from tutelage.files import digest as digest
+from tutelage.files import read_arrays as read_arrays
+from tutelage.files import write_arrays as write_arrays
+from tutelage.files import write_bytes as write_bytes
+from tutelage.files import write_json as write_json
 from tutelage.sweeps.contract import Outcome as Outcome
 from tutelage.sweeps.contract import Shard as Shard
 from tutelage.sweeps.contract import Work as Work
 from tutelage.sweeps.engine import Progress as Progress
 from tutelage.sweeps.engine import run_sweep as run_sweep
-from tutelage.sweeps.files import digest as digest
-from tutelage.sweeps.files import read_arrays as read_arrays
-from tutelage.sweeps.files import write_arrays as write_arrays
-from tutelage.sweeps.files import write_bytes as write_bytes
-from tutelage.sweeps.files import write_json as write_json
 from tutelage.sweeps.lock import FolderInUse as FolderInUse
 from tutelage.sweeps.lock import locked as locked
 from tutelage.sweeps.pool import PieceFailed as PieceFailed

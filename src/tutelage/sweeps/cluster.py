@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tutelage.errors import MissingDependency, TutelageError, invalid
@@ -78,12 +78,17 @@ def spread_on_dask(
     if not waiting:
         return
     with _client(checked_address(address)) as client:
-        client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
         _check_workers(client, notice)
+        client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
         running: dict[Any, Key] = {}
         completed = as_completed(loop=client.loop)
+        most = _WAITING
 
         def submit_more() -> None:
+            # Some at a time, so that the scheduler stays quick, but long before the workers have nothing left to do.
+            nonlocal most
+            if not waiting or len(running) > most // 2:
+                return
             most = max(_WAITING, 4 * sum(client.nthreads().values()))
             while waiting and len(running) < most:
                 key, arguments = waiting.popleft()
@@ -95,9 +100,7 @@ def spread_on_dask(
         for future in completed:
             key = running.pop(future)
             outcome = _outcome(future)
-            # Some at a time, so that the scheduler stays quick.
-            if len(running) < _WAITING // 2:
-                submit_more()
+            submit_more()
             yield key, outcome
 
 
@@ -110,18 +113,26 @@ def _outcome(future: Any) -> Any:
         raise ClusterLost("The scheduler has gone; what is done is kept.") from error
 
 
+def _joined(address: str) -> Client:
+    try:
+        return Client(address, timeout=_PATIENCE, set_as_default=False, name="tutelage")
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise ClusterLost(f"There is no scheduler at {address} that lets us join ({error}).") from error
+
+
 @contextlib.contextmanager
 def _client(address: str) -> Iterator[Any]:
     """Connect to a scheduler; the one on this machine ends with the block, at once."""
     if not address.startswith(_LOCAL):
         # What goes wrong is said in our own words.
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        logger = logging.getLogger("distributed.client")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)
         try:
-            client = Client(address, timeout=_PATIENCE, set_as_default=False, name="tutelage")
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise ClusterLost(f"There is no scheduler at {address} that lets us join ({error}).") from error
-        with client:
-            yield client
+            with _joined(address) as client:
+                yield client
+        finally:
+            logger.setLevel(level)
         return
     environment = {**dask.config.get("distributed.nanny.pre-spawn-environ", {}), **one_thread()}
     with (
@@ -149,8 +160,12 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
-    """Notice workers with several threads, and refuse those with another version of tutelage."""
-    for worker, found in client.run(version, "tutelage").items():
+    """Notice workers with several threads, and refuse those without tutelage or with another version of it."""
+    try:
+        versions = client.run(version, "tutelage")
+    except PackageNotFoundError as error:
+        raise ClusterLost("A worker has no tutelage. Install the same version there as here.") from error
+    for worker, found in versions.items():
         if found != version("tutelage"):
             raise ClusterLost(
                 f"The worker {worker} has tutelage {found}, and this is {version('tutelage')}. Install the same."

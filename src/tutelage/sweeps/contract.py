@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -43,8 +43,17 @@ class Outcome:
     arrays: dict[str, np.ndarray]
 
 
+Watch: TypeAlias = Callable[[int, int, int], None]
+"""Called now and then with the numbers of ended runs, of all runs, and of steps."""
+
+
 class Work(Protocol):
     """What the engine needs to know of a sweep. It is rebuilt in a worker from its document: never pickled to disk."""
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Work:
+        """Return the work that a document describes."""
+        ...
 
     def document(self) -> dict[str, Any]:
         """Return plain JSON: the complete resolved specification (arrays by content digest, embedded or in a file)."""

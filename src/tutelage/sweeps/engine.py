@@ -7,17 +7,19 @@ import math
 import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tutelage._configuration import available_cores
 from tutelage.errors import invalid
 from tutelage.sweeps.contract import Shard, Work
+from tutelage.sweeps.identity import specification_digest
 from tutelage.sweeps.lock import locked, this_command
 from tutelage.sweeps.parts import Part, failed_part
 from tutelage.sweeps.pool import Done, Lost, Raised, spread
 from tutelage.sweeps.reading import Results, open_sweep
-from tutelage.sweeps.store import Store, specification_digest
+from tutelage.sweeps.store import Store
 from tutelage.sweeps.tasks import compute, introduce
 
 SHARD_SECONDS = 10.0
@@ -97,8 +99,8 @@ def run_sweep(
         FolderInUse: If another process works in the folder.
         OtherSweep: If the folder belongs to another specification, or holds something else.
     """
-    if workers < 0:
-        raise invalid("workers", "be a number of processes, or zero for one a core", workers, "Choose zero")
+    if not isinstance(workers, Integral) or workers < 0:
+        raise invalid("workers", "be a number of processes, or zero for one a core", repr(workers), "Choose zero")
     if not 0 < shard_seconds < math.inf:
         raise invalid("shard_seconds", "be a positive number of seconds", shard_seconds, "Choose between 1 and 600")
     spreading, name = _spreading(workers, dask, notice or _ignore)
@@ -128,7 +130,7 @@ def _complete(
     store.show_progress(progress.document())
     document = work.document()
     specification = specification_digest(document)
-    prepare = (introduce, (specification, type(work).from_document, document))  # type: ignore[attr-defined]
+    prepare = (introduce, (specification, type(work).from_document, document))
     with contextlib.closing(spreading(compute, [(shard, (specification, shard)) for shard in shards], prepare)) as done:
         for shard, outcome in done:
             part = outcome.value if isinstance(outcome, Done) else failed_part(shard, outcome.reason)

@@ -62,8 +62,7 @@ def plot_success(results: Results, field: str, by: Fields, below: float | None, 
 
 def plot_history(results: Results, quantity: str, by: Fields, quantiles: tuple[float, float], ax: Axes | None) -> Axes:
     """Draw a recorded quantity against the step; see `Results.plot_history`."""
-    low, high = quantiles
-    if not 0 <= low <= high <= 1:
+    if len(quantiles) != 2 or not 0 <= quantiles[0] <= quantiles[1] <= 1:
         raise invalid("quantiles", "be two numbers between 0 and 1, the lower first", quantiles, "Try (0.1, 0.9)")
     curves = results.checked_fields("by", by)
     schema = results.records.collect_schema()
@@ -71,7 +70,7 @@ def plot_history(results: Results, quantity: str, by: Fields, quantiles: tuple[f
     if quantity not in there or not schema[quantity].is_numeric():
         shown = ", ".join(name for name in there if schema[name].is_numeric()) or "none"
         raise invalid("quantity", f"be a recorded number ({shown})", repr(quantity), "Choose one of these")
-    bands = history_bands(results, quantity, curves, (low, high))
+    bands = history_bands(results, quantity, curves, quantiles)
     with styled():
         axes = panels()[1][0] if ax is None else ax
         for position, (label, rows) in enumerate(_curves(bands, curves)):

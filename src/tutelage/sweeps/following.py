@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +13,11 @@ import polars as pl
 from tutelage.dynamics import Runs, descend, restarts
 from tutelage.dynamics.records import QUANTITIES
 from tutelage.dynamics.restarts import sign_choices
-from tutelage.sweeps.contract import Outcome, Shard
+from tutelage.sweeps.contract import Outcome, Shard, Watch
+from tutelage.sweeps.parts import FAILED
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.plan import Plan
-
-FAILED = "failed"
 
 RUN_COLUMNS: dict[str, Any] = {
     "cell": pl.Int64,
@@ -38,8 +36,6 @@ RUN_COLUMNS: dict[str, Any] = {
 
 # One number a vector of the student; a list for every student, so that all cells of a sweep have the same columns.
 _PER_VECTOR = ("norms", "angle", "distance")
-
-Watch = Callable[[int, int, int], None]
 
 
 def record_columns(plan: Plan) -> dict[str, Any]:

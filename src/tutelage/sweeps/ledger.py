@@ -2,12 +2,13 @@
 
 Every part has a small JSON file, written last and by renaming, that names its ranges, its files with their sizes and
 checksums, and the parts it replaces. A run counts if, and only if, such a file is there, is intact, and its files match
-it. Whatever else lies in the folder is what an interruption has left behind.
+it. Other files with such names are what an interruption has left behind.
 """
 
 from __future__ import annotations
 
 import bisect
+import contextlib
 import json
 import re
 import time
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.errors import MalformedData
-from tutelage.sweeps.files import digest, write_bytes, write_json
+from tutelage.files import digest, is_temporary, write_bytes, write_json
 from tutelage.sweeps.parts import FAILED, Part, Range, joined
 
 PARTS = "parts"
@@ -27,6 +28,7 @@ PARTS = "parts"
 ENDINGS = {"runs": "runs.parquet", "records": "records.parquet", "arrays": "arrays.npz"}
 """Endings of a part's files, by kind."""
 _ENTRY = re.compile(r"\d{8}\.json")
+_OURS = re.compile(rf"\d{{8}}\.(json|{'|'.join(map(re.escape, ENDINGS.values()))})")
 _TRIES = 20
 
 Notice = Callable[[str], None]
@@ -166,13 +168,37 @@ def _read(parts: Path, names: Sequence[str], specification: str, thorough: bool)
     return Ledger(tuple(_apart(counted)), tuple(damaged))
 
 
-def _entry(path: Path, specification: str) -> Entry | str:
-    """Read the JSON file of a part, or return what is wrong with it."""
+def parts_of_others(folder: Path, specification: str) -> list[Path]:
+    """Return the intact parts of a folder that belong to another specification."""
+    found = []
+    for name in _listed(folder / PARTS):
+        path = folder / PARTS / name
+        with contextlib.suppress(MalformedData):
+            if _document(path).get("specification") != specification:
+                found.append(path)
+    return found
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Return what the JSON file of a part says.
+
+    Raises:
+        MalformedData: If it is damaged.
+    """
     try:
         document = json.loads(path.read_bytes())
         checksum = document.pop("checksum")
-        if checksum != _checksum(document):
-            return f"{path} does not match its checksum"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise MalformedData(f"{path} is damaged") from None
+    if checksum != _checksum(document):
+        raise MalformedData(f"{path} does not match its checksum")
+    return document
+
+
+def _entry(path: Path, specification: str) -> Entry | str:
+    """Read the JSON file of a part, or return what is wrong with it."""
+    try:
+        document = _document(path)
         if document["specification"] != specification:
             return f"{path} belongs to another specification"
         return Entry(
@@ -184,7 +210,9 @@ def _entry(path: Path, specification: str) -> Entry | str:
             files={kind: (size, checksum) for kind, (size, checksum) in document["files"].items()},
             replaces=tuple(document["replaces"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except MalformedData as error:
+        return str(error)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return f"{path} is damaged"
 
 
@@ -211,16 +239,17 @@ class Writer:
         for sentence in ledger.damaged:
             notice(f"{sentence}. Its runs are computed again.")
         self.entries = {entry.number: entry for entry in ledger.entries}
-        self._next = 1 + max((int(path.name[:8]) for path in self._parts.glob("[0-9]*")), default=0)
+        numbers = (int(path.name[:8]) for path in self._parts.iterdir() if _OURS.fullmatch(path.name))
+        self._next = 1 + max(numbers, default=0)
         self._remove_all_but(self.entries.values())
 
     def _remove_all_but(self, entries: Iterable[Entry]) -> None:
-        """Remove what does not count: damaged and replaced parts, and files without an entry."""
+        """Remove what does not count: damaged and replaced parts, and files of ours without an entry."""
         kept = {f"{entry.number:08d}.json" for entry in entries}
         kept |= {entry.path(kind).name for entry in entries for kind in entry.files}
         # Entries first: a part without one does not count, whatever remains of it.
         for path in sorted(self._parts.iterdir(), key=lambda path: path.suffix != ".json"):
-            if path.name not in kept:
+            if path.name not in kept and (_OURS.fullmatch(path.name) or is_temporary(path)):
                 path.unlink(missing_ok=True)
 
     def missing(self, ranges: Iterable[Range]) -> list[list[Range]]:

@@ -33,12 +33,13 @@ def this_command() -> str:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, command: str | None = None) -> Iterator[None]:
+def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE) -> Iterator[None]:
     """Hold a folder inside the block, made if it is absent.
 
     Args:
         folder: The folder.
         command: What others are told that this process does; the command line by default.
+        patience: Seconds to wait for another process; by default only for one that looks whether it is in use.
 
     Raises:
         FolderInUse: If another process holds it: which one, where, since when.
@@ -47,7 +48,7 @@ def locked(folder: Path, command: str | None = None) -> Iterator[None]:
     # Not inherited by workers: the lock ends with this process.
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     try:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + patience
         while not _acquired(handle):
             if time.monotonic() > deadline:
                 raise FolderInUse(f"{folder} is in use{_described(_read(handle))}. Wait until it ends, or stop it.")
@@ -73,8 +74,7 @@ def holder(folder: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     try:
-        unknown = {"pid": None, "host": "", "since": "", "command": ""}
-        return None if _acquired(handle, looking=True) else {**unknown, **_read(handle)}
+        return None if _acquired(handle, looking=True) else _read(handle)
     finally:
         os.close(handle)
 
@@ -104,10 +104,11 @@ def _read(handle: int) -> dict[str, Any]:
     except ValueError:
         # Its holder has not written its name yet.
         found = {}
-    return found if isinstance(found, dict) else {}
+    unknown = {"pid": None, "host": "", "since": "", "command": ""}
+    return {**unknown, **found} if isinstance(found, dict) else unknown
 
 
 def _described(found: dict[str, Any]) -> str:
-    if not found:
+    if found["pid"] is None:
         return " by another process"
     return f" by process {found['pid']} on {found['host']} since {found['since']} ({found['command']})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -215,6 +216,8 @@ class Results:
 
     def _grouped(self, by: Fields, below: float | None, more: list[pl.Expr]) -> pl.DataFrame:
         fields = self.checked_fields("by", by)
+        if below is not None and math.isnan(below):
+            raise invalid("below", "be a loss", repr(below), "Pass a number")
         runs = self._table("runs", RUN_COLUMNS)
         names = runs.collect_schema().names()
         if below is not None:
@@ -249,7 +252,7 @@ class Results:
 
     def checked_fields(self, argument: str, fields: Fields) -> list[str]:
         """Return fields of the grid as a list, or raise if there is no such field."""
-        chosen = self.fields if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        chosen = self.fields if fields is None else [fields] if isinstance(fields, str) else list(dict.fromkeys(fields))
         for name in chosen:
             if name not in self.fields:
                 there = ", ".join(self.fields) or "there is none"

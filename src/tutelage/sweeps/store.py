@@ -23,9 +23,10 @@ import polars as pl
 
 from tutelage._configuration import available_cores
 from tutelage.errors import InvalidArgument, MalformedData
+from tutelage.files import digest, is_temporary, write_bytes, write_json
 from tutelage.sweeps.contract import Shard, Work
-from tutelage.sweeps.files import digest, write_bytes, write_json
-from tutelage.sweeps.ledger import PARTS, Writer
+from tutelage.sweeps.identity import specification_digest
+from tutelage.sweeps.ledger import PARTS, Writer, parts_of_others
 from tutelage.sweeps.lock import LOCK
 from tutelage.sweeps.parts import Part, parquet
 
@@ -38,9 +39,8 @@ class OtherSweep(InvalidArgument):
     """A folder belongs to another specification, or holds something else."""
 
 
-def specification_digest(document: dict[str, Any]) -> str:
-    """Return the digest of a resolved specification, whatever the order of its keys."""
-    return digest(json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False))
+class _Damaged(MalformedData):
+    """The manifest cannot be read, but can be written again."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -50,21 +50,24 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         MalformedData: If there is none, or it is damaged.
     """
     path = folder / MANIFEST
+    damaged = _Damaged(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
     try:
         manifest = json.loads(path.read_bytes())
-        if manifest["format"] != _FORMAT:
-            raise MalformedData(
-                f"{path} has format {manifest['format']}, and this version of tutelage reads {_FORMAT}. Use another."
-            )
-        if specification_digest(manifest["document"]) != manifest["specification"]:
-            raise ValueError
-        return manifest
+        found = manifest["format"]
     except (FileNotFoundError, NotADirectoryError):
         raise MalformedData(f"{folder} is not the folder of a sweep: it has no {MANIFEST}.") from None
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, MalformedData):
-            raise
-        raise MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.") from None
+    except (ValueError, KeyError, TypeError):
+        raise damaged from None
+    if found != _FORMAT:
+        raise MalformedData(
+            f"{path} has format {found}, and this version of tutelage reads {_FORMAT}. Use another version."
+        )
+    try:
+        if specification_digest(manifest["document"]) == manifest["specification"]:
+            return manifest
+    except (ValueError, KeyError, TypeError):
+        raise damaged from None
+    raise damaged
 
 
 class Store:
@@ -93,33 +96,45 @@ class Store:
         """Check that the folder is ours, remove what an interruption has left, and return the manifest."""
         if (self.folder / MANIFEST).exists():
             try:
-                manifest = read_manifest(self.folder)
-            except MalformedData as error:
-                if "damaged" not in str(error):
-                    raise
+                manifest = self._continued(read_manifest(self.folder), notice)
+            except _Damaged:
+                self._refuse_parts_of_others("damaged")
                 notice(f"{self.folder / MANIFEST} is damaged. It is written again.")
                 manifest = self._new_manifest()
-            if manifest["version"] != version("tutelage"):
-                notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
-            if manifest["specification"] != self._specification:
-                changed = difference(manifest["document"], self._document)
-                raise OtherSweep(
-                    f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
-                    "or remove this one."
-                )
         else:
-            known = {LOCK, CELLS, PARTS}
-            others = [path.name for path in self.folder.iterdir() if path.name not in known and not _temporary(path)]
+            known = {LOCK, CELLS, PARTS, PROGRESS}
+            others = [path.name for path in self.folder.iterdir() if path.name not in known and not is_temporary(path)]
             if others:
                 raise OtherSweep(
                     f"{self.folder} holds something else than a sweep ({sorted(others)[0]}). Choose another folder "
                     "with `--out`."
                 )
+            self._refuse_parts_of_others("absent")
             manifest = self._new_manifest()
         for path in self.folder.iterdir():
-            if _temporary(path):
+            if is_temporary(path):
                 path.unlink(missing_ok=True)
         return manifest
+
+    def _continued(self, manifest: dict[str, Any], notice: Notice) -> dict[str, Any]:
+        if manifest["version"] != version("tutelage"):
+            notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
+        if manifest["specification"] != self._specification:
+            changed = difference(manifest["document"], self._document)
+            raise OtherSweep(
+                f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
+                "or remove this one."
+            )
+        # The same specification, but its files may have been moved since.
+        return {**manifest, "document": self._document}
+
+    def _refuse_parts_of_others(self, manifest: str) -> None:
+        """Without a manifest the parts alone say whose they are; those of another sweep are not ours to remove."""
+        if others := parts_of_others(self.folder, self._specification):
+            raise OtherSweep(
+                f"{self.folder} belongs to another specification: its {MANIFEST} is {manifest}, and {others[0].name} "
+                "is of another one. Choose another folder with `--out`, or remove this one."
+            )
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
@@ -208,7 +223,7 @@ def difference(old: Any, new: Any, where: str = "") -> str:
         for key in [*old, *(key for key in new if key not in old)]:
             here = f"{where}.{key}" if where else str(key)
             if key not in old or key not in new:
-                return f"`{here}` is only in {'this one' if key in old else 'yours'}"
+                return f"`{here}` is only {'there' if key in old else 'in yours'}"
             if old[key] != new[key]:
                 return difference(old[key], new[key], here)
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
@@ -221,10 +236,6 @@ def difference(old: Any, new: Any, where: str = "") -> str:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def _temporary(path: Path) -> bool:
-    return path.name.startswith(".") and path.name.endswith(".tmp")
 
 
 def _machine() -> str:

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.contract import Outcome, Shard
+from tutelage.sweeps.contract import Outcome, Shard, Watch
 
 if TYPE_CHECKING:
     from tutelage.sweeps.specification.build import Built
     from tutelage.sweeps.specification.plan import Plan
-
-Progress = Callable[[int, int, int], None]
 
 
 class Stopped(BaseException):
@@ -155,7 +153,7 @@ class Sweep:
 
         return shards_of(self._plan, seconds)
 
-    def run(self, shard: Shard, stop: Callable[[], bool] | None = None, *, progress: Progress | None = None) -> Outcome:
+    def run(self, shard: Shard, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
         """Compute a shard; a run has the same row whatever the sharding, but for its `seconds`.
 
         Args:

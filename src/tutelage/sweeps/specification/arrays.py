@@ -207,7 +207,7 @@ class Arrays:
                 origin = {}
             else:
                 origin = {name: entry.get(name) for name in ("file", "array", "header")}
-                array = read_array(Path(entry["file"]), entry.get("array"), bool(entry.get("header")))
+                array = _read_again(Path(entry["file"]), entry.get("array"), bool(entry.get("header")))
                 if array.size == np.prod(entry["shape"]):
                     array = array.reshape(entry["shape"])  # one column may stand for a vector
             if array_digest(array) != digest:
@@ -215,3 +215,13 @@ class Arrays:
                 raise MalformedData(f"{place} has changed since the sweep began: restore it, or begin another sweep.")
             arrays.add(array, origin)
         return arrays
+
+
+def _read_again(path: Path, name: str | None, header: bool) -> np.ndarray:
+    """Read the file of a document, which no field of a specification stands for any more."""
+    try:
+        return read_array(path, name, header)
+    except MalformedData as error:
+        raise MalformedData(
+            f"The sweep needs {path}, which {error} Put the file back, or pass the specification that names it now."
+        ) from error

@@ -59,7 +59,7 @@ def axis(dimension: int, norm: float = 1.0) -> np.ndarray:
         dimension: Number of entries.
         norm: Its norm.
     """
-    return positive("norm", norm) * np.eye(count("dimension", dimension))[0]
+    return positive("norm", norm) * np.eye(1, count("dimension", dimension))[0]
 
 
 def constant(dimension: int, value: float = 1.0) -> np.ndarray:

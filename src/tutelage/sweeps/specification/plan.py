@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.errors import MalformedData, TutelageError
-from tutelage.sweeps.files import digest
-from tutelage.sweeps.specification.arrays import Arrays, Folder
+from tutelage.sweeps.specification.arrays import Arrays, Folder, array_digest
 from tutelage.sweeps.specification.build import Built, Unusable, build
 from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
 from tutelage.sweeps.specification.grids import expanded
@@ -27,6 +26,9 @@ VERSION = 1
 
 # No field lies deeper, and a text must not exhaust the stack.
 _DEEPEST = 32
+
+# Entries of an array that a table shows.
+_MOST_SHOWN = 16
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,8 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
     """
     file = FilePath(path)
     try:
-        text = file.read_bytes().decode()
+        # Some editors begin a file with a mark that TOML does not know.
+        text = file.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise SpecificationError([f"{file}: cannot be read ({reason})."]) from error
@@ -170,18 +173,6 @@ def _from_document(document: Mapping[str, Any]) -> Plan:
     return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
 
 
-def identity(document: Mapping[str, Any]) -> str:
-    """Return the digest of what a document says: the same wherever its files are kept, another if they change."""
-
-    def without_places(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            placed = {"file", "shape"} <= value.keys() or {"file", "digest"} <= value.keys()
-            return {key: without_places(one) for key, one in value.items() if not (placed and key == "file")}
-        return [without_places(one) for one in value] if isinstance(value, list) else value
-
-    return digest(json.dumps(without_places(document), sort_keys=True, allow_nan=False))
-
-
 def plain_value(value: Any) -> Any:
     """Return a value that was written in Python as TOML would give it: tuples are lists, NumPy's numbers are plain."""
     if isinstance(value, Mapping):
@@ -197,7 +188,15 @@ def _shown_value(value: Any) -> Any:
     """Return a value of a grid for tables: numbers, words and truth values as they are, everything else as JSON."""
     if isinstance(value, (bool, int, float, str)):
         return value
-    return json.dumps(value, ensure_ascii=False, default=lambda array: f"array of shape {np.shape(array)}")
+    return json.dumps(value, ensure_ascii=False, default=_shown_array)
+
+
+def _shown_array(value: Any) -> Any:
+    """Return an array for tables: small ones whole, others so that two of one shape can be told apart."""
+    array = np.asarray(value)
+    if array.size <= _MOST_SHOWN:
+        return array.tolist()
+    return f"array of shape {array.shape}, {array_digest(array)[:8]}"
 
 
 def _digests(value: Any) -> set[str]:
