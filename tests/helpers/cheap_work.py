@@ -1,7 +1,7 @@
 """A kind of work for the tests of sweeps: a few random numbers a run, without JAX.
 
-Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It waits
-while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.
+Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It
+waits while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.
 """
 
 from __future__ import annotations

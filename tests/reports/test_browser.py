@@ -25,7 +25,9 @@ def browser():
 
     assert CHROMIUM is not None, "TUTELAGE_REQUIRE_BROWSER is set, and there is no Chromium"
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE)
+        chromium = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE
+        )
         yield chromium
         chromium.close()
 
