@@ -1,6 +1,6 @@
 """A small tour: one figure and one table for each family of problems.
 
-python examples/tour.py                     all families, figures into build/demo
+python examples/tour.py                     all families, figures into build/tour
 python examples/tour.py committee wave      some of them
 python examples/tour.py --quick             few and short runs
 python examples/tour.py --overview FILE     one picture of all families besides
@@ -439,7 +439,7 @@ def save_overview(exhibits: Sequence[Exhibit], path: Path) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A figure and a table for each family of problems.")
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"some of {', '.join(FAMILIES)}; all by default")
-    parser.add_argument("--output", type=Path, default=Path("build/demo"), help="folder of the figures")
+    parser.add_argument("--output", type=Path, default=Path("build/tour"), help="folder of the figures")
     parser.add_argument("--overview", type=Path, metavar="PATH", help="write one picture of all families besides")
     parser.add_argument("--quick", action="store_true", help="few and short runs")
     chosen = parser.parse_args()

@@ -5,8 +5,10 @@ import os
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["MPLBACKEND"] = "Agg"
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# Compilation makes the first example slow, so there is no deadline; the examples depend on the test alone.
-settings.register_profile("tutelage", derandomize=True, deadline=None, database=None)
+# Compilation and a busy machine make examples slow, so there is no limit of time; they depend on the test alone.
+settings.register_profile(
+    "tutelage", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("tutelage")

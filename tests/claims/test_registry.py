@@ -8,8 +8,6 @@ from tutelage.errors import InvalidArgument
 from tutelage.papers import PAPERS, recorded_verdicts, recorded_witnesses
 
 CLAIMS = {claim.id: claim for claim in all_claims()}
-# Far above what a claim takes; it catches a search that has run away, not a slow machine.
-BUDGET_SECONDS = 300
 
 
 def test_records_and_claims_are_the_same():
@@ -28,7 +26,6 @@ def test_verdict_is_the_recorded_one(id):
         assert "corrected" not in verdicts
     else:
         assert verdicts["corrected"].verdict == record.corrected, verdicts["corrected"]
-    assert sum(verdict.seconds for verdict in verdicts.values()) < BUDGET_SECONDS
     if record.as_printed == "refuted":
         assert claim.correction and claim.corrected is not None
         _check_recipe(claim, verdicts["as_printed"].document())

@@ -97,7 +97,7 @@ COMMANDS = (
         ),
         work="tutelage.cli.minima._search",
     ),
-    # Interruptions, full disks and folders of these are tried in test_sweeping.py and test_training.py.
+    # Interruptions, full disks and folders of these are tried in test_sweep.py and test_training.py.
     Command(
         "init",
         (),

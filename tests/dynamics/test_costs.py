@@ -50,7 +50,7 @@ def test_one_compilation_serves_all_batches_of_a_shape(neuron):
     programs = len(traced)
     assert programs > 0
     record = tl.record(every=5, at_most=7, probe=probe)
-    stop = tl.gradient_norm(1e-5) | tl.step_limit(300) | tl.wall_time(60)
+    stop = tl.gradient_norm(1e-5) | tl.step_limit(300) | tl.wall_time(1e6)
     second = follow(9, 0.37, stop, record=record, seed=4, first_run=2)
     tl.descend(neuron, second, tl.GradientDescent(0.2), tl.gradient_norm(1e-7))
     follow(5, 0.2, [tl.gradient_norm(1e-3)], record=tl.record(steps=[1, 4], probe=probe))

@@ -109,7 +109,7 @@ def test_wall_time_ends_all_runs(neuron, starts):
     runs = tl.descend(neuron, starts, tl.GradientDescent(1e-9), stop | tl.wall_time(0.05), RECORD)
     assert set(runs.statuses) == {"time_limit"}
     assert set(runs.reasons) == {"0.05 s of wall time used"}
-    assert 0.05 <= runs.seconds < 60
+    assert runs.seconds >= 0.05
     assert runs.steps.min() < DEFAULT_STEPS
     more = tl.descend(neuron, runs, tl.GradientDescent(0.3), stop)
     assert set(more.statuses) == {"converged"}

@@ -55,7 +55,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=600,
     )
 
 

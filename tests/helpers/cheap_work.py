@@ -1,10 +1,12 @@
 """A kind of work for the tests of sweeps: a few random numbers a run, without JAX.
 
-Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`.
+Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It
+waits while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -129,13 +131,32 @@ class CheapWork:
         )
 
 
+def hold(folder: Path, runs: int) -> None:
+    """Let a sweep that is computed by this program wait once so many of its runs are done."""
+    written = Path(f"{folder}.leash.tmp")
+    written.write_text(str(runs))
+    written.replace(f"{folder}.leash")
+
+
+def release(folder: Path) -> None:
+    """Let it go on to its end."""
+    Path(f"{folder}.leash").unlink()
+
+
 def main() -> None:
     from tutelage.sweeps import run_sweep
+
+    leash = Path(f"{sys.argv[1]}.leash")
+
+    def wait(progress: Any) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            while progress.done >= int(leash.read_text()):
+                time.sleep(0.01)
 
     options = dict(argument.split("=") for argument in sys.argv[2:])
     values = {name: float(value) if "." in value else int(value) for name, value in options.items()}
     engine = {name: values.pop(name) for name in ("workers", "shard_seconds", "retry_failed") if name in values}
-    run_sweep(CheapWork(**values), sys.argv[1], **engine)
+    run_sweep(CheapWork(**values), sys.argv[1], watch=wait, **engine)
 
 
 if __name__ == "__main__":

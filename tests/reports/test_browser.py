@@ -15,6 +15,9 @@ if CHROMIUM is None and not os.environ.get("TUTELAGE_REQUIRE_BROWSER"):
     pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
 
 
+PATIENCE = 300_000  # milliseconds: a browser that hangs is an error, one on a busy machine is not
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium."""
@@ -22,7 +25,9 @@ def browser():
 
     assert CHROMIUM is not None, "TUTELAGE_REQUIRE_BROWSER is set, and there is no Chromium"
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        chromium = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -34,6 +39,7 @@ class Visit:
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
         self.page.on("console", lambda message: self.complaints.append(message.text))

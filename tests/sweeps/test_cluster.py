@@ -52,10 +52,11 @@ def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
     with LocalCluster(
         n_workers=2, threads_per_worker=2, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50
     ) as cluster:
-        notices = []
+        notices, killed = [], []
 
         def kill_one(progress):
-            if progress.computed == 9:
+            if progress.computed >= 9 and not killed:
+                killed.append(True)
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
         results = run_sweep(
@@ -110,7 +111,7 @@ def test_a_large_cluster_has_enough_to_do(monkeypatch):
 
 def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):
     """Ctrl-C does not wait for what workers are doing, and what is done is kept."""
-    began = []
+    began, threads = [], threading.active_count()
 
     def interrupt(progress):
         if progress.computed and not began:
@@ -118,11 +119,11 @@ def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(CheapWork(runs=1, cells=9, slow=60), tmp_path, dask="local:2", shard_seconds=1, watch=interrupt)
-    # Far below what the workers were about to spend.
-    assert time.perf_counter() - began[0] < 10
+        run_sweep(CheapWork(runs=1, cells=9, slow=600), tmp_path, dask="local:2", shard_seconds=1, watch=interrupt)
+    # Far below what the workers were about to spend, and far above what a busy machine needs.
+    assert time.perf_counter() - began[0] < 100
     assert open_sweep(tmp_path).ledger.runs == 1 and holder(tmp_path) is None
-    assert threading.active_count() < 50
+    assert threading.active_count() < threads + 20
 
 
 def test_no_scheduler(tmp_path, monkeypatch):

@@ -13,28 +13,9 @@ from sweep_results import content
 
 from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep, tasks
-from tutelage.sweeps import engine as module
 from tutelage.sweeps.lock import holder, locked
 from tutelage.sweeps.parts import part_of
-from tutelage.sweeps.pool import Done
 from tutelage.sweeps.registry import register, work_from_document
-
-HELPERS = Path(__file__).parents[1] / "helpers"
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Compute in this process: no processes to wait for where they are not what is tested."""
-    computed: list[Shard] = []
-
-    def serial(function, pieces, prepare):
-        prepare[0](*prepare[1])
-        for shard, arguments in pieces:
-            computed.append(shard)
-            yield shard, Done(function(*arguments))
-
-    monkeypatch.setattr(module, "_spreading", lambda *_: (serial, "this process"))
-    return computed
 
 
 @pytest.fixture(scope="module")

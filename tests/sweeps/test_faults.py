@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cheap_work import CheapWork
+from cheap_work import CheapWork, hold, release
 from sweep_results import content
 
 from tutelage import files
@@ -28,16 +28,9 @@ ROUNDS = 20
 
 
 @pytest.fixture
-def here(monkeypatch):
+def here(here, monkeypatch):
     """Compute in this process, do not wait for the disk, and join parts as soon as there are three."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-    def serial(function, pieces, prepare):
-        prepare[0](*prepare[1])
-        for shard, arguments in pieces:
-            yield shard, Done(function(*arguments))
-
-    monkeypatch.setattr(module, "_spreading", lambda *_: (serial, "this process"))
     monkeypatch.setattr(module, "Store", lambda *arguments: Store(*arguments, many=3))
 
 
@@ -66,6 +59,8 @@ def test_killed_main_process(tmp_path):
     folder, chance = tmp_path / "sweep", random.Random(0)
     reached = [0]
     for _ in range(ROUNDS):
+        # A round cannot do more than its share, however late it is killed.
+        hold(folder, reached[-1] + 140)
         # Sizes of shards differ from round to round.
         process = start(folder, *options, f"shard_seconds={chance.choice((2.0, 3.0, 5.0))}")
         wait_for(folder, specification, process, reached[-1] + 1)
@@ -76,7 +71,8 @@ def test_killed_main_process(tmp_path):
         rows = opened.runs.select("cell", "run").collect()
         assert rows.is_unique().all() and rows.height == opened.ledger.runs >= reached[-1]
         reached.append(rows.height)
-    assert len(set(reached)) > ROUNDS // 2 and reached[-1] < 3000, reached
+    assert len(set(reached)) == ROUNDS + 1 and reached[-1] < 3000, reached
+    release(folder)
     last = start(folder, *options)
     assert last.communicate() and last.returncode == 0
     results = open_sweep(folder)
@@ -101,22 +97,29 @@ def workers_of(process: subprocess.Popen) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers through /proc")
 def test_killed_workers(tmp_path):
     """SIGKILL to workers at random moments: they are replaced, and nothing is lost, failed or counted twice."""
-    work, folder = CheapWork(cells=2, runs=100, seconds=0.02), tmp_path / "sweep"
+    work, folder = CheapWork(cells=2, runs=200, seconds=0.01), tmp_path / "sweep"
     whole = run_sweep(work, tmp_path / "whole", workers=2)
-    process = start(folder, "cells=2", "runs=100", "seconds=0.02", "workers=2", "shard_seconds=1.0")
+    specification = whole.manifest["specification"]
+    hold(folder, 20)
+    process = start(folder, "cells=2", "runs=200", "seconds=0.01", "workers=2", "shard_seconds=1.0")
     chance, killed, reached = random.Random(1), [], 0
-    while len(killed) < ROUNDS and process.poll() is None:
-        # The shard of a worker that was killed is the next to be done: it is over when three more are.
-        wait_for(folder, whole.manifest["specification"], process, reached + 3)
-        reached = ledger.read_ledger(folder, whole.manifest["specification"], thorough=False).runs
+    while len(killed) < ROUNDS:
+        # The shard of a worker that was killed is the next to be begun, and a few may be under way or not yet kept:
+        # it is over when eight more are. So no shard is killed three times, which would give it up.
+        wait_for(folder, specification, process, reached + 8)
+        assert process.poll() is None
         time.sleep(chance.uniform(0.0, 0.04))
         with contextlib.suppress(OSError, IndexError):
             victim = chance.choice(workers_of(process))
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
-    _, errors = process.communicate(timeout=100)
+        reached = ledger.read_ledger(folder, specification, thorough=False).runs
+        # A round cannot do more than its share, however late the next kill comes.
+        hold(folder, reached + 18)
+    release(folder)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    assert len(killed) == ROUNDS and len(set(killed)) > ROUNDS // 2
+    assert len(set(killed)) > ROUNDS // 2
     assert content(folder) == content(whole)
 
 
@@ -124,12 +127,13 @@ def test_killed_workers(tmp_path):
 def test_workers_end_with_the_main_process(tmp_path):
     """Nobody computes for a process that is gone, whatever it was doing."""
     process = start(tmp_path, "cells=3", "runs=1", "slow=600.0", "workers=2", "shard_seconds=1.0")
-    while not workers_of(process):
+    while not (workers := workers_of(process)):
         time.sleep(0.01)
-    workers = workers_of(process)
+        assert process.poll() is None
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 30
+    # Far below what they were about to spend, and far above what a busy machine needs.
+    deadline = time.monotonic() + 300
     while any(running(pid) for pid in workers):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -177,9 +181,9 @@ def test_a_crash_at_every_change_of_a_file(here, tmp_path, monkeypatch):
             with contextlib.suppress(Crash):
                 run_sweep(work, folder, shard_seconds=3)
                 break
-        with contextlib.suppress(Exception):
-            rows = open_sweep(folder).runs.select("cell", "run").collect()
-            assert rows.is_unique().all()
+        # Before the manifest there is no sweep yet.
+        if (folder / "manifest.json").exists():
+            assert open_sweep(folder).runs.select("cell", "run").collect().is_unique().all()
         assert content(run_sweep(work, folder, shard_seconds=4)) == expected
     assert changes > 60
 

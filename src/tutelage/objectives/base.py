@@ -83,10 +83,13 @@ class Objective(eqx.Module):
             f"{type(self).__name__} has its labels from its teacher. Build it anew, for problem.with_teacher(...)."
         )
 
+    # Second derivatives are compiled as a whole: operation by operation takes several times as long.
+    @eqx.filter_jit
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
         return jax.jvp(lambda point: self.gradient(point, key), (point,), (direction,))[1]
 
+    @eqx.filter_jit
     def hessian(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, "parameter parameter"]:
         """Return the dense Hessian, over the parameters in the order of `jax.flatten_util.ravel_pytree`."""
         flat, unravel = ravel_pytree(point)
