@@ -364,7 +364,10 @@ for _ in range(200):
 left, right = abs(s), 1e-3
 """,
     ),
-    corrected=Form("It does so for $\\eta \\le 2$.", _ends_at_origin(2.0)),
+    corrected=Form(
+        "It does so for $\\eta < 2$; with $\\eta = 2$ it is there after one step, and stays if $\\sigma'(0) = 0$.",
+        _ends_at_origin(2.0),
+    ),
     correction="A step multiplies $w$ by $1 - \\eta/2$: beyond $\\eta = 2$ it jumps over the origin, from where descent goes to $v$.",
     control=Form("It does so for $\\eta \\le 2.5$.", _ends_at_origin(2.5)),
     arithmetic="exact gradients in float64, 200 steps",

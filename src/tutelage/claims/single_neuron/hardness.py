@@ -201,7 +201,8 @@ PROBABILITY = Claim(
     ),
     correction="Hoeffding's inequality for $d$ variables in $[0, 1]$ and a deviation of $d/4$ gives $e^{-2(d/4)^2/d} = e^{-d/8}$, not "
     "$e^{-d/4}$. The exact exponent is 0.131 for the proof's law and 0.162 for the best choice of $m \\approx 0.62\\,d$; "
-    "$e^{-d/4}$ is reached for $d \\le 34$ only.",
+    "$e^{-d/4}$ is reached for $d \\le 34$ only. Unequal weights on the axes do no better for large $d$; the theorem asks for some "
+    "law, and laws of another kind are left open.",
     control=Form("With probability at least $1 - e^{-d/6}$, with $m = d$.", _exponent(1 / 6, best=False, most=600)),
     arithmetic="exact binomial probabilities",
 )
@@ -217,7 +218,8 @@ HOEFFDING = Claim(
         recipe=_RECIPE_PROBABILITY + "left = escape(d)\nright = np.exp(-d / 4)\n",
     ),
     corrected=Form("$P(Z \\le \\frac34d) \\ge 1 - e^{-d/8}$.", _exponent(0.125, best=False, most=600)),
-    correction="The exponent of Hoeffding's inequality is $2(d/4)^2/d = d/8$; the print fails for $d = 13$ and for all $d \\ge 21$.",
+    correction="The exponent of Hoeffding's inequality is $2(d/4)^2/d = d/8$; the print fails for $d = 13, 17, 18, 19$ "
+    "and for all $d \\ge 21$.",
     control=Form("$P(Z \\le \\frac34d) \\ge 1 - e^{-d/7}$.", _exponent(1 / 7, best=False, most=600)),
     arithmetic="exact binomial probabilities",
 )

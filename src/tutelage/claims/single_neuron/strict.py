@@ -163,8 +163,9 @@ STOCHASTIC = Claim(
     corrected=Form(
         "The same with $E\\|x\\|^4$ in place of $c_1^2$ in the bound on the step.", _stochastic(fourth=True)
     ),
-    correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only. With "
-    "$\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the printed step is right.",
+    correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only, and where the fourth is "
+    "infinite, so is the mean after one step, however small. With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the "
+    "printed step is right.",
     control=Form("The corrected form with $1 - 3\\lambda\\gamma^2\\eta$.", _stochastic(fourth=True, rate=3.0)),
     arithmetic="exact sums in float64",
 )

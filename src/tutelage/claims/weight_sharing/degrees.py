@@ -70,7 +70,7 @@ def _of_both(degree):
 
 DEGREE = Claim(
     id=f"{PAPER}.section-2.degree",
-    place="Section 2, third observation",
+    place="Section 2, first observation",
     title="iterations for a basis function",
     hypotheses=(
         "$\\sigma = \\operatorname{erf}$, $\\|u_0\\| = \\sqrt{12}k/\\pi$, $g^* = g^*_{\\rm high}$ of degree $k \\le 6$, known",
@@ -110,10 +110,10 @@ right = 2.0
 
 UNSHARED = Claim(
     id=f"{PAPER}.section-2.unshared",
-    place="Section 2, fourth observation",
+    place="Section 2, second observation",
     title="iterations without sharing for both degrees",
     hypotheses=(
-        "as for the third observation, with $g^* = g^*_{\\rm both}$ and unshared weights, $2 \\le k \\le 7$",
+        "as for a basis function, with $g^* = g^*_{\\rm both}$ and unshared weights, $2 \\le k \\le 7$",
         "judged by the exponent of $d$ in the time until the loss is a quarter of $E[(p^{(k)})^2]$, up to 0.25",
     ),
     as_printed=Form(

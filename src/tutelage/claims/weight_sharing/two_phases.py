@@ -173,7 +173,7 @@ right = 1 - w[1] / s
         slack=1e-6,
     ),
     correction="With $f(x) = x/\\sqrt{1+2x^2}$, $f'/f = 1/(x(1+2x^2))$; the print has $1/x + 2x/(1+2x^2)$, from a wrong derivative. The "
-    "printed bound on the angle suffices only for $\\epsilon$ up to about $4/\\|u_0\\|$.",
+    "printed bound on the angle suffices for $k \\le 3$, and for larger $k$ only with $\\epsilon$ up to about $4/\\|u_0\\|$.",
     control=Form("The corrected form for angles up to twice as large.", _lemma_13(_cured, 2.0), slack=1e-6),
 )
 

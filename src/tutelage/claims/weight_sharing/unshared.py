@@ -63,8 +63,8 @@ THEOREM_3 = Claim(
         "judged by the exponent of $d$ in the time until the loss is $\\frac18$",
     ),
     as_printed=Form(
-        "After $T = o(d^{k/4})$ iterations still $F^{(1,k)} \\ge \\frac18$, for any $c$; judged with $c = 1/\\sqrt d$, a start of norm "
-        "one.",
+        "After $T = o(d^{k/4})$ iterations still $F^{(1,k)} \\ge \\frac18$, for some constant $c$, of which the proof asks nothing; "
+        "judged with $c = 1/\\sqrt d$, a start of norm one.",
         _exponents(_NORM_ONE, 0.0),
         recipe=PLANE
         + """
@@ -86,10 +86,10 @@ left = 0.125
         "or $c$ does not depend on $d$ (time at least $d^{3/2}$); judged with both for $k \\le 8$.",
         _exponents((*_NORM_ONE[3:], *_CONSTANT), 0.0),
     ),
-    correction="The print leaves out the norm of $u_0$, and its exponent $k/4$ is claimed for every $k$ where the proof reaches "
-    "$d^{k/3-3}$, which is more only for $k > 36$. From starts of norm one, $k = 2$ takes a constant number of "
-    "iterations, $k = 3$ a multiple of $\\log d$, $k = 4$ about $d^{2/3}$, all $o(d^{k/4})$: the low degree teaches the first "
-    "patch, and $k - 1$ factors are left. From $k = 5$ on the statement holds.",
+    correction="The print leaves out the norm of $u_0$; if its constant $c$ is not to depend on $d$, nothing else is missing. Its "
+    "exponent $k/4$ is claimed for every $k$ where the proof reaches $d^{k/3-3}$, which is as much only for $k \\ge 36$. From starts "
+    "of norm one, $k = 2$ takes a constant number of iterations, $k = 3$ a multiple of $\\log d$, $k = 4$ about $d^{2/3}$, all "
+    "$o(d^{k/4})$: the low degree teaches the first patch, and $k - 1$ factors are left. From $k = 5$ on the statement holds.",
     control=Form("The corrected form with $d^{k/4+1/2}$.", _exponents((*_NORM_ONE[3:], *_CONSTANT), 0.5)),
     arithmetic=_FLOW,
 )
@@ -268,8 +268,8 @@ SECTION_C_3_TIME = Claim(
         recipe="left = k / 4\nright = k / 3 - 3\n",
     ),
     corrected=Form("It covers them for $k \\ge 36$.", _covered(36.0)),
-    correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k \\le 9$ the induction covers no step at all. That Theorem 3 "
-    "holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
+    correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k < 9$ the induction covers no step at all once $d$ is large. That "
+    "Theorem 3 holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
     control=Form("It covers $T = O(d^{k/4+1})$ for $k \\ge 36$.", _covered(36.0, 1.0)),
 )
 

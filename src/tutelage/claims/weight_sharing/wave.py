@@ -91,8 +91,9 @@ right = 0.01 * np.linalg.norm(u)
         _few(_trapped(1.0)),
     ),
     correction="The cosine is even, so that $-u_0$ is a minimum of the high wave; with $c_k = 1$ the linear part removes it only if "
-    "$\\|u_0\\|$ is large beside $\\sqrt k$. In the half-space of $u_0$ there is no other stationary point: with $h(t) = "
-    "te^{-b^2t^2/2}$, subadditive because $h(t)/t$ decreases, every force along $u_0$ has the right sign.",
+    "$\\|u_0\\|$ is large beside $\\sqrt k$. In the half-space of $u_0$ there is no other stationary point. On the line through "
+    "$u_0$ the force has the right sign, since $h(t) = te^{-b^2t^2/2}$ is subadditive ($h(t)/t$ decreases); beside the line, "
+    "where the force across it vanishes, the force along $u_0$ is at least $c_k^2\\|u_0\\|$.",
     control=Form("From every such start descent ends at $-u_0$.", _few(_trapped(1.0, goal=-1.0))),
 )
 
