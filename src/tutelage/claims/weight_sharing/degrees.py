@@ -4,11 +4,10 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Form, Outcome
 from tutelage.claims.weight_sharing.formulas import PAPER
-from tutelage.claims.weight_sharing.plane import fitted_exponent, predicted_exponent
+from tutelage.claims.weight_sharing.plane import FLOW, fitted_exponent, predicted_exponent
 from tutelage.cube import fourier
 
 _DEGREES = (1, 2, 3, 4, 5, 6)
-_FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
 
 PLANE = """
 def parts(p, q, r):
@@ -105,7 +104,7 @@ right = 2.0
     "the norms decay meanwhile; integrating gives the exponent $(k-1)(k-2)/k$: 0, 0, 2/3, 3/2, 12/5, 10/3. Starts with entries "
     "$\\pm c$, of norm $c\\sqrt d$, take at least $d$ (degree 1) or $d^{3/2}$ (degree 3 and more) for their norm alone.",
     control=Form("It grows as $d^{(k-1)/2}$.", _growth(False, _DEGREES, lambda degree: (degree - 1) / 2, 0.1)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 UNSHARED = Claim(
@@ -145,7 +144,7 @@ right = 3.0
     correction="The low degree teaches the first patch in a time independent of $d$, and then helps the others: $k-1$ factors "
     "are left. For $k = 2$ and $3$ nothing but a constant and $\\log d$ remain, and unshared weights learn the target too.",
     control=Form("It grows as for $g^*_{\\rm high}$.", _growth(True, (2, 3, 4, 5, 6, 7), _of_high, 0.1)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 CLAIMS = (FOURIER, DEGREE, UNSHARED)

@@ -84,23 +84,19 @@ FORCE = Claim(
 )
 
 
-def _one_of(first, second):
-    """A margin for "at least one of the two holds"; each is a margin itself."""
-    return jnp.maximum(first, second)
-
-
-def _lemma_12(factor: float, most_norm: float = 1.0):
+def _lemma_12(factor: float):
     def check(i):
         u, w, epsilon = i["u"], i["w"], i["epsilon"]
         close = (epsilon - jnp.linalg.norm(u - w)) / epsilon
         inside = -((w - u) @ w) / (jnp.linalg.norm(w) * jnp.linalg.norm(u))
-        return {"margin": _one_of(close, inside), "left": jnp.linalg.norm(u - w), "right": epsilon}
+        # At least one of the two: the larger margin.
+        return {"margin": jnp.maximum(close, inside), "left": jnp.linalg.norm(u - w), "right": epsilon}
 
     def build(raw):
         reach = jnp.exp(instances.between(raw["r"], -3.0, 5.0))
         epsilon = reach * jnp.exp(instances.between(raw["e"], -6.0, 1.0))
         turn = factor * jnp.arctan(epsilon / (2 * reach)) * jax.nn.sigmoid(raw["a"] * 3)
-        size = reach * most_norm * jax.nn.sigmoid(raw["n"] * 3)
+        size = reach * jax.nn.sigmoid(raw["n"] * 3)
         w = size * jnp.array([jnp.sin(turn), jnp.cos(turn)])
         return {"u": jnp.array([0.0, 1.0]) * reach, "w": w, "epsilon": epsilon}
 
@@ -128,7 +124,7 @@ def _lemma_13(second_bound, factor: float = 1.0):
         cosine = w[1] / size
         close = (epsilon - jnp.linalg.norm(u - w)) / epsilon
         # Both sides are close to one: compare what is missing from one.
-        return {"margin": _one_of(close, (cosine - left) / (1 - cosine + 1e-9)), "left": left, "right": cosine}
+        return {"margin": jnp.maximum(close, (cosine - left) / (1 - cosine + 1e-9)), "left": left, "right": cosine}
 
     def build(raw):
         reach = np.sqrt(12) / np.pi * (1 + jnp.floor(jnp.abs(raw["r"]) * 10))

@@ -10,10 +10,7 @@ from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.weight_sharing import instances
 from tutelage.claims.weight_sharing.degrees import PLANE
 from tutelage.claims.weight_sharing.formulas import PAPER, exact_parity, overlap, teacher_norm
-from tutelage.claims.weight_sharing.plane import descend_in_plane, fitted_exponent
-
-_FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
-
+from tutelage.claims.weight_sharing.plane import FLOW, descend_in_plane, fitted_exponent
 
 # Theorem 3 ------------------------------------------------------------------------------------------------------------
 
@@ -89,7 +86,7 @@ left = 0.125
     "of norm one, $k = 2$ takes a constant number of iterations, $k = 3$ a multiple of $\\log d$, $k = 4$ about $d^{2/3}$, all "
     "$o(d^{k/4})$: the low degree teaches the first patch, and $k - 1$ factors are left. From $k = 5$ on the statement holds.",
     control=Form("The corrected form with $d^{k/4+1/2}$.", _exponents((*_NORM_ONE[3:], *_CONSTANT), 0.5)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 

@@ -243,7 +243,7 @@ def _condition(ratio: float):
             "b": jnp.sqrt(1 + jnp.floor(jnp.abs(raw["b"]))),
         }
 
-    return Pointwise(check, [Family({"u": (2,), "w": (2,), "other": (2,), "c": (), "b": ()}, build)], gradient=False)
+    return Pointwise(check, [Family({"u": (2,), "w": (2,), "other": (2,), "c": (), "b": ()}, build)])
 
 
 THEOREM_2_CONDITION = Claim(
