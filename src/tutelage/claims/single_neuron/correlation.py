@@ -147,6 +147,8 @@ def _points_to_teacher(factor: float):
             for size in sizes:
                 for turn in turns:
                     gap = size**2 + 1 - 2 * size * np.cos(turn)
+                    if gap < 1e-6:
+                        continue
                     # The angle may be anything up to π − δ, and the bound is largest for the largest δ.
                     bound = np.sin((np.pi - turn) / 4) ** 3 / (8 * np.sqrt(2)) * gap
                     nodes = rule(law, size, turn, reach)
@@ -155,8 +157,6 @@ def _points_to_teacher(factor: float):
                         left = nodes.mean(partial(_term, get(activation)))
                         best = constants[activation]
                         tried += 1
-                        if gap < 1e-6:
-                            continue
                         margin = 1 - factor * bound * best / left
                         if margin < worst:
                             worst = margin
@@ -258,7 +258,7 @@ STATIONARY = Claim(
 )
 
 
-def _ray(kink_allowed: bool, least: float, with_slope: bool = True):
+def _ray(least: float, with_slope: bool = True):
     """The gradient at −a·v for inputs on a few points, the slope of ReLU at zero a number between 0 and 1."""
 
     def check(i):
@@ -271,13 +271,10 @@ def _ray(kink_allowed: bool, least: float, with_slope: bool = True):
 
     def build(raw):
         a = jnp.maximum(jnp.abs(raw["a"]), least)
-        kink = sigmoid(raw["t"]) if kink_allowed else 0.0 * raw["t"]
-        return {"v": unit(raw["v"]), "points": raw["points"], "a": a, "kink": kink}
+        return {"v": unit(raw["v"]), "points": raw["points"], "a": a, "kink": sigmoid(raw["t"])}
 
-    corners = []
-    for a in (least, 1.0):
-        points = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
-        corners.append({"v": np.array([1.0, 0.0]), "points": points, "a": a, "kink": 1.0 if kink_allowed else 0.0})
+    points = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
+    corners = [{"v": np.array([1.0, 0.0]), "points": points, "a": a, "kink": 1.0} for a in (least, 1.0)]
     return Pointwise(check, [Family({"v": (2,), "points": (4, 2), "a": (), "t": ()}, build)], corners)
 
 
@@ -288,7 +285,7 @@ RAY = Claim(
     hypotheses=("ReLU with any convention $\\sigma'(0) \\in [0, 1]$, as Section 2 allows", "$a \\ge 0$"),
     as_printed=Form(
         "$\\sigma(z)\\sigma'(-az) = 0$ for all $a \\ge 0$, so that $\\nabla F(-av) = E[(-av\\cdot x)\\,\\sigma'(-av\\cdot x)\\,x]$.",
-        _ray(kink_allowed=True, least=0.0),
+        _ray(least=0.0),
         recipe="""
 teacher = points @ v
 student = -a * teacher
@@ -299,13 +296,13 @@ right = (student * slope) @ points / len(points)
     ),
     corrected=Form(
         "The same for $a > 0$; at $a = 0$ it needs $\\sigma'(0) = 0$. Otherwise the origin is not stationary, as Section 1.1 says.",
-        _ray(kink_allowed=True, least=1e-6),
+        _ray(least=1e-6),
     ),
     correction="At $a = 0$ the product is $\\sigma(z)\\sigma'(0)$, which vanishes only with the convention $\\sigma'(0) = 0$. The "
     "conclusion stands: no other point of the ray is stationary.",
     control=Form(
         "The corrected form without the factor $\\sigma'$ on the right.",
-        _ray(kink_allowed=True, least=1e-6, with_slope=False),
+        _ray(least=1e-6, with_slope=False),
     ),
     arithmetic="exact sums in float64",
 )
@@ -332,7 +329,7 @@ OPPOSITE = Claim(
 )
 
 
-def _ends_at_origin(most: float, length: int = 200):
+def _ends_at_origin(most: float):
     # On the first axis the opposite of the teacher is exactly representable; elsewhere rounding leaves the ray.
     v = np.array([1.0, 0.0])
 
@@ -340,7 +337,7 @@ def _ends_at_origin(most: float, length: int = 200):
         def move(w, _):
             return w - i["step"] * exact_gradient(w, jnp.asarray(v), "gaussian"), None
 
-        end, _ = jax.lax.scan(move, -i["c"] * v, length=length)
+        end, _ = jax.lax.scan(move, -i["c"] * v, length=200)
         return at_most(jnp.linalg.norm(end), 1e-3, 1.0) | {"end": end}
 
     def build(raw):

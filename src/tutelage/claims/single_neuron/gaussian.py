@@ -7,7 +7,15 @@ from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER, angle, exact_gradient, nonzero, sigmoid, unit
+from tutelage.claims.single_neuron.formulas import (
+    PAPER,
+    SAMPLED_GRADIENT,
+    angle,
+    exact_gradient,
+    nonzero,
+    sigmoid,
+    unit,
+)
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.claims.single_neuron.spherical import turning
 from tutelage.inputs import gaussian
@@ -122,11 +130,8 @@ EQUATION_24 = Claim(
         "The expression $(\\bar v - (\\bar w\\cdot\\bar v)\\bar w)\\cdot\\nabla F(w)$ is not negative: it has the value "
         "$\\frac{\\pi - \\theta}{2\\pi}(1 - (\\bar w\\cdot\\bar v)^2)\\|v\\|$ in size.",
         _sign(1.0),
-        recipe="""
-norm = np.linalg.norm
-x = np.random.default_rng(0).normal(size=(2_000_000, 2))
-student = x @ w
-gradient = np.mean(((student - np.maximum(x @ v, 0)) * (student > 0))[:, None] * x, axis=0)  # sampled
+        recipe=SAMPLED_GRADIENT
+        + """
 left = (v / norm(v) - (w @ v) / norm(w) / norm(v) * w / norm(w)) @ gradient
 right = abs(left)
 """,

@@ -16,7 +16,7 @@ from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER
+from tutelage.claims.single_neuron.formulas import PAPER, flow_step
 from tutelage.inputs import finite
 from tutelage.objectives import Objective, population
 from tutelage.problems import Problem, neuron
@@ -51,20 +51,6 @@ STARTS = {
     "skewed": (lambda random, shape: random.exponential(size=shape) - 0.2, float(np.exp(-0.2))),
     "zeros": (lambda random, shape: random.choice([0.0, 0.0, 1.0], size=shape), 1 / 3),
 }
-
-
-def _flow(gradient, w, time: float):
-    """Runge–Kutta steps of gradient flow; the flow of a stuck coordinate is exactly zero."""
-
-    def move(w, _):
-        first = gradient(w)
-        second = gradient(w - time / 2 * first)
-        third = gradient(w - time / 2 * second)
-        fourth = gradient(w - time * third)
-        w = w - time / 6 * (first + 2 * second + 2 * third + fourth)
-        return w, w
-
-    return jax.lax.scan(move, w, length=200)[1]
 
 
 def _stuck(dimension: int, factor: float):
@@ -110,10 +96,15 @@ def _lowest_losses(objective: Objective, starts, steps, seen):
             w = w - step * jnp.where(chosen, objective.gradient(w), 0.0)
             return w, w
 
+        def flow(w, _):
+            # The flow of a stuck coordinate is exactly zero.
+            w = flow_step(objective.gradient, w, 0.2 * w.shape[0])
+            return w, w
+
         paths = (
             jax.lax.scan(descent, w, length=200)[1],
             jax.lax.scan(stochastic, w, seen)[1],
-            _flow(objective.gradient, w, 0.2 * w.shape[0]),
+            jax.lax.scan(flow, w, length=200)[1],
         )
         return jnp.stack([jnp.min(jax.vmap(objective.loss)(path)) for path in paths])
 
@@ -171,8 +162,7 @@ def _exponent(rate: float, best: bool, most: int):
         left = [
             min(escape(int(d), used) for used in choices) for d, choices in zip(i["dimension"], options, strict=True)
         ]
-        shown = scan.at_most(left, np.exp(-rate * i["dimension"]))
-        return shown
+        return scan.at_most(left, np.exp(-rate * i["dimension"]))
 
     return Scan(draw, check)
 

@@ -10,7 +10,7 @@ import numpy as np
 from tutelage.activations import LeakyReLU, ReLU, Softplus, Tanh
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal
-from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, nonzero, scale_of, unit
+from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, scale_of, student_and_teacher
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.inputs import ball, gaussian
 from tutelage.objectives import population
@@ -90,15 +90,10 @@ def _gradient_is(slope: bool):
             terms = (activation.value(points @ w) - activation.value(points @ v))[:, None] * points
         return equal(gradient, jnp.mean(terms, axis=0), jnp.mean(jnp.sum(points**2, axis=1)))
 
-    return Pointwise(check, _families(_anywhere))
+    def build(raw):
+        return {**student_and_teacher(raw), "points": raw["points"]}
 
-
-def _anywhere(raw):
-    return {"w": nonzero(raw["w"]), "v": unit(raw["v"]), "points": raw["points"]}
-
-
-def _families(build, dimensions=(1, 3)):
-    return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d)}, build) for d in dimensions]
+    return Pointwise(check, [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d)}, build) for d in (1, 3)])
 
 
 EQUATION_2 = Claim(
@@ -124,7 +119,7 @@ def _unbiased(kept: int):
         gradient = jax.grad(lambda u: _finite_loss(Softplus(), u, v, jnp.asarray(points)))(w)
         return equal(jnp.sum(terms[:kept], axis=0) / _ATOMS, gradient, 1.0)
 
-    return Pointwise(check, [Family({"w": (2,), "v": (2,)}, lambda raw: {"w": nonzero(raw["w"]), "v": unit(raw["v"])})])
+    return Pointwise(check, [Family({"w": (2,), "v": (2,)}, student_and_teacher)])
 
 
 EQUATION_3 = Claim(

@@ -22,6 +22,7 @@ from tutelage.claims.single_neuron.formulas import (
     SPHERICAL,
     angle,
     exact_gradient,
+    flow_step,
     law_named,
     nonzero,
     scale_of,
@@ -136,11 +137,7 @@ def flows(kind: str, dimension: int):
             return exact_gradient(w, jnp.asarray(v), kind) / size
 
         def move(w, _):
-            first = gradient(w)
-            second = gradient(w - _TIME / 2 * first)
-            third = gradient(w - _TIME / 2 * second)
-            fourth = gradient(w - _TIME * third)
-            new = w - _TIME / 6 * (first + 2 * second + 2 * third + fourth)
+            new = flow_step(gradient, w, _TIME)
             return new, new
 
         return jax.lax.scan(move, w, length=_STEPS)[1]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.single_neuron.formulas import PAPER, sigmoid, unit
+from tutelage.claims.single_neuron.formulas import PAPER, sigmoid, stochastic_gradient, unit
 
 _ATOMS = 4
 
@@ -39,18 +39,9 @@ def _families(dimensions=(1, 2)):
     return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d), **shapes}, _setting) for d in dimensions]
 
 
-def _value(i, z):
-    return jnp.where(z > 0, i["right_slope"], i["left_slope"]) * z
-
-
-def _slope(i, z):
-    return jnp.where(z > 0, i["right_slope"], i["left_slope"])
-
-
 def _gradients(i):
-    """The stochastic gradient at every point, Equation (3)."""
-    student, teacher = i["points"] @ i["w"], i["points"] @ i["v"]
-    return ((_value(i, student) - _value(i, teacher)) * _slope(i, student))[:, None] * i["points"]
+    """The stochastic gradient at every point."""
+    return stochastic_gradient(i["w"], i["v"], i["points"], i["left_slope"], i["right_slope"])
 
 
 def _constants(i):
