@@ -127,7 +127,8 @@ def flows(kind: str, dimension: int):
     """Paths of gradient flow by Runge–Kutta steps: starts, the teacher, times, and points `[start, time, dim]`."""
     size = scale_of(kind, dimension)
     v = np.eye(dimension)[0]
-    sizes, gaps = np.meshgrid([1e-3, 0.1, 1.0, 2.0], [0.02, 0.3, 1.0, np.pi / 2, np.pi])
+    # None of the starts is the teacher, where every bound holds with equality.
+    sizes, gaps = np.meshgrid([1e-3, 0.1, 0.9, 2.0], [0.02, 0.3, 1.0, np.pi / 2, np.pi])
     starts = np.zeros((sizes.size, dimension))
     turns = np.pi - gaps.ravel()
     starts[:, 0], starts[:, 1] = sizes.ravel() * np.cos(turns), sizes.ravel() * np.sin(turns)
