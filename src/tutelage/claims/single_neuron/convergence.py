@@ -13,7 +13,7 @@ from scipy.stats import chi2, norm
 
 from tutelage.activations import LeakyReLU, ReLU
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron import estimators
@@ -197,7 +197,7 @@ def _squared_distances(objective: Objective, starts, step, flow: bool):
 
 def _contracts(flow: bool, factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for case in _cases():
             starts = _near_starts(case.dimension, effort.runs // 4, seed)
             before = np.sum((starts - np.eye(case.dimension)[0]) ** 2, axis=1)
@@ -211,11 +211,10 @@ def _contracts(flow: bool, factor: float):
                 margins = (bounds - after) / bounds
                 tried += margins.size
                 index, number = np.unravel_index(margins.argmin(), margins.shape)
-                if margins[index, number] < worst:
-                    worst = float(margins[index, number])
-                    witness = {"law": case.name, "start": starts[index], "step": step, "steps": number + 1}
-                    witness |= {"left": after[index, number], "right": bounds[index, number]}
-        return Outcome(worst, tried, witness)
+                shown = {"law": case.name, "start": starts[index], "step": step, "steps": number + 1}
+                shown |= {"left": after[index, number], "right": bounds[index, number]}
+                found.append((margins[index, number], shown))
+        return worst_of(found, tried)
 
     return test
 

@@ -1,5 +1,6 @@
 r"""Section 4 and Appendix B: when the gradient points towards the teacher."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import jax
@@ -8,7 +9,7 @@ import numpy as np
 
 from tutelage.activations import Absolute, get
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
 from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron import estimators
@@ -57,7 +58,7 @@ ASSUMPTION_GAUSSIAN = Claim(
 
 def _mixing(share_kept: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for distance in (3.0, 30.0):
             far = gaussian(3, mean=[distance, 0.0, 0.0], covariance=1e-2 * np.eye(3))
             share = 0.01
@@ -66,11 +67,9 @@ def _mixing(share_kept: float):
             densities = estimators.trade_off(mixed, "relu", radii, seed=seed).densities
             for radius, left in zip(radii, densities, strict=True):
                 right = share_kept * share * np.exp(-(radius**2) / 2) / (2 * np.pi)
-                tried += 1
-                if left / right - 1 < worst:
-                    worst = left / right - 1
-                    witness = {"distance": distance, "share": share, "radius": radius, "left": left, "right": right}
-        return Outcome(float(worst), tried, witness)
+                shown = {"distance": distance, "share": share, "radius": radius, "left": left, "right": right}
+                found.append((left / right - 1, shown))
+        return worst_of(found)
 
     return test
 
@@ -140,7 +139,7 @@ def _points_to_teacher(factor: float):
         random, extra = np.random.default_rng(seed), 2 + effort.runs // 100
         sizes = np.concatenate([[1e-3, 1.0, 2.0], random.uniform(0, 2, size=extra)])
         turns = np.concatenate([[0.0, np.pi / 2, np.pi - 0.1], random.uniform(0, np.pi, size=extra)])
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for name, make, reach in _CASES:
             law = make()
             constants = _best_rates(name)
@@ -156,14 +155,12 @@ def _points_to_teacher(factor: float):
                         # A truncated rule leaves out what is not negative.
                         left = nodes.mean(partial(_term, get(activation)))
                         best = constants[activation]
-                        tried += 1
-                        margin = 1 - factor * bound * best / left
-                        if margin < worst:
-                            worst = margin
-                            witness = {"law": name, "activation": activation, "size": size, "turn": turn}
-                            witness |= {"rate": best, "left": left, "right": factor * bound * best}
-        note = f"the inner product is at least {1 / (1 - worst):.1f} times the bound" if worst < 1 else ""
-        return Outcome(float(worst), tried, witness, note)
+                        right = factor * bound * best
+                        shown = {"law": name, "activation": activation, "size": size, "turn": turn}
+                        found.append((1 - right / left, shown | {"rate": best, "left": left, "right": right}))
+        outcome = worst_of(found)
+        room = f"the inner product is at least {1 / (1 - outcome.margin):.1f} times the bound"
+        return replace(outcome, note=outcome.note or room)
 
     return test
 
@@ -197,14 +194,13 @@ def _not_negative(names):
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
         student, teacher = 10.0 ** random.uniform(-3, 2) * random.normal(size=(2, 20 * effort.samples))
-        worst, witness = np.inf, {}
+        found = []
         for name in names:
             values = _term(get(name), student, teacher)
             index = int(values.argmin())
-            if values[index] < worst:
-                worst = float(values[index])
-                witness = {"activation": name, "student": student[index], "teacher": teacher[index]}
-        return Outcome(worst, len(names) * student.size, witness)
+            shown = {"activation": name, "student": student[index], "teacher": teacher[index]}
+            found.append((values[index], shown))
+        return worst_of(found, len(names) * student.size)
 
     return test
 

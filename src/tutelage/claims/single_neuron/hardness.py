@@ -13,9 +13,9 @@ from scipy.stats import binom
 from tutelage import checks
 from tutelage.activations import ReLU
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
-from tutelage.claims.scan import Scan
+from tutelage.claims.scan import Scan, Several
 from tutelage.claims.single_neuron.formulas import PAPER, flow_step
 from tutelage.inputs import finite
 from tutelage.objectives import Objective, population
@@ -58,7 +58,7 @@ def _stuck(dimension: int, factor: float):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng([seed, dimension])
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for name, (draw, chance) in STARTS.items():
             problem = hard_problem(np.full(dimension, chance))
             objective = population(problem)
@@ -71,12 +71,11 @@ def _stuck(dimension: int, factor: float):
             lowest = np.asarray(_lowest_losses(objective, jnp.asarray(starts), jnp.asarray(steps), jnp.asarray(seen)))
             tried += 3 * len(starts)
             method, index = np.unravel_index(lowest.argmin(), lowest.shape)
-            margin = lowest[method, index] * dimension - factor
-            if margin < worst:
-                worst = float(margin)
-                witness = {"start": starts[index], "signs": signs, "step": steps[index], "loss": lowest[method, index]}
-                witness |= {"law": name, "method": ("descent", "stochastic", "flow")[method]}
-        return Outcome(worst, tried, witness, f"lowest loss times d over all runs, d = {dimension}")
+            loss = lowest[method, index]
+            shown = {"start": starts[index], "signs": signs, "step": steps[index], "loss": loss, "law": name}
+            shown |= {"method": ("descent", "stochastic", "flow")[method]}
+            found.append((loss * dimension - factor, shown))
+        return worst_of(found, tried)
 
     return test
 
@@ -112,13 +111,8 @@ def _lowest_losses(objective: Objective, starts, steps, seen):
 
 
 def _stuck_in(dimensions, factor: float):
-    def test(effort: Effort, seed: int) -> Outcome:
-        outcomes = [_stuck(dimension, factor)(effort, seed) for dimension in dimensions]
-        worst = min(outcomes, key=lambda outcome: outcome.margin)
-        tried = sum(outcome.instances for outcome in outcomes)
-        return Outcome(worst.margin, tried, worst.witness, "lowest loss times d minus the factor, over all runs")
-
-    return test
+    tests = [_stuck(dimension, factor) for dimension in dimensions]
+    return Several(tests, "lowest loss times d minus the factor, over all runs")
 
 
 METHODS = Claim(
@@ -253,7 +247,7 @@ def _smoothed(start_of, radius: float, factor: float = 1.0):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for _ in range(10):
             start, signs = start_of(random, dimension)
             around = radius * np.concatenate([np.eye(dimension), -np.eye(dimension)])
@@ -267,11 +261,9 @@ def _smoothed(start_of, radius: float, factor: float = 1.0):
                 residual = np.where(student > 0, student - np.maximum(teacher, 0), 0.0)
                 w = w - residual @ points / dimension / 2
             loss = np.mean((np.maximum(points @ w, 0) - np.maximum(teacher, 0)) ** 2) / 2
-            tried += 1
-            if loss * dimension - factor / 8 < worst:
-                worst = loss * dimension - factor / 8
-                witness = {"start": start, "signs": signs, "radius": radius, "loss": loss}
-        return Outcome(float(worst), tried, witness)
+            shown = {"start": start, "signs": signs, "radius": radius, "loss": loss}
+            found.append((loss * dimension - factor / 8, shown))
+        return worst_of(found)
 
     return test
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.activations import LeakyReLU, ReLU, Softplus, Tanh
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, equal
 from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, scale_of, student_and_teacher
 from tutelage.claims.single_neuron.plane import rule
@@ -24,7 +24,7 @@ def _loss_is(factor: float):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         cases = (gaussian(2), 10.0, ReLU()), (ball(4), np.sqrt(6.0), LeakyReLU(0.2))
         for law, reach, activation in cases:
             objective = population(neuron(np.eye(law.dimension)[0], activation, law))
@@ -36,13 +36,9 @@ def _loss_is(factor: float):
             for size, turn, loss in zip(sizes, turns, losses, strict=True):
                 nodes = rule(law, size, turn, reach)
                 value = factor * nodes.mean(partial(_squared_residual, activation))
-                margin = 1e-9 - abs(value - loss) / (1 + size**2)
-                tried += 1
-                if margin < worst:
-                    worst = margin
-                    witness = {"law": law.name, "activation": activation.name, "size": size, "turn": turn}
-                    witness |= {"left": loss, "right": value}
-        return Outcome(float(worst), tried, witness)
+                shown = {"law": law.name, "activation": activation.name, "size": size, "turn": turn}
+                found.append((1e-9 - abs(value - loss) / (1 + size**2), shown | {"left": loss, "right": value}))
+        return worst_of(found)
 
     return test
 
@@ -141,7 +137,7 @@ def _origin(kinds):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for kind, dimension in kinds:
             for _ in range(2):
                 v = random.normal(size=dimension)
@@ -151,10 +147,8 @@ def _origin(kinds):
                 along = -gradient @ v
                 off = np.linalg.norm(gradient + along * v) / (abs(along) + 1e-300)
                 margin = min(1e-9 - off, along / scale_of(kind, dimension) - 0.1)
-                tried += 1
-                if margin < worst:
-                    worst, witness = float(margin), {"law": kind, "v": v, "gradient": gradient}
-        return Outcome(worst, tried, witness)
+                found.append((margin, {"law": kind, "v": v, "gradient": gradient}))
+        return worst_of(found)
 
     return test
 

@@ -13,7 +13,7 @@ from scipy.special import betainc
 from scipy.stats import chi2
 
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron import estimators
@@ -152,7 +152,7 @@ _FLOWS = (("gaussian", 2), ("student", 4), ("sphere", 5))
 
 def _converges(factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for kind, dimension in _FLOWS:
             starts, gaps, v, times, points = flows(kind, dimension)
             best = estimators.trade_off(law_named(kind, dimension), "relu", np.geomspace(0.05, 5.0, 12)).best
@@ -163,11 +163,10 @@ def _converges(factor: float):
             margins = (bounds - after) / np.maximum(bounds, 1e-12)
             tried += margins.size
             index, step = np.unravel_index(margins.argmin(), margins.shape)
-            if margins[index, step] < worst:
-                worst = float(margins[index, step])
-                witness = {"law": kind, "start": starts[index], "time": times[step], "rate": rates[index]}
-                witness |= {"left": after[index, step], "right": bounds[index, step]}
-        return Outcome(worst, tried, witness)
+            shown = {"law": kind, "start": starts[index], "time": times[step], "rate": rates[index]}
+            shown |= {"left": after[index, step], "right": bounds[index, step]}
+            found.append((margins[index, step], shown))
+        return worst_of(found, tried)
 
     return test
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.single_neuron.formulas import PAPER, nonzero, sigmoid, stochastic_gradient, unit
 from tutelage.claims.single_neuron.plane import rule
@@ -200,7 +200,7 @@ def _one_step(constant: float):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for _ in range(effort.runs // 4):
             radius = 10.0 ** random.uniform(-1, 1)
             gap = random.normal(size=2)
@@ -215,10 +215,8 @@ def _one_step(constant: float):
                 left = squared - 2 * step * inner + step**2 * square
                 right = (1 - 2 * step * rate + step**2 * constant * radius**4) * squared
                 margin = (right - left) / max(abs(left), abs(right))
-                tried += 1
-                if margin < worst:
-                    worst, witness = margin, {"radius": radius, "w": w, "step": step, "left": left, "right": right}
-        return Outcome(float(worst), tried, witness)
+                found.append((margin, {"radius": radius, "w": w, "step": step, "left": left, "right": right}))
+        return worst_of(found)
 
     return test
 

@@ -5,7 +5,7 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.base import Claim, Form, Outcome
+from tutelage.claims.base import Claim, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.weight_sharing import instances
 from tutelage.claims.weight_sharing.degrees import PLANE
@@ -96,7 +96,7 @@ left = 0.125
 def _orthogonal(rate: float):
     def test(effort, seed):
         random = np.random.default_rng(seed)
-        worst, witness, tried = np.inf, {}, 0
+        found, tried = [], 0
         for d in (1, 2, 3, 5, 8, 10, 12):
             signs = 1 - 2.0 * ((np.arange(2**d)[:, None] >> np.arange(d)) & 1)
             directions = np.concatenate(
@@ -110,9 +110,8 @@ def _orthogonal(rate: float):
                 margins = chance**k - (1 - 2 * k * np.exp(-rate * d ** (1 / 3)))
                 tried += len(margins)
                 index = int(margins.argmin())
-                if margins[index] < worst:
-                    worst, witness = margins[index], {"d": d, "k": k, "direction": directions[index]}
-        return Outcome(float(worst), tried, witness, "all 2^d starts counted, for teachers of many directions")
+                found.append((margins[index], {"d": d, "k": k, "direction": directions[index]}))
+        return worst_of(found, tried, "all 2^d starts counted, for teachers of many directions")
 
     return test
 
