@@ -6,7 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tutelage.claims import Claim, Effort, Family, Form, Pointwise, at_most, equal, given, judge, paste
+from tutelage.claims import (
+    Claim,
+    Effort,
+    Family,
+    Form,
+    Outcome,
+    Pointwise,
+    at_most,
+    equal,
+    given,
+    judge,
+    paste,
+    worst_of,
+)
 from tutelage.claims.base import EFFORTS, Verdict
 
 
@@ -149,3 +162,19 @@ def test_verdict_survives_its_document():
     for one in (verdict, strange):
         document = json.loads(json.dumps(one.document(), allow_nan=False))
         assert Verdict.from_document({**document, "specification": "abc"}).document() == document
+
+
+def test_smallest_margin_counts():
+    """Of several margins the smallest, with its instance; one that does not count is left out."""
+    outcome = worst_of([(0.5, {"x": 1}), (-0.25, {"x": 2}), (np.inf, {"x": 3})], note="three")
+    assert outcome == Outcome(-0.25, 3, {"x": 2}, "three")
+    assert worst_of([(0.5, {})], tried=40).instances == 40
+
+
+def test_margins_that_are_no_numbers_are_not_left_out():
+    """Not among smaller ones, and not where there is nothing else."""
+    for found in ([(-1.0, {}), (np.nan, {"x": 2})], [(np.nan, {"x": 2})]):
+        outcome = worst_of(found)
+        assert outcome.judgement == "inconclusive" and outcome.witness == {"x": 2}
+    for nothing in ([], [(np.inf, {})]):
+        assert worst_of(nothing).judgement == "not_applicable"

@@ -6,6 +6,7 @@ from tutelage.claims.base import Form as Form
 from tutelage.claims.base import Outcome as Outcome
 from tutelage.claims.base import Verdict as Verdict
 from tutelage.claims.base import paste as paste
+from tutelage.claims.base import worst_of as worst_of
 from tutelage.claims.judge import judge as judge
 from tutelage.claims.judge import judge_all as judge_all
 from tutelage.claims.pointwise import Family as Family

@@ -7,7 +7,7 @@ hypotheses, attacked by a search) or an experiment (a fitted exponent, a probabi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -62,6 +62,25 @@ class Outcome:
     witness: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     judgement: Judgement | None = None
+
+
+def worst_of(found: Sequence[tuple[float, Mapping[str, Any]]], tried: int | None = None, note: str = "") -> Outcome:
+    """Return the outcome of a test that met several margins, each with what is to be shown of its instance.
+
+    Args:
+        found: The margins with their instances. An infinite margin means that an instance does not count.
+        tried: How many instances were tried; as many as there are margins if left out.
+        note: What was measured, in words.
+    """
+    count = len(found) if tried is None else tried
+    # A margin that is not a number is a failure of the program, and must not pass for a large margin.
+    broken = [shown for margin, shown in found if np.isnan(margin)]
+    if broken:
+        return Outcome(float("nan"), count, broken[0], "a margin is not a number", "inconclusive")
+    margin, shown = min(found, key=lambda entry: entry[0], default=(np.inf, {}))
+    if margin == np.inf:
+        return Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable")
+    return Outcome(float(margin), count, shown, note)
 
 
 class Test(Protocol):

@@ -9,7 +9,7 @@ differentiate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from tutelage.claims.base import Effort, Outcome
+from tutelage.claims.base import Effort, Outcome, worst_of
 
 _LARGEST = 1e3
 # A check runs for moments and is compiled for each form and family anew: at the usual effort most of an audit would be
@@ -88,14 +88,8 @@ class Pointwise:
             found.append((margin, shown))
             if margin < enough:
                 break
-        # A margin that is not a number is a failure of the program, and must not pass for a large margin.
-        broken = [entry for entry in found if np.isnan(entry[0])]
-        if broken:
-            return Outcome(float("nan"), tried, _witness(broken[0][1]), "a margin is not a number", "inconclusive")
-        margin, worst_shown = min(found, key=lambda entry: entry[0])
-        if not np.isfinite(margin):
-            return Outcome(margin, 0, {}, "no instance satisfies the hypotheses", "not_applicable")
-        return Outcome(margin, tried, _witness(worst_shown))
+        outcome = worst_of(found, tried)
+        return replace(outcome, witness={name: np.asarray(value) for name, value in outcome.witness.items()})
 
     def _search(self, effort: Effort, seed: int, enough: float) -> Iterator[tuple[int, float, dict[str, Any]]]:
         """Yield how many instances were tried, their smallest margin and the worst, for each corner and each family."""
@@ -110,10 +104,6 @@ class Pointwise:
 
 def _compiled(function: Callable, effort: Effort) -> Callable:
     return jax.jit(function, compiler_options=_LITTLE_OPTIMISED if effort.samples < _MANY else None)
-
-
-def _witness(shown: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: np.asarray(value) for name, value in shown.items()}
 
 
 def _draw(shapes: Shapes, random: np.random.Generator, count: int) -> dict[str, np.ndarray]:

@@ -8,16 +8,15 @@ from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.pointwise import Family, Pointwise, equal, given
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER, angle, exact_gradient, student_and_teacher, unit
+from tutelage.claims.single_neuron.formulas import (
+    PAPER,
+    SAMPLED_GRADIENT,
+    angle,
+    exact_gradient,
+    student_and_teacher,
+    unit,
+)
 from tutelage.claims.single_neuron.spherical import flows
-
-_SAMPLED = """
-norm = np.linalg.norm
-x = np.random.default_rng(0).normal(size=(2_000_000, len(w)))
-student = x @ w
-gradient = np.mean(((student - np.maximum(x @ v, 0)) * (student > 0))[:, None] * x, axis=0)  # sampled
-"""
-
 
 # The derivative of the angle ------------------------------------------------------------------------------------------
 
@@ -45,7 +44,7 @@ ANGLE_DERIVATIVE = Claim(
         "$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\sin\\theta}\\bigl(\\bar v - \\frac{(\\bar w\\cdot\\bar v)\\bar w}{\\|w\\|}\\bigr)\\cdot"
         "\\nabla F(w)$.",
         _angle_derivative(printed=True),
-        recipe=_SAMPLED
+        recipe=SAMPLED_GRADIENT
         + """
 theta = lambda u: np.arccos(u @ v / norm(u))
 left = (theta(w - 1e-4 * gradient) - theta(w + 1e-4 * gradient)) / 2e-4
@@ -133,7 +132,7 @@ EQUATION_18 = Claim(
     as_printed=Form(
         "$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -w\\cdot\\nabla F(w)$.",
         _norm_derivative(1.0),
-        recipe=_SAMPLED
+        recipe=SAMPLED_GRADIENT
         + "left = (norm(w - 1e-4 * gradient) ** 2 - norm(w + 1e-4 * gradient) ** 2) / 2e-4\nright = -w @ gradient\n",
     ),
     corrected=Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -2w\\cdot\\nabla F(w)$.", _norm_derivative(2.0)),

@@ -22,6 +22,14 @@ from tutelage.problems import neuron
 
 PAPER = "single_neuron"
 
+# For recipes: the gradient at a student under standard Gaussian inputs, in NumPy.
+SAMPLED_GRADIENT = """
+norm = np.linalg.norm
+x = np.random.default_rng(0).normal(size=(2_000_000, len(w)))
+student = x @ w
+gradient = np.mean(((student - np.maximum(x @ v, 0)) * (student > 0))[:, None] * x, axis=0)  # sampled
+"""
+
 LAWS: dict[str, Callable[[int], Inputs]] = {
     "gaussian": gaussian,
     "axes": lambda dimension: finite(np.eye(dimension)),
@@ -50,6 +58,26 @@ def _template(kind: str, dimension: int, kink: float) -> Objective:
 def exact_gradient(w, v, kind: str = "gaussian", kink: float = 0.0):
     """The exact population gradient of a ReLU neuron for a teacher that may be traced."""
     return _template(kind, v.shape[0], kink).with_target(v).gradient(w)
+
+
+def stochastic_gradient(w, v, x, left_slope, right_slope):
+    """Equation (3) for an activation with two slopes, for one input or for one a row."""
+
+    def slope(z):
+        return jnp.where(z > 0, right_slope, left_slope)
+
+    student, teacher = x @ w, x @ v
+    residual = slope(student) * student - slope(teacher) * teacher
+    return (residual * slope(student))[..., None] * x
+
+
+def flow_step(gradient: Callable, w, time):
+    """One Runge–Kutta step of gradient flow, of order four."""
+    first = gradient(w)
+    second = gradient(w - time / 2 * first)
+    third = gradient(w - time / 2 * second)
+    fourth = gradient(w - time * third)
+    return w - time / 6 * (first + 2 * second + 2 * third + fourth)
 
 
 def scale_of(kind: str, dimension: int) -> float:

@@ -4,10 +4,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, equal
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER, angle, exact_gradient, nonzero, sigmoid, unit
+from tutelage.claims.single_neuron.formulas import (
+    PAPER,
+    SAMPLED_GRADIENT,
+    angle,
+    exact_gradient,
+    nonzero,
+    sigmoid,
+    unit,
+)
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.claims.single_neuron.spherical import turning
 from tutelage.inputs import gaussian
@@ -24,17 +32,15 @@ def _cases(effort: Effort, seed: int):
 
 def _loss_closed(factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for size, turn in _cases(effort, seed):
             nodes = rule(gaussian(2), size, turn, 10.0)
             value = nodes.mean(lambda s, t: 0.5 * (np.maximum(s, 0) - np.maximum(t, 0)) ** 2)
             cross = (np.sin(turn) + (np.pi - turn) * np.cos(turn)) / (2 * np.pi)
             closed = 0.25 * size**2 + 0.25 - factor * size * cross
             margin = 1e-9 - abs(value - closed) / (1 + size**2)
-            tried += 1
-            if margin < worst:
-                worst, witness = margin, {"size": size, "turn": turn, "left": value, "right": closed}
-        return Outcome(float(worst), tried, witness)
+            found.append((margin, {"size": size, "turn": turn, "left": value, "right": closed}))
+        return worst_of(found)
 
     return test
 
@@ -57,7 +63,7 @@ def _gradient_closed(factor: float):
     """Equation (25) along and across the student, against quadrature."""
 
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for size, turn in _cases(effort, seed):
             nodes = rule(gaussian(2), size, turn, 10.0)
             along = nodes.mean(lambda s, t: (s - np.maximum(t, 0)) * (s > 0) * s) / size
@@ -67,10 +73,8 @@ def _gradient_closed(factor: float):
             other = np.sin(turn) * np.cos(turn) + (np.pi - turn) * factor
             right = np.array([0.5 * size - cross / (2 * np.pi), 0.5 * size * np.cos(turn) - other / (2 * np.pi)])
             margin = 1e-9 - np.max(np.abs(left - right)) / (1 + size)
-            tried += 1
-            if margin < worst:
-                worst, witness = margin, {"size": size, "turn": turn, "left": left, "right": right}
-        return Outcome(float(worst), tried, witness)
+            found.append((margin, {"size": size, "turn": turn, "left": left, "right": right}))
+        return worst_of(found)
 
     return test
 
@@ -122,11 +126,8 @@ EQUATION_24 = Claim(
         "The expression $(\\bar v - (\\bar w\\cdot\\bar v)\\bar w)\\cdot\\nabla F(w)$ is not negative: it has the value "
         "$\\frac{\\pi - \\theta}{2\\pi}(1 - (\\bar w\\cdot\\bar v)^2)\\|v\\|$ in size.",
         _sign(1.0),
-        recipe="""
-norm = np.linalg.norm
-x = np.random.default_rng(0).normal(size=(2_000_000, 2))
-student = x @ w
-gradient = np.mean(((student - np.maximum(x @ v, 0)) * (student > 0))[:, None] * x, axis=0)  # sampled
+        recipe=SAMPLED_GRADIENT
+        + """
 left = (v / norm(v) - (w @ v) / norm(w) / norm(v) * w / norm(w)) @ gradient
 right = abs(left)
 """,

@@ -115,7 +115,8 @@ right = variances[0] * np.exp(-(d - dimensions[0]))
 """,
     ),
     corrected=Form(
-        "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma(z) = \\cos(az)/a$ with $a^2 = 2d$, at any $w$.",
+        "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma(z) = \\cos(az)/a$ with $a^2 = 2d$, at any $w$; judged for "
+        "norms from 0.1 to 2.",
         _decay(cosine_wave, _high, _SIZES),
     ),
     correction="The period must be short against the norm of the teacher: with unit teachers and a fixed period the variance "
@@ -154,7 +155,7 @@ right = variances[0] * np.exp(-(d - dimensions[0]))
 """,
     ),
     corrected=Form(
-        "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm at most 2.",
+        "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm 0.1 to 2.",
         _decay(triangle_wave, _high, _SIZES),
     ),
     correction="As for the cosine: the period must shrink like $1/\\sqrt d$ (or the teacher grow). With a fixed period the variance "

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.activations import LeakyReLU, ReLU, Softplus, Tanh
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, equal
-from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, nonzero, scale_of, unit
+from tutelage.claims.single_neuron.formulas import PAPER, SPHERICAL, law_named, scale_of, student_and_teacher
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.inputs import ball, gaussian
 from tutelage.objectives import population
@@ -24,7 +24,7 @@ def _loss_is(factor: float):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         cases = (gaussian(2), 10.0, ReLU()), (ball(4), np.sqrt(6.0), LeakyReLU(0.2))
         for law, reach, activation in cases:
             objective = population(neuron(np.eye(law.dimension)[0], activation, law))
@@ -36,13 +36,9 @@ def _loss_is(factor: float):
             for size, turn, loss in zip(sizes, turns, losses, strict=True):
                 nodes = rule(law, size, turn, reach)
                 value = factor * nodes.mean(partial(_squared_residual, activation))
-                margin = 1e-9 - abs(value - loss) / (1 + size**2)
-                tried += 1
-                if margin < worst:
-                    worst = margin
-                    witness = {"law": law.name, "activation": activation.name, "size": size, "turn": turn}
-                    witness |= {"left": loss, "right": value}
-        return Outcome(float(worst), tried, witness)
+                shown = {"law": law.name, "activation": activation.name, "size": size, "turn": turn}
+                found.append((1e-9 - abs(value - loss) / (1 + size**2), shown | {"left": loss, "right": value}))
+        return worst_of(found)
 
     return test
 
@@ -90,15 +86,10 @@ def _gradient_is(slope: bool):
             terms = (activation.value(points @ w) - activation.value(points @ v))[:, None] * points
         return equal(gradient, jnp.mean(terms, axis=0), jnp.mean(jnp.sum(points**2, axis=1)))
 
-    return Pointwise(check, _families(_anywhere))
+    def build(raw):
+        return {**student_and_teacher(raw), "points": raw["points"]}
 
-
-def _anywhere(raw):
-    return {"w": nonzero(raw["w"]), "v": unit(raw["v"]), "points": raw["points"]}
-
-
-def _families(build, dimensions=(1, 3)):
-    return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d)}, build) for d in dimensions]
+    return Pointwise(check, [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d)}, build) for d in (1, 3)])
 
 
 EQUATION_2 = Claim(
@@ -124,7 +115,7 @@ def _unbiased(kept: int):
         gradient = jax.grad(lambda u: _finite_loss(Softplus(), u, v, jnp.asarray(points)))(w)
         return equal(jnp.sum(terms[:kept], axis=0) / _ATOMS, gradient, 1.0)
 
-    return Pointwise(check, [Family({"w": (2,), "v": (2,)}, lambda raw: {"w": nonzero(raw["w"]), "v": unit(raw["v"])})])
+    return Pointwise(check, [Family({"w": (2,), "v": (2,)}, student_and_teacher)])
 
 
 EQUATION_3 = Claim(
@@ -146,7 +137,7 @@ def _origin(kinds):
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness = np.inf, 0, {}
+        found = []
         for kind, dimension in kinds:
             for _ in range(2):
                 v = random.normal(size=dimension)
@@ -156,10 +147,8 @@ def _origin(kinds):
                 along = -gradient @ v
                 off = np.linalg.norm(gradient + along * v) / (abs(along) + 1e-300)
                 margin = min(1e-9 - off, along / scale_of(kind, dimension) - 0.1)
-                tried += 1
-                if margin < worst:
-                    worst, witness = float(margin), {"law": kind, "v": v, "gradient": gradient}
-        return Outcome(worst, tried, witness)
+                found.append((margin, {"law": kind, "v": v, "gradient": gradient}))
+        return worst_of(found)
 
     return test
 

@@ -13,7 +13,7 @@ from scipy.special import betainc
 from scipy.stats import chi2
 
 from tutelage.claims import scan
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron import estimators
@@ -22,6 +22,7 @@ from tutelage.claims.single_neuron.formulas import (
     SPHERICAL,
     angle,
     exact_gradient,
+    flow_step,
     law_named,
     nonzero,
     scale_of,
@@ -126,7 +127,8 @@ def flows(kind: str, dimension: int):
     """Paths of gradient flow by Runge–Kutta steps: starts, the teacher, times, and points `[start, time, dim]`."""
     size = scale_of(kind, dimension)
     v = np.eye(dimension)[0]
-    sizes, gaps = np.meshgrid([1e-3, 0.1, 1.0, 2.0], [0.02, 0.3, 1.0, np.pi / 2, np.pi])
+    # None of the starts is the teacher, where every bound holds with equality.
+    sizes, gaps = np.meshgrid([1e-3, 0.1, 0.9, 2.0], [0.02, 0.3, 1.0, np.pi / 2, np.pi])
     starts = np.zeros((sizes.size, dimension))
     turns = np.pi - gaps.ravel()
     starts[:, 0], starts[:, 1] = sizes.ravel() * np.cos(turns), sizes.ravel() * np.sin(turns)
@@ -136,11 +138,7 @@ def flows(kind: str, dimension: int):
             return exact_gradient(w, jnp.asarray(v), kind) / size
 
         def move(w, _):
-            first = gradient(w)
-            second = gradient(w - _TIME / 2 * first)
-            third = gradient(w - _TIME / 2 * second)
-            fourth = gradient(w - _TIME * third)
-            new = w - _TIME / 6 * (first + 2 * second + 2 * third + fourth)
+            new = flow_step(gradient, w, _TIME)
             return new, new
 
         return jax.lax.scan(move, w, length=_STEPS)[1]
@@ -154,7 +152,7 @@ _FLOWS = (("gaussian", 2), ("student", 4), ("sphere", 5))
 
 def _converges(factor: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for kind, dimension in _FLOWS:
             starts, gaps, v, times, points = flows(kind, dimension)
             best = estimators.trade_off(law_named(kind, dimension), "relu", np.geomspace(0.05, 5.0, 12)).best
@@ -165,11 +163,10 @@ def _converges(factor: float):
             margins = (bounds - after) / np.maximum(bounds, 1e-12)
             tried += margins.size
             index, step = np.unravel_index(margins.argmin(), margins.shape)
-            if margins[index, step] < worst:
-                worst = float(margins[index, step])
-                witness = {"law": kind, "start": starts[index], "time": times[step], "rate": rates[index]}
-                witness |= {"left": after[index, step], "right": bounds[index, step]}
-        return Outcome(worst, tried, witness)
+            shown = {"law": kind, "start": starts[index], "time": times[step], "rate": rates[index]}
+            shown |= {"left": after[index, step], "right": bounds[index, step]}
+            found.append((margins[index, step], shown))
+        return worst_of(found, tried)
 
     return test
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.single_neuron.formulas import PAPER, sigmoid, unit
+from tutelage.claims.single_neuron.formulas import PAPER, sigmoid, stochastic_gradient, unit
 
 _ATOMS = 4
 
@@ -39,18 +39,9 @@ def _families(dimensions=(1, 2)):
     return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d), **shapes}, _setting) for d in dimensions]
 
 
-def _value(i, z):
-    return jnp.where(z > 0, i["right_slope"], i["left_slope"]) * z
-
-
-def _slope(i, z):
-    return jnp.where(z > 0, i["right_slope"], i["left_slope"])
-
-
 def _gradients(i):
-    """The stochastic gradient at every point, Equation (3)."""
-    student, teacher = i["points"] @ i["w"], i["points"] @ i["v"]
-    return ((_value(i, student) - _value(i, teacher)) * _slope(i, student))[:, None] * i["points"]
+    """The stochastic gradient at every point."""
+    return stochastic_gradient(i["w"], i["v"], i["points"], i["left_slope"], i["right_slope"])
 
 
 def _constants(i):
@@ -163,8 +154,9 @@ STOCHASTIC = Claim(
     corrected=Form(
         "The same with $E\\|x\\|^4$ in place of $c_1^2$ in the bound on the step.", _stochastic(fourth=True)
     ),
-    correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only. With "
-    "$\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the printed step is right.",
+    correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only, and where the fourth is "
+    "infinite, so is the mean after one step, however small. With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the "
+    "printed step is right.",
     control=Form("The corrected form with $1 - 3\\lambda\\gamma^2\\eta$.", _stochastic(fourth=True, rate=3.0)),
     arithmetic="exact sums in float64",
 )

@@ -4,11 +4,10 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Form, Outcome
 from tutelage.claims.weight_sharing.formulas import PAPER
-from tutelage.claims.weight_sharing.plane import fitted_exponent, predicted_exponent
+from tutelage.claims.weight_sharing.plane import FLOW, fitted_exponent, predicted_exponent
 from tutelage.cube import fourier
 
 _DEGREES = (1, 2, 3, 4, 5, 6)
-_FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
 
 PLANE = """
 def parts(p, q, r):
@@ -70,7 +69,7 @@ def _of_both(degree):
 
 DEGREE = Claim(
     id=f"{PAPER}.section-2.degree",
-    place="Section 2, third observation",
+    place="Section 2, first observation",
     title="iterations for a basis function",
     hypotheses=(
         "$\\sigma = \\operatorname{erf}$, $\\|u_0\\| = \\sqrt{12}k/\\pi$, $g^* = g^*_{\\rm high}$ of degree $k \\le 6$, known",
@@ -105,15 +104,15 @@ right = 2.0
     "the norms decay meanwhile; integrating gives the exponent $(k-1)(k-2)/k$: 0, 0, 2/3, 3/2, 12/5, 10/3. Starts with entries "
     "$\\pm c$, of norm $c\\sqrt d$, take at least $d$ (degree 1) or $d^{3/2}$ (degree 3 and more) for their norm alone.",
     control=Form("It grows as $d^{(k-1)/2}$.", _growth(False, _DEGREES, lambda degree: (degree - 1) / 2, 0.1)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 UNSHARED = Claim(
     id=f"{PAPER}.section-2.unshared",
-    place="Section 2, fourth observation",
+    place="Section 2, second observation",
     title="iterations without sharing for both degrees",
     hypotheses=(
-        "as for the third observation, with $g^* = g^*_{\\rm both}$ and unshared weights, $2 \\le k \\le 7$",
+        "as for a basis function, with $g^* = g^*_{\\rm both}$ and unshared weights, $2 \\le k \\le 7$",
         "judged by the exponent of $d$ in the time until the loss is a quarter of $E[(p^{(k)})^2]$, up to 0.25",
     ),
     as_printed=Form(
@@ -145,7 +144,7 @@ right = 3.0
     correction="The low degree teaches the first patch in a time independent of $d$, and then helps the others: $k-1$ factors "
     "are left. For $k = 2$ and $3$ nothing but a constant and $\\log d$ remain, and unshared weights learn the target too.",
     control=Form("It grows as for $g^*_{\\rm high}$.", _growth(True, (2, 3, 4, 5, 6, 7), _of_high, 0.1)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 CLAIMS = (FOURIER, DEGREE, UNSHARED)

@@ -95,19 +95,18 @@ def pull(w, u):
     return 4 / (jnp.pi * cosine) * (u + 2 * ((w @ w) * u - (u @ w) * w)) / (size * second)
 
 
-def shared_gradient(w, u, patches: int, low: bool = True):
-    r"""$\nabla F^{(1,k)}$ of a shared vector (or $\nabla F^{(k)}$ without the low degree), as in the proof of Theorem 5."""
-    own = patches * overlap(w, w) ** (patches - 1)
-    cross = patches * overlap(u, w) ** (patches - 1)
-    return (low + own) * own_factor(w) * w - (low + cross) * pull(w, u)
+def low_gradient(w, u):
+    r"""$\nabla F^{(1)}$ of a vector, the first term of the gradients below."""
+    return own_factor(w) * w - pull(w, u)
 
 
-def angle(v, w) -> Float[Array, ""]:
-    """The angle between two vectors, accurate near zero and near a half turn, and smooth to differentiate."""
-    first, second = v / jnp.sqrt(v @ v + 1e-300), w / jnp.sqrt(w @ w + 1e-300)
-    apart = jnp.sqrt(jnp.sum((first - second) ** 2) + 1e-300)
-    together = jnp.sqrt(jnp.sum((first + second) ** 2) + 1e-300)
-    return 2 * jnp.arctan2(apart, together)
+def shared_gradient(w, u, patches):
+    r"""$\nabla F^{(1,k)}$ of a shared vector, as in the proof of Theorem 5; the number of patches may be traced."""
+    own, cross = overlap(w, w), overlap(u, w)
+    # A power of a number that may be negative, by its parity.
+    sign = jnp.where((cross < 0) & (jnp.mod(patches - 1, 2) == 1), -1.0, 1.0)
+    of_own, of_cross = own ** (patches - 1), sign * jnp.abs(cross) ** (patches - 1)
+    return (1 + patches * of_own) * own_factor(w) * w - (1 + patches * of_cross) * pull(w, u)
 
 
 def teacher_norm(patches) -> float:

@@ -31,19 +31,14 @@ def limited(vector, most: float):
     return vector * jnp.minimum(1.0, most / (jnp.linalg.norm(vector) + 1e-12))
 
 
-def unshared(raw):
-    """Any teacher `u` and any student `w`, one row a patch."""
+def pair(raw):
+    """Any teacher `u` and any student `w`: a shared vector, or one row a patch."""
     return {"u": nonzero(raw["u"]), "w": raw["w"]}
 
 
-def unshared_families(build=unshared, shapes=SHAPES, **more):
+def unshared_families(build=pair, shapes=SHAPES, **more):
     """Families of unshared students over some shapes."""
     return [Family({"u": (d,), "w": (k, d), **more}, build) for k, d in shapes]
-
-
-def pair(raw):
-    """Any teacher `u` and any shared student `w`."""
-    return {"u": nonzero(raw["u"]), "w": raw["w"]}
 
 
 def pair_families(build=pair, dimensions=(1, 2), **more):
@@ -57,12 +52,12 @@ def in_plane(size, turn, patches):
     return {"u": u, "w": size * jnp.array([jnp.sin(turn), jnp.cos(turn)])}
 
 
-def phase(raw, patches: int, most_angle=np.pi / 2):
-    r"""A student with $\|w_0\|\le\|u_0\|$ and an angle up to `most_angle`, both on logarithmic scales."""
+def phase(raw, patches: int):
+    r"""A student with $\|w_0\|\le\|u_0\|$ and an angle up to $\pi/2$, both on logarithmic scales."""
     reach = teacher_norm(patches)
     # Norms from a ten-thousandth of the teacher's to the teacher's, many of them close to it.
     share = jax.nn.sigmoid(raw["n"] * 3)
-    turn = most_angle * 10 ** (-6 * jax.nn.sigmoid(raw["a"] * 3))
+    turn = np.pi / 2 * 10 ** (-6 * jax.nn.sigmoid(raw["a"] * 3))
     return in_plane(reach * share, turn, patches)
 
 

@@ -13,6 +13,7 @@ from scipy.integrate import LSODA
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
 
+FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
 _MOST_STEPS = 20_000
 
 

@@ -84,23 +84,19 @@ FORCE = Claim(
 )
 
 
-def _one_of(first, second):
-    """A margin for "at least one of the two holds"; each is a margin itself."""
-    return jnp.maximum(first, second)
-
-
-def _lemma_12(factor: float, most_norm: float = 1.0):
+def _lemma_12(factor: float):
     def check(i):
         u, w, epsilon = i["u"], i["w"], i["epsilon"]
         close = (epsilon - jnp.linalg.norm(u - w)) / epsilon
         inside = -((w - u) @ w) / (jnp.linalg.norm(w) * jnp.linalg.norm(u))
-        return {"margin": _one_of(close, inside), "left": jnp.linalg.norm(u - w), "right": epsilon}
+        # At least one of the two: the larger margin.
+        return {"margin": jnp.maximum(close, inside), "left": jnp.linalg.norm(u - w), "right": epsilon}
 
     def build(raw):
         reach = jnp.exp(instances.between(raw["r"], -3.0, 5.0))
         epsilon = reach * jnp.exp(instances.between(raw["e"], -6.0, 1.0))
         turn = factor * jnp.arctan(epsilon / (2 * reach)) * jax.nn.sigmoid(raw["a"] * 3)
-        size = reach * most_norm * jax.nn.sigmoid(raw["n"] * 3)
+        size = reach * jax.nn.sigmoid(raw["n"] * 3)
         w = size * jnp.array([jnp.sin(turn), jnp.cos(turn)])
         return {"u": jnp.array([0.0, 1.0]) * reach, "w": w, "epsilon": epsilon}
 
@@ -128,7 +124,7 @@ def _lemma_13(second_bound, factor: float = 1.0):
         cosine = w[1] / size
         close = (epsilon - jnp.linalg.norm(u - w)) / epsilon
         # Both sides are close to one: compare what is missing from one.
-        return {"margin": _one_of(close, (cosine - left) / (1 - cosine + 1e-9)), "left": left, "right": cosine}
+        return {"margin": jnp.maximum(close, (cosine - left) / (1 - cosine + 1e-9)), "left": left, "right": cosine}
 
     def build(raw):
         reach = np.sqrt(12) / np.pi * (1 + jnp.floor(jnp.abs(raw["r"]) * 10))
@@ -173,7 +169,7 @@ right = 1 - w[1] / s
         slack=1e-6,
     ),
     correction="With $f(x) = x/\\sqrt{1+2x^2}$, $f'/f = 1/(x(1+2x^2))$; the print has $1/x + 2x/(1+2x^2)$, from a wrong derivative. The "
-    "printed bound on the angle suffices only for $\\epsilon$ up to about $4/\\|u_0\\|$.",
+    "printed bound on the angle suffices for $k \\le 3$, and for larger $k$ only with $\\epsilon$ up to about $4/\\|u_0\\|$.",
     control=Form("The corrected form for angles up to twice as large.", _lemma_13(_cured, 2.0), slack=1e-6),
 )
 

@@ -1,17 +1,16 @@
 """Section 4.4 and Appendix C.3: without sharing, descent on both degrees takes long."""
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.base import Claim, Form, Outcome
+from tutelage.claims.base import Claim, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.claims.weight_sharing import instances
 from tutelage.claims.weight_sharing.degrees import PLANE
 from tutelage.claims.weight_sharing.formulas import PAPER, exact_parity, overlap, teacher_norm
-from tutelage.claims.weight_sharing.plane import descend_in_plane, fitted_exponent
-
-_FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
-
+from tutelage.claims.weight_sharing.plane import FLOW, descend_in_plane, fitted_exponent
 
 # Theorem 3 ------------------------------------------------------------------------------------------------------------
 
@@ -27,16 +26,12 @@ def _exponents(cases, lead: float):
             measured = fitted_exponent(patches, True, constant_entries, goal=0.125 / teacher)
             rows.append((measured - patches / 4 - lead, patches, measured, constant_entries))
         worst = min(rows)
-        k, d = 3, 1e6
-        losses = descend_in_plane(k, d, 1.0, True, 200)
-        witness = {
-            "patches": worst[1],
-            "exponent": worst[2],
-            "constant_entries": worst[3],
-            "k": k,
-            "d": d,
-            "iterations": int(np.argmax(losses < 0.125)) or 200,
-        }
+        witness = {"patches": worst[1], "exponent": worst[2], "constant_entries": worst[3]}
+        if worst[0] < 0:
+            # A fitted exponent is little to hold on to: a plain run that is done far too early goes with it.
+            k, d = 3, 1e6
+            losses = descend_in_plane(k, d, 1.0, True, 200)
+            witness |= {"k": k, "d": d, "iterations": int(np.argmax(losses < 0.125)) or 200}
         note = "exponents of d: " + ", ".join(f"{row[2]:.2f} (k = {row[1]})" for row in rows)
         return Outcome(float(worst[0]), len(rows), witness, note)
 
@@ -63,8 +58,8 @@ THEOREM_3 = Claim(
         "judged by the exponent of $d$ in the time until the loss is $\\frac18$",
     ),
     as_printed=Form(
-        "After $T = o(d^{k/4})$ iterations still $F^{(1,k)} \\ge \\frac18$, for any $c$; judged with $c = 1/\\sqrt d$, a start of norm "
-        "one.",
+        "After $T = o(d^{k/4})$ iterations still $F^{(1,k)} \\ge \\frac18$, for some constant $c$, of which the proof asks nothing; "
+        "judged with $c = 1/\\sqrt d$, a start of norm one.",
         _exponents(_NORM_ONE, 0.0),
         recipe=PLANE
         + """
@@ -86,12 +81,12 @@ left = 0.125
         "or $c$ does not depend on $d$ (time at least $d^{3/2}$); judged with both for $k \\le 8$.",
         _exponents((*_NORM_ONE[3:], *_CONSTANT), 0.0),
     ),
-    correction="The print leaves out the norm of $u_0$, and its exponent $k/4$ is claimed for every $k$ where the proof reaches "
-    "$d^{k/3-3}$, which is more only for $k > 36$. From starts of norm one, $k = 2$ takes a constant number of "
-    "iterations, $k = 3$ a multiple of $\\log d$, $k = 4$ about $d^{2/3}$, all $o(d^{k/4})$: the low degree teaches the first "
-    "patch, and $k - 1$ factors are left. From $k = 5$ on the statement holds.",
+    correction="The print leaves out the norm of $u_0$; if its constant $c$ is not to depend on $d$, nothing else is missing. Its "
+    "exponent $k/4$ is claimed for every $k$ where the proof reaches $d^{k/3-3}$, which is as much only for $k \\ge 36$. From starts "
+    "of norm one, $k = 2$ takes a constant number of iterations, $k = 3$ a multiple of $\\log d$, $k = 4$ about $d^{2/3}$, all "
+    "$o(d^{k/4})$: the low degree teaches the first patch, and $k - 1$ factors are left. From $k = 5$ on the statement holds.",
     control=Form("The corrected form with $d^{k/4+1/2}$.", _exponents((*_NORM_ONE[3:], *_CONSTANT), 0.5)),
-    arithmetic=_FLOW,
+    arithmetic=FLOW,
 )
 
 
@@ -101,7 +96,7 @@ left = 0.125
 def _orthogonal(rate: float):
     def test(effort, seed):
         random = np.random.default_rng(seed)
-        worst, witness, tried = np.inf, {}, 0
+        found, tried = [], 0
         for d in (1, 2, 3, 5, 8, 10, 12):
             signs = 1 - 2.0 * ((np.arange(2**d)[:, None] >> np.arange(d)) & 1)
             directions = np.concatenate(
@@ -115,9 +110,8 @@ def _orthogonal(rate: float):
                 margins = chance**k - (1 - 2 * k * np.exp(-rate * d ** (1 / 3)))
                 tried += len(margins)
                 index = int(margins.argmin())
-                if margins[index] < worst:
-                    worst, witness = margins[index], {"d": d, "k": k, "direction": directions[index]}
-        return Outcome(float(worst), tried, witness, "all 2^d starts counted, for teachers of many directions")
+                found.append((margins[index], {"d": d, "k": k, "direction": directions[index]}))
+        return worst_of(found, tried, "all 2^d starts counted, for teachers of many directions")
 
     return test
 
@@ -192,24 +186,38 @@ right = 2 * c / np.pi
 # Lemma 8 --------------------------------------------------------------------------------------------------------------
 
 
+_SINE = np.sin(np.pi / 32)
+
+
 def _high_loss(bound: float, large_teacher: bool):
     def check(i):
         u, w = i["u"], i["w"]
         k = w.shape[0]
         return at_most(bound, exact_parity(u, k, (1, k), sharing=False).loss(w), 1e-3)
 
-    def build(raw):
+    def build(raw, last_of):
         u = instances.nonzero(raw["u"])
         k = raw["w"].shape[0]
         if large_teacher:
             # From the printed norm upwards.
             u = instances.unit(u) * (teacher_norm(k) + jnp.maximum(jnp.linalg.norm(u) - 1, 0.0))
-        # The last patch is short; the others can be the teacher's, or anything.
-        short = instances.limited(raw["w"][-1], np.sin(np.pi / 32) / np.sqrt(2))
+        # The last patch is not learned; the others can be the teacher's, or anything.
         rest = u + raw["s"] * raw["w"][:-1]
-        return {"u": u, "w": jnp.concatenate([rest, short[None]])}
+        return {"u": u, "w": jnp.concatenate([rest, last_of(raw["w"][-1], u)[None]])}
 
-    return Pointwise(check, instances.unshared_families(build, ((2, 2), (3, 2), (6, 2)), s=()))
+    def short(vector, u):
+        return instances.limited(vector, _SINE / np.sqrt(2))
+
+    def slanted(vector, u):
+        """Any norm, and a cosine with the teacher between ± sin π/32."""
+        along = instances.unit(u)
+        cosine = _SINE * jnp.tanh(vector[0])
+        across = jnp.array([-along[1], along[0]])
+        return jnp.abs(vector[1]) * 10 * (cosine * along + jnp.sqrt(1 - cosine**2) * across)
+
+    shapes = ((2, 2), (3, 2), (6, 2))
+    families = [instances.unshared_families(partial(build, last_of=last), shapes, s=()) for last in (short, slanted)]
+    return Pointwise(check, [family for group in families for family in group])
 
 
 LEMMA_8 = Claim(
@@ -268,8 +276,8 @@ SECTION_C_3_TIME = Claim(
         recipe="left = k / 4\nright = k / 3 - 3\n",
     ),
     corrected=Form("It covers them for $k \\ge 36$.", _covered(36.0)),
-    correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k \\le 9$ the induction covers no step at all. That Theorem 3 "
-    "holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
+    correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k < 9$ the induction covers no step at all once $d$ is large. That "
+    "Theorem 3 holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
     control=Form("It covers $T = O(d^{k/4+1})$ for $k \\ge 36$.", _covered(36.0, 1.0)),
 )
 

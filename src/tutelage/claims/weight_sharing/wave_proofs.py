@@ -330,8 +330,9 @@ right = b**2 / 2 * (-2 * np.exp(-2 * b**2 * w @ w) * (I - 2 * b * np.outer(w, w)
         "e^{-b^2\\|w+u_0\\|^2/2}(I - b^2(w+u_0)(w+u_0)^\\top))$.",
         _printed_hessian(False),
     ),
-    correction="Powers of $b$ and a sign. The proof's bound then reads $(\\frac32 + 2/e)b^2 = 2.24\\,b^2$, more than the lemma's $2b^2 + "
-    "b$ for $b > 4.3$; the lemma holds all the same, since the three terms are not extreme at the same point.",
+    correction="Powers of $b$ and a sign; and $te^{-t/2}$ is at most $2/e$, where the proof has $1/e$. Term by term the bound is then "
+    "$(1 + 4/e)b^2 = 2.47\\,b^2$, more than the lemma's $2b^2 + b$ for $b > 2.12$; the lemma holds all the same, since the three "
+    "terms are not extreme at the same point.",
     control=Form("The corrected form one per cent larger.", _printed_hessian(False, 1.01)),
 )
 
