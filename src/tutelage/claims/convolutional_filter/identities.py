@@ -72,7 +72,7 @@ right = 0.5 * ((np.pi - 1) / (2 * np.pi) * (s**2 * a_star @ a_star + a @ a) - 2 
     ),
     corrected=Form("The same with the cross term divided by $2\\pi$, as the other terms are.", _loss(1 / (2 * jnp.pi))),
     correction="The last term of Equation (3) misses the factor $1/(2\\pi)$ that its derivation in Section A gives it.",
-    control=Form("The loss with $g(\\phi)$ in place of $g(\\phi) - 1$ and no cross term.", _loss(0.0)),
+    control=Form("The loss without that cross term.", _loss(0.0)),
 )
 
 
@@ -99,6 +99,14 @@ def _output_gradient(transform):
     return Pointwise(check, instances.families(instances.anywhere))
 
 
+def _unprojected(printed, i):
+    """The first formula with the whole of $w^*$ in place of its part across $v$."""
+    v, w_star = i["v"], i["w_star"]
+    size = jnp.linalg.norm(v)
+    pull = (i["a"] @ i["a_star"]) * (jnp.pi - angle(v, w_star)) / (2 * jnp.pi * size)
+    return printed - pull * (v @ w_star) / size**2 * v
+
+
 THEOREM_2_2_FILTER = Claim(
     id=f"{PAPER}.theorem-2.2.filter",
     place="Theorem 2.2, first formula",
@@ -108,7 +116,7 @@ THEOREM_2_2_FILTER = Claim(
         "$\\partial_v\\ell = -\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\bigl(I - vv^\\top/\\|v\\|^2\\bigr)w^*$.",
         _filter_gradient(lambda printed, i: printed),
     ),
-    control=Form("The same without the projection.", _filter_gradient(lambda printed, i: printed + 0.01 * i["v"])),
+    control=Form("The same without the projection.", _filter_gradient(_unprojected)),
 )
 
 THEOREM_2_2_OUTPUT = Claim(
@@ -122,7 +130,8 @@ THEOREM_2_2_OUTPUT = Claim(
         _output_gradient(lambda printed, i: printed),
     ),
     control=Form(
-        "The same with $g(\\phi)$ in place of $g(\\phi)-1$.", _output_gradient(lambda printed, i: printed - i["a_star"])
+        "The same with $g(\\phi)$ in place of $g(\\phi)-1$.",
+        _output_gradient(lambda printed, i: printed - jnp.linalg.norm(i["w_star"]) / (2 * jnp.pi) * i["a_star"]),
     ),
 )
 

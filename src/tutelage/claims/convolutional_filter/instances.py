@@ -44,7 +44,7 @@ def _with_step(build, most):
 def families(build, *, most=None, shapes=SHAPES, more=None):
     """Families of one kind of instance over all shapes, with a step up to `most(instance)` if that is given."""
     built = build if most is None else _with_step(build, most)
-    more = (more or {}) if most is None else {"t": ()}
+    more = {**(more or {}), **({} if most is None else {"t": ()})}
     return [Family(_shapes(p, k, **more), built) for p, k in shapes]
 
 

@@ -11,6 +11,12 @@ from tutelage.claims.pointwise import Family, Pointwise, equal, given
 from tutelage.models import FilterAndOutput
 
 
+def _teacher_and_length(raw):
+    """Any teacher, and a length for the student's filter, on which nothing but the scale of its gradient depends."""
+    built = instances.anywhere(raw)
+    return {"w_star": built["w_star"], "a_star": built["a_star"], "length": jnp.exp(raw["t"])}
+
+
 def _stationary(opposite: bool, factor: float = 1.0):
     def check(i):
         w_star, a_star = i["w_star"], i["a_star"]
@@ -21,11 +27,7 @@ def _stationary(opposite: bool, factor: float = 1.0):
         size = jnp.linalg.norm(gradient.filter) * jnp.linalg.norm(filter) + jnp.linalg.norm(gradient.output)
         return equal(size, jnp.zeros(()), scale * jnp.linalg.norm(a_star))
 
-    def build(raw):
-        built = instances.anywhere(raw)
-        return {"w_star": built["w_star"], "a_star": built["a_star"], "length": jnp.exp(raw["t"])}
-
-    return Pointwise(check, instances.families(build, most=None, more={"t": ()}))
+    return Pointwise(check, instances.families(_teacher_and_length, more={"t": ()}))
 
 
 def _both_stationary(effort, seed):
@@ -154,11 +156,7 @@ def _hessians(curvature: float, at_second: float):
         both, expected = jnp.stack([first, second]), jnp.stack([expected_first, expected_second])
         return equal(both, expected, size + 1.0)
 
-    def build(raw):
-        built = instances.anywhere(raw)
-        return {"w_star": built["w_star"], "a_star": built["a_star"], "length": jnp.exp(raw["t"])}
-
-    return Pointwise(check, instances.families(build, most=None, more={"t": ()}, shapes=((3, 4),)))
+    return Pointwise(check, instances.families(_teacher_and_length, more={"t": ()}, shapes=((3, 4),)))
 
 
 LEMMA_4_1_HESSIAN = Claim(

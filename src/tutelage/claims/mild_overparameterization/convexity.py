@@ -27,14 +27,14 @@ _SHAPES = (((2,), 2), ((3,), 2), ((2, 1), 2), ((2, 1), 4), ((3, 2, 1), 3))
 
 
 def _first_pair(batch, radius, random):
-    """Return the minimum with its first two neurons, both of the first teacher, moved in one or opposite directions."""
+    """Return the minimum with its first two neurons moved in one direction, orthogonal to the first teacher."""
     minimum, teacher = batch["minimum"], batch["teacher"]
     aside = random.normal(size=minimum[:, :1].shape)
     aside = orthogonal_to(teacher[:, :1], aside)
     aside = aside / norms(aside)[..., None]
     moved = np.zeros_like(minimum)
     moved[:, :2] = radius * aside * norms(minimum[:, :2])[..., None]
-    return minimum + moved, aside[:, 0]
+    return minimum + moved
 
 
 # Theorem 3 ------------------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def _negative(largest: float, shapes=_SHAPES):
         for sizes, d in shapes:
             for radius in (0.3, 1e-2, 1e-4):
                 batch = minima(sizes, d, count, random, smallest=0.01)
-                student, _ = _first_pair(batch, radius, random)
+                student = _first_pair(batch, radius, random)
                 yield {**batch, "student": student, "radius": np.full(count, radius)}
 
     return Batches(draw, check, "the smallest eigenvalue at the printed point", 0.5)
@@ -73,7 +73,8 @@ THEOREM_3 = Claim(
         _negative(1.0),
     ),
     control=Form(
-        "The same for $n = k$, where a neuron and its teacher are moved.", _negative(1.0, (((1, 1), 2), ((1, 1, 1), 3)))
+        "The same for $n = k$, where the neurons of two teachers are moved.",
+        _negative(1.0, (((1, 1), 2), ((1, 1, 1), 3))),
     ),
     arithmetic="closed form in float64",
 )
@@ -100,7 +101,7 @@ def _moved(count, random):
     for sizes, d in _SHAPES:
         for radius in (1.0, 0.3, 0.1):
             batch = minima(sizes, d, count, random, smallest=0.05)
-            student, _ = _first_pair(batch, radius, random)
+            student = _first_pair(batch, radius, random)
             yield {**batch, "student": student, "radius": np.full(count, radius)}
 
 
@@ -210,7 +211,8 @@ def _definition(kind: str):
         # The coefficients of both definitions on the segment from the minimum to the point.
         by_gradient, by_hessian = (slope / grid).min(0), second.min(0)
         if kind == "converse":
-            return {"margin": by_hessian - by_gradient, "left": by_gradient, "right": by_hessian}
+            # The coefficient by the gradient is at least 1 − a > 0.
+            return {"margin": by_hessian, "left": by_gradient, "right": by_hessian}
         factor = 1.0 if kind == "forward" else 1.5
         # The grid sees the smallest curvature up to its fineness.
         return {"margin": np.where(by_hessian > 0, by_gradient - factor * by_hessian + 1e-3, np.inf)}
@@ -224,7 +226,8 @@ DEFINITION_1 = Claim(
     title="two definitions of one-point strong convexity",
     hypotheses=("$f'(x) = x(1 + a\\sin bx)$ on an interval around its minimum 0",),
     as_printed=Form(
-        "For twice differentiable functions the definition by the Hessian follows from that by the gradient, with the same coefficient.",
+        "For twice differentiable functions the definition by the Hessian follows from that by the gradient: where this has a "
+        "coefficient $\\lambda > 0$, so has the other.",
         _definition("converse"),
         recipe="""
 grid = np.linspace(1e-6, 1, 400) * x
@@ -236,7 +239,7 @@ right = np.min(1 + a * np.sin(b * grid) + a * b * grid * np.cos(b * grid))  # f'
         "The definition by the gradient follows from that by the Hessian, on sets that are star-shaped around the minimum.",
         _definition("forward"),
     ),
-    correction="Integrate the Hessian along the segment. The converse fails: the gradient may point away from the minimum and yet flatten. "
+    correction="Integrate the Hessian along the segment. The converse fails: a gradient that points away from the minimum everywhere may shrink on the way. "
     "Theorem 4 holds in both senses.",
     control=Form("The same with 1.5 times the coefficient.", _definition("control")),
 )

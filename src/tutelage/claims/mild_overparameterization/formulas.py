@@ -134,8 +134,8 @@ def dual(a, b):
     return np.linalg.norm(a) * np.linalg.norm(b) * (np.sin(t) + (np.pi - t) * np.cos(t)) / (2 * np.pi)
 
 def half_loss(w):
-    parts = [[sum(dual(a, b) for a in one for b in two) for one, two in ((w, w), (w, teacher), (teacher, teacher))]]
-    return 0.5 * parts[0][0] - parts[0][1] + 0.5 * parts[0][2]
+    total = lambda one, two: sum(dual(a, b) for a in one for b in two)
+    return 0.5 * total(w, w) - total(w, teacher) + 0.5 * total(teacher, teacher)
 
 def half_gradient(w):
     pull = lambda a, b: (np.linalg.norm(b) * np.sin(angle(a, b)) * unit(a) + (np.pi - angle(a, b)) * b) / (2 * np.pi)

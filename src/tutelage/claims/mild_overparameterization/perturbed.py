@@ -33,7 +33,7 @@ def printed_settings(rate: float, lipschitz: float, precision: float, neurons: i
 def perturbed_run(kind: str, start: np.ndarray, precision: float, random: np.random.Generator) -> np.ndarray:
     """Follow Algorithm 1 on one of the two functions from ways `[run, student, dim]`; return the ways at the end."""
     ways, neurons = start.copy(), start.shape[1]
-    rate, lipschitz = (1 / neurons, 1.0)
+    rate, lipschitz = 1 / neurons, 1.0
     step, noise, iterations = printed_settings(rate, lipschitz, precision, neurons)
     for _ in range(iterations):
         slope = rate * ways.sum(1, keepdims=True) if kind == "sum" else ways

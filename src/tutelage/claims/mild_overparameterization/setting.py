@@ -18,7 +18,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import Batches, minima, near, slopes, students, teachers
-from tutelage.claims.scan import at_most
+from tutelage.claims.scan import Several, at_most
 
 # Students, teachers, dimension: the smallest cases, one of each inequality, and a larger one.
 _SHAPES = ((1, 1, 1), (1, 1, 2), (2, 2, 2), (3, 1, 2), (2, 3, 4), (4, 3, 3))
@@ -121,7 +121,7 @@ right = np.zeros_like(student)
 for index in np.ndindex(*student.shape):
     move = np.zeros_like(student)
     move[index] = 1e-5
-    # Twice the closed form is the objective of Equation (2), by quadrature as well as by symmetry.
+    # Twice the closed form is the objective of Equation (2): compare the witness of Equation (64).
     right[index] = 2 * (half_loss(student + move) - half_loss(student - move)) / 2e-5
 """,
     ),
@@ -248,42 +248,26 @@ LEMMA_1 = Claim(
 )
 
 
-def _growth(zero: bool, needed: float):
-    """The order of the loss at global minima; the order two says that the loss is differentiable there."""
-
-    def check(i):
-        w, v, u = i["minimum"], i["teacher"], i["direction"]
-        values = np.stack([loss(w + radius * u, v) for radius in _RADII], -1)
-        order = slopes(_RADII, np.maximum(values, 1e-300))
-        return {"margin": needed - order, "left": order, "right": np.full(len(order), needed)}
-
-    def draw(count, random):
-        for sizes, d in (((2,), 2), ((2, 1), 2), ((2, 2), 3)):
-            batch = minima(sizes, d, count, random)
-            if zero:
-                batch["minimum"][:, 0] += batch["minimum"][:, 1]
-                batch["minimum"][:, 1] = 0.0
-            yield {**batch, "direction": random.normal(size=batch["minimum"].shape)}
-
-    return Batches(draw, check, "fitted order of the loss along random directions", 0.5)
-
-
-def _twice(zero: bool):
-    """Is the second-order term of the loss at a minimum a quadratic form? It then obeys the parallelogram law."""
+def _twice(zero: bool, smooth: bool):
+    """Is the second-order term of the loss at a minimum a quadratic form, or is it none? One obeys the parallelogram law."""
 
     def check(i):
         w, v, u, s = i["minimum"], i["teacher"], i["direction"], i["other"]
         q = lambda x: loss(w + 1e-3 * x, v) / 1e-6  # noqa: E731
-        return near(q(u + s) + q(u - s), 2 * q(u) + 2 * q(s), 0.1, 0.03)
+        obeys = near(q(u + s) + q(u - s), 2 * q(u) + 2 * q(s), 0.1, 0.03)
+        return {**obeys, "margin": obeys["margin"] if smooth else -obeys["margin"]}
 
     def draw(count, random):
-        for sizes, d in (((2,), 2), ((2, 1), 2)):
+        for sizes, d in (((2,), 2), ((2, 1), 2), ((2, 2), 3)):
             batch = minima(sizes, d, count, random, smallest=0.3)
+            direction, other = random.normal(size=(2, *batch["minimum"].shape))
             if zero:
                 batch["minimum"][:, 0] += batch["minimum"][:, 1]
                 batch["minimum"][:, 1] = 0.0
-            shape = batch["minimum"].shape
-            yield {**batch, "direction": random.normal(size=shape), "other": random.normal(size=shape)}
+                # One neuron along its teacher and the zero neuron anywhere have a cross term that is even in the latter.
+                direction, other = np.zeros_like(direction), np.zeros_like(other)
+                direction[:, 0], other[:, 1] = batch["teacher"][:, 0], units(random.normal(size=(count, d)))
+            yield {**batch, "direction": direction, "other": other}
 
     return Batches(draw, check, "the parallelogram law of the second-order term", 0.5)
 
@@ -294,24 +278,14 @@ DIFFERENTIABLE = Claim(
     title="which global minima are differentiable",
     hypotheses=("$n > k$", "global minima of the form of Theorem 1"),
     as_printed=Form(
-        "The differentiable global minima are those with $w_i \\ne 0$ for all $i$: where a neuron is zero, the objective has a kink and "
-        "grows linearly in some direction.",
-        _growth(zero=True, needed=1.0),
-        recipe=RECIPE
-        + """
-radii = np.geomspace(1e-2, 1e-4, 5)
-values = [half_loss(minimum + radius * direction) for radius in radii]
-left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 1.0
-""",
+        "The (twice continuously) differentiable global minima are those with $w_i \\ne 0$ for all $i$: there the second-order term of the "
+        "objective is a quadratic form, and where a neuron is zero it is none. (Read without the parenthesis it fails: between zero and a "
+        "multiple of the squared distance, the objective is differentiable once at all global minima.)",
+        Several((_twice(zero=False, smooth=True), _twice(zero=True, smooth=False))),
     ),
-    corrected=Form(
-        "The *twice* differentiable ones are those: there the second-order term is a quadratic form.",
-        _twice(zero=False),
+    control=Form(
+        "The second-order term is a quadratic form with a zero neuron as well.", _twice(zero=True, smooth=True)
     ),
-    correction="At a global minimum the objective is between zero and a multiple of the squared distance, hence differentiable whether "
-    "or not neurons are zero. With a zero neuron it is not twice differentiable, and points nearby are kinks. Read 'twice'.",
-    control=Form("With a zero neuron as well.", _twice(zero=True)),
-    arithmetic="fitted orders, closed form in float64",
 )
 
 
