@@ -59,6 +59,9 @@ def _judgement(form: Form, outcome: Outcome) -> Judgement:
         return outcome.judgement
     if np.isnan(outcome.margin):
         return "inconclusive"
+    if np.isposinf(outcome.margin):
+        # Nothing was judged, which must not pass for a large margin.
+        return "not_applicable"
     return "refuted" if outcome.margin < -form.slack else "holds"
 
 
