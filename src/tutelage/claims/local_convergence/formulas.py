@@ -11,7 +11,7 @@ import numpy as np
 
 PAPER = "local_convergence"
 
-# In every recipe: the closed forms that a reader can paste. `E[|a·x||b·x|]`, the loss and its gradient.
+# For recipes: the closed forms of E[|a·x||b·x|] and of the loss, without this library.
 CLOSED_FORMS = """
 def angle(a, b):
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
@@ -26,6 +26,17 @@ def pair(a, b):  # the mean of |a·x||b·x|
 def loss(students, teachers):
     terms = [(1.0, np.linalg.norm(w) * w) for w in students] + [(-1.0, w) for w in teachers]
     return 0.5 * sum(p * q * pair(a, b) for p, a in terms for q, b in terms)
+"""
+
+# Behind the closed forms, where a recipe needs the gradient.
+DIFFERENCES = """
+def gradient(students, teachers):  # central differences of the loss
+    slopes = np.zeros_like(students)
+    for entry in np.ndindex(*students.shape):
+        step = np.zeros_like(students)
+        step[entry] = 1e-5
+        slopes[entry] = (loss(students + step, teachers) - loss(students - step, teachers)) / 2e-5
+    return slopes
 """
 
 

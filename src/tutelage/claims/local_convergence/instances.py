@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tutelage.claims.base import Effort
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.scan import Scan, Several
 
@@ -121,9 +120,3 @@ def scans(check: Callable, note: str = "", shapes: Sequence[tuple[int, int, int]
 def given(condition: np.ndarray, shown: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """A check that counts only where a condition holds."""
     return {**shown, "margin": np.where(condition, shown["margin"], np.inf)}
-
-
-def batches(effort: Effort, seed: int, shapes=SHAPES, **options):
-    """Yield instances of all shapes, for experiments that look at all of them together."""
-    for number, shape in enumerate(shapes):
-        yield near_minima(2 * effort.samples, np.random.default_rng([seed, number]), *shape, **options)

@@ -1,4 +1,4 @@
-r"""The gradient bound (Theorem 3) and the steps of its proof: Lemmas 7, 8, 9, 11, C.1, C.3 and C.4.
+r"""The gradient bound (Theorem 3) and the steps of its proof: Lemmas 7, 8, 9, 11, C.1 and C.3.
 
 Statements for losses below a threshold $\epsilon_0 = \mathrm{poly}(\Delta, 1/r, 1/w_{max}, w_{min})$ are judged for $10^{-11}w_{max}^2 \le L
 \le \epsilon_0 = \frac1{100}(\Delta/r)^3w_{min}^2$: below the lower end float64 does not resolve the loss.
@@ -238,7 +238,7 @@ def _general_direction(constant: float):
         return {**shown, "margin": np.min(np.stack(margins), axis=0)}
 
     return Several(
-        [instances.scans(check, flip=False), instances.scans(check, flip=False, scales=(-1.0, 1.0))],
+        [instances.scans(check), instances.scans(check, scales=(-1.0, 1.0))],
         "the constant 6/π suffices",
     )
 
