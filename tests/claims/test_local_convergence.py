@@ -121,6 +121,29 @@ def test_descent_direction_correlates_with_twice_the_loss():
     assert landscape.correlation(students, teachers, near) == pytest.approx(2 * formulas.loss(students, teachers))
 
 
+def test_correlation_is_the_smallest_over_all_sequences():
+    """No random sequence of Lemma 7 gives less, and the best vertex gives as little."""
+    random = np.random.default_rng(7)
+    drawn = instances.near_minima(40, random, 2, 5, 3)
+    students, teachers = drawn["students"], drawn["teachers"]
+    near = formulas.membership(formulas.angles(students, teachers))
+    smallest = landscape.correlation(students, teachers, near)
+    sizes, slopes = formulas.norms(students)[..., None], formulas.slopes(students, students, teachers)
+
+    def value(weights):
+        q = weights / np.maximum(np.sum(weights * sizes, axis=-2, keepdims=True), 1e-300)
+        goals = students - np.einsum("nji,nid->njd", q, teachers)
+        return np.sum(sizes * slopes * goals, axis=(1, 2))
+
+    spread = [value(near * random.exponential(size=near.shape) ** 4) for _ in range(200)]
+    assert (np.min(spread, axis=0) >= smallest - 1e-12).all()
+    ones = [np.eye(5)[[first, second]].T for first in range(5) for second in range(5)]
+    chosen = np.stack([np.where((one * near).sum(axis=1).all(axis=-1), value(one * near), np.inf) for one in ones])
+    full = near.any(axis=1).all(axis=-1)
+    np.testing.assert_allclose(chosen.min(axis=0)[full], smallest[full], atol=1e-12)
+    assert full.sum() > 20
+
+
 def test_a_student_across_never_turns():
     drawn = descent.across(2)
     ends, losses = descent.descend(drawn["students"], drawn["teachers"], np.array([0.1, 0.1]), 500)

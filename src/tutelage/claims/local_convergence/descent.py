@@ -152,7 +152,7 @@ right = 0.5
         "at the end.",
         _matches("mass"),
     ),
-    correction="A student exactly across the only teacher never turns, by symmetry: its norm falls like $t^{-1/2}$ (and the loss like $t^{-2}$), and in the limit it is zero and has no direction. Close to it, "
+    correction="A student exactly across the only teacher never turns, by symmetry, however small the loss: its norm falls like $t^{-1/2}$ (and the loss like $t^{-2}$), and in the limit it is zero and has no direction. Close to it, "
     "students need a very long time to turn. The limit is a global minimum, where Theorem 2 speaks of non-zero students only.",
     control=Form("The corrected form at the start.", _matches("mass", short=True)),
     arithmetic="exact gradients in float64; 3000 steps",

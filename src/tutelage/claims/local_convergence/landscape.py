@@ -123,24 +123,20 @@ THEOREM_3 = Claim(
 # Lemma 7 and Lemma C.1: the descent direction ---------------------------------------------------------------------------
 
 
-def _choices(students, near):
-    """Sequences q of Lemma 7: spread by norm as in the proof of Theorem 3, or all on one near student."""
-    sizes = f.norms(students)[..., None]
-    mass = np.sum(near * sizes**2, axis=-2, keepdims=True)
-    spread = near * sizes / np.maximum(mass, 1e-300)
-    first = near & (np.cumsum(near, axis=-2) == 1)
-    last = near & (np.cumsum(near[..., ::-1, :], axis=-2)[..., ::-1, :] == 1)
-    return [spread, *(one / np.maximum(sizes, 1e-300) for one in (first, last))]
-
-
 def correlation(students, targets, near):
-    r"""The smallest $\sum_j\langle\nabla_{w_j}L, (I+\bar w_j\bar w_j^\top)^{-1}(w_j - q_{ij}w^*_i)\rangle$ over some sequences $q$."""
+    r"""The smallest $\sum_j\langle\nabla_{w_j}L, (I+\bar w_j\bar w_j^\top)^{-1}(w_j - q_{ij}w^*_i)\rangle$ over all sequences $q$ of Lemma 7.
+
+    It is linear in $q$, so that the smallest value has $q_{ij} = 1/\|w_j\|$ on one near student of every teacher.
+
+    Args:
+        students: Students, `[..., student, dim]`.
+        targets: Teachers, `[..., teacher, dim]`.
+        near: Which students $q$ may be on, `[..., student, teacher]`, non-zero ones; a teacher without any has no term.
+    """
     slopes = f.slopes(students, students, targets)
-    values = []
-    for q in _choices(students, near):
-        goals = students - np.einsum("...ji,...id->...jd", q, targets)
-        values.append(np.sum(f.norms(students)[..., None] * slopes * goals, axis=(-2, -1)))
-    return np.min(np.stack(values), axis=0)
+    pulls = np.where(near, np.einsum("...jd,...id->...ji", slopes, targets), -np.inf).max(axis=-2)
+    still = np.sum(f.products(students) * slopes, axis=(-2, -1))
+    return still - np.sum(np.where(near.any(axis=-2), pulls, 0.0), axis=-1)
 
 
 def _direction_size(constant: float):
@@ -150,7 +146,7 @@ def _direction_size(constant: float):
         students, targets = i["students"], i["teachers"]
         own = f.membership(f.angles(students, targets)) & (f.norms(students) > 0)[..., None]
         mass = np.einsum("nji,nj->ni", own, f.norms(students) ** 2)
-        q = _choices(students, own)[0]
+        q = own * f.norms(students)[..., None] / np.maximum(mass, 1e-300)[:, None]
         goals = students - np.einsum("nji,nid->njd", q, targets)
         unit = f.units(students)
         along = np.sum(unit * goals, axis=-1, keepdims=True) * unit
@@ -204,7 +200,7 @@ LEMMA_7 = Claim(
     title="a direction of descent",
     hypotheses=(
         "Assumptions 1 and 2, $r \\le 2$, $L \\le \\epsilon_0 = 10^{-7}(\\Delta/r)^9(w_{min}/w_{max})^{10}w_{min}^2$",
-        "$\\delta_{max} = 3rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$, all $T_i(\\delta_{max})$ non-empty; three sequences $q_{ij}$",
+        "$\\delta_{max} = 3rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$, all $T_i(\\delta_{max})$ non-empty, as they must be for a sequence $q_{ij}$; the worst of all sequences",
     ),
     as_printed=Form(
         "$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.",
@@ -247,7 +243,9 @@ LEMMA_C_1 = Claim(
     id=f"{PAPER}.lemma-C.1.direction",
     place="Lemma C.1 (Section C.1)",
     title="the descent direction in terms of the average neurons",
-    hypotheses=("any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$",),
+    hypotheses=(
+        "any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$; the worst of all sequences $q_{ij}$",
+    ),
     as_printed=Form(
         "$\\sum\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge \\|R\\|^2 - O(r^2w_{max}\\alpha\\delta_{max}^2)$; "
         "judged with the constant $6/\\pi$, which the proof gives.",

@@ -99,7 +99,7 @@ def _identity_12(factor: float):
         near = f.membership(turn) & (f.norms(students) > 0)[..., None]
         one = near & (np.cumsum(near, axis=-2) == 1)
         left = correlation(students, targets, one)
-        # With one student a teacher all choices of q coincide; its direction is compared with the teacher's.
+        # With one student a teacher there is one q; the student's direction is compared with the teacher's.
         pick = np.argmax(one, axis=-2)
         chosen = np.take_along_axis(students, pick[..., None], axis=-2)
         slopes = f.slopes(targets, students, targets) - f.slopes(chosen, students, targets)
