@@ -174,3 +174,24 @@ def test_rings_of_students_push_the_constant_of_lemma_8_up_to_a_limit():
     assert needed[0] == pytest.approx((6 * np.pi) ** (1 / 3), rel=1e-3)
     assert needed[0] + 0.5 < needed[1] < needed[2] - 0.2
     assert needed[2] == pytest.approx(3.54, abs=0.05)
+
+
+def test_rings_are_the_worst_case_of_lemma_8_for_one_teacher():
+    """The smallest loss with half of the mass within δ is a convex problem: half on the teacher, half on a ring at δ.
+
+    In the limit of many dimensions students of rings are orthogonal but for their parts along the teacher.
+    """
+    delta = 0.05
+    angles = delta * np.concatenate([np.linspace(0, 1, 51), np.linspace(1.01, 6, 200), [0.9 * np.pi / 2 / delta]])
+    ring, zero = 50, np.zeros_like(angles)
+    first = np.stack([np.cos(angles), np.sin(angles), zero], axis=1)
+    second = np.stack([np.cos(angles), zero, np.sin(angles)], axis=1)
+    gram, pull = formulas.kernel(first, second), formulas.kernel(first, np.eye(3)[:1])[:, 0]
+    mass = np.zeros_like(angles)
+    mass[0] = 0.5
+    mass[ring] = (pull[ring] - 0.5 * gram[ring, 0]) / gram[ring, ring]
+    # No mass outside improves the loss, nor does moving mass inside away from the teacher.
+    slope = gram @ mass - pull
+    assert slope[0] < 0 and (slope[ring:] > -1e-14).all() and (slope[:ring] >= slope[0] - 1e-14).all()
+    loss = 0.5 * (mass @ gram @ mass - 2 * pull @ mass + 1)
+    assert delta / np.cbrt(loss) == pytest.approx((6 * np.pi / (np.sqrt(2) - 1)) ** (1 / 3), rel=2e-3)

@@ -94,7 +94,7 @@ def cones(students: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     r"""One unit teacher, with just over half of its mass on students around it, all at one angle, the rest along it.
 
     The students lie along the other axes in both directions. With more of them, in more dimensions, the loss is smaller for
-    the same angle: $\frac1{6\pi}\delta^3$ for two and about 0.022 $\delta^3$ in the limit.
+    the same angle: $\frac1{6\pi}\delta^3$ for two and $\frac{\sqrt2-1}{6\pi}\delta^3$ in the limit.
     """
     d = students // 2 + 1
     angles = 10.0 ** np.append(random.uniform(-2.3, -0.7, size=30), [-2.3, -0.7])

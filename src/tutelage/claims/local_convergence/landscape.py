@@ -292,8 +292,9 @@ left, right = min(masses), 0.5  # the mass nearby is too small: none, if the stu
     ),
     corrected=Form(f"The same with the {_TURNED}.", _near_students(lines=True, constant=4.0)),
     correction="$-w^*_i$ fits as well as $w^*_i$, but is not in $T_i(\\delta)$ for $\\delta < \\pi$: angles must be those of lines. With a teacher's mass on two "
-    "students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$. The worst family found is a ring of students with half of the mass: $C > 2.66$ for two of "
-    "them, 3.23 for eight in five dimensions, 3.52 for 64, by extrapolation 3.57 in the limit; on random instances it falls with $r$. 4 suffices.",
+    "students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$. A ring of students with half of the mass is worse: $C > 2.66$ for two of "
+    "them, 3.23 for eight in five dimensions, 3.52 for 64, and $(6\\pi/(\\sqrt2-1))^{1/3} = 3.57$ in the limit. For $r = 1$ nothing is worse than a ring: the smallest loss with less than half "
+    "of the mass nearby is a convex problem, whose conditions of optimality it satisfies. On random instances the constant falls with $r$. 4 suffices.",
     control=Form("The corrected form with the constant 3.5 instead of 4.", _near_students(lines=True, constant=3.5)),
 )
 
