@@ -195,3 +195,31 @@ def test_rings_are_the_worst_case_of_lemma_8_for_one_teacher():
     assert slope[0] < 0 and (slope[ring:] > -1e-14).all() and (slope[:ring] >= slope[0] - 1e-14).all()
     loss = 0.5 * (mass @ gram @ mass - 2 * pull @ mass + 1)
     assert delta / np.cbrt(loss) == pytest.approx((6 * np.pi / (np.sqrt(2) - 1)) ** (1 / 3), rel=2e-3)
+
+
+def test_means_on_the_circle_are_the_closed_forms_and_resolve_tiny_losses(network):
+    students, teachers = network[0][None, :, :2], network[1][None, :, :2]
+    points, weights, values = formulas.on_circle(students, teachers)
+    assert weights.sum() == pytest.approx(2)
+    assert np.sum(weights * values**2) / 2 == pytest.approx(formulas.loss(students, teachers)[0], rel=1e-12)
+    sides = np.sign(np.einsum("npd,njd->npj", points, students))
+    slopes = np.einsum("np,npd,npj->njd", weights * values, points, sides)
+    np.testing.assert_allclose(slopes, formulas.slopes(students, students, teachers), atol=1e-12)
+    # A student that is too long by 1e-9: closed forms would have nothing left.
+    _, weights, values = formulas.on_circle(np.sqrt(1 + 1e-9) * np.eye(2)[None, :1], np.eye(2)[None, :1])
+    assert np.sum(weights * values**2) / 2 == pytest.approx(0.5e-18, rel=1e-5)
+
+
+def test_correlation_of_lemma_7_falls_below_the_loss():
+    """A student misses the teacher sidewards, a tiny one is at the end of the reach: (2 − C²(2√2/π)L^(1/6))L."""
+    teachers = np.eye(2)[:1]
+    quotients = []
+    for miss in (2e-4, 5e-4, 1e-3):
+        loss = formulas.loss(formulas.students_of(np.array([[1.0, miss]])), teachers)
+        ends = 4 * np.cbrt(loss) * np.array([1.0, -1.0])
+        tiny = 1e-6 * miss * np.stack([np.cos(ends), np.sin(ends)], axis=1)
+        students = formulas.students_of(np.concatenate([[[1.0, miss]], tiny]))
+        smallest = landscape.correlation(students, teachers, np.ones((3, 1), bool))
+        quotients.append(smallest / loss)
+        assert quotients[-1] == pytest.approx(2 - 32 * np.sqrt(2) / np.pi * loss ** (1 / 6), abs=0.01)
+    assert quotients[0] > 1.2 and quotients[1] < 1

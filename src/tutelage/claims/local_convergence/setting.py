@@ -17,27 +17,15 @@ from tutelage.models import WithLinear
 from tutelage.objectives import population
 from tutelage.problems import homogeneous
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-
 
 def _circle(angles: np.ndarray) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
 def _mean_square(students: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    r"""$E[R(x)^2]$ in the plane by its definition: Gauss–Legendre rules between the kinks of the residual."""
-    vectors = np.concatenate([students, targets], axis=1)
-    directions = np.arctan2(vectors[..., 1], vectors[..., 0])
-    kinks = np.concatenate([directions + np.pi / 2, directions - np.pi / 2], axis=1)
-    edges = np.sort(np.mod(kinks, 2 * np.pi), axis=1)
-    edges = np.concatenate([edges, edges[:, :1] + 2 * np.pi], axis=1)
-    half = np.diff(edges, axis=1)[:, :, None] / 2
-    points = _circle((edges[:, :-1, None] + half + half * _NODES).reshape(len(edges), -1))
-    weights = (half * _WEIGHTS).reshape(len(edges), -1)
-    learned = np.abs(np.einsum("npd,njd->npj", points, f.products(students))).sum(axis=-1)
-    taught = np.abs(np.einsum("npd,nid->npi", points, targets)).sum(axis=-1)
-    # The mean of the squared distance is two, and the angle is uniform.
-    return 2 * np.sum(weights * (learned - taught) ** 2, axis=1) / (2 * np.pi)
+    r"""$E[R(x)^2]$ in the plane by its definition."""
+    _, weights, values = f.on_circle(students, targets)
+    return np.sum(weights * values**2, axis=1)
 
 
 def _loss_is(factor: float):
