@@ -142,7 +142,7 @@ def correlation(students, targets, near):
 
 
 def _direction_size(constant: float):
-    """The size of the direction with q spread by norm, where every teacher has half of its mass nearby."""
+    """The size of the direction with q spread by norm over all students of a teacher."""
 
     def check(i):
         students, targets = i["students"], i["teachers"]
@@ -242,9 +242,9 @@ def _descent_direction(limit: float):
     def tilted(r):
         return Scan(lambda count, random: _tilted(count // 8, random, r, limit), judged(integrated))
 
-    near = instances.scans(judged(closed), shapes=((1, 2, 2), (1, 4, 3)), scales=(-5.0, -3.0))
+    around = instances.scans(judged(closed), shapes=((1, 2, 2), (1, 4, 3)), scales=(-5.0, -3.0))
     note = "the correlation tends to 2L from below; for one teacher of norm one it is below L on some networks from L = 1.2e-7 on"
-    return Several([near, *(tilted(r) for r in (1, 2, 3))], note)
+    return Several([around, *(tilted(r) for r in (1, 2, 3))], note)
 
 
 LEMMA_7 = Claim(
