@@ -81,6 +81,27 @@ def test_nan_margin_is_inconclusive():
     assert verdict.verdict == "inconclusive"
 
 
+def test_nan_margin_in_the_search_is_inconclusive():
+    """Not a number where the search goes, though on no random instance."""
+    far = lambda i: {"margin": jnp.where(jnp.sum(i["x"] ** 2) > 1e3, jnp.nan, -jnp.sum(i["x"] ** 2))}  # noqa: E731
+    (verdict,) = judge(_claim(far, _false, gradient=False))
+    assert verdict.verdict == "inconclusive" and np.sum(verdict.witness["x"] ** 2) > 1e3
+
+
+def test_infinite_violation_is_refuted():
+    """A margin of minus infinity is a violation; only plus infinity means that the hypotheses fail."""
+    infinite = lambda i: {"margin": jnp.where(i["x"][0] > 0, -jnp.inf, 1.0)}  # noqa: E731
+    (verdict,) = judge(_claim(infinite, _false, gradient=False))
+    assert verdict.verdict == "refuted" and verdict.witness["x"][0] > 0
+
+
+def test_experiment_without_instances_is_not_applicable():
+    """An experiment that has met no instance does not hold."""
+    empty = Form("an experiment", lambda effort, seed: Outcome(np.inf, 0))
+    (verdict,) = judge(Claim("paper.lemma-3", "", "", (), as_printed=empty, control=Form("false", _pointwise(_false))))
+    assert verdict.verdict == "not_applicable"
+
+
 def test_empty_hypotheses_are_not_applicable():
     """A statement whose hypotheses nothing satisfies is not judged."""
     nothing = lambda i: given(False, at_most(0.0, 1.0, 1.0))  # noqa: E731

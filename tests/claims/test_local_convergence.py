@@ -121,6 +121,29 @@ def test_descent_direction_correlates_with_twice_the_loss():
     assert landscape.correlation(students, teachers, near) == pytest.approx(2 * formulas.loss(students, teachers))
 
 
+def test_correlation_is_the_smallest_over_all_sequences():
+    """No random sequence of Lemma 7 gives less, and the best vertex gives as little."""
+    random = np.random.default_rng(7)
+    drawn = instances.near_minima(40, random, 2, 5, 3)
+    students, teachers = drawn["students"], drawn["teachers"]
+    near = formulas.membership(formulas.angles(students, teachers))
+    smallest = landscape.correlation(students, teachers, near)
+    sizes, slopes = formulas.norms(students)[..., None], formulas.slopes(students, students, teachers)
+
+    def value(weights):
+        q = weights / np.maximum(np.sum(weights * sizes, axis=-2, keepdims=True), 1e-300)
+        goals = students - np.einsum("nji,nid->njd", q, teachers)
+        return np.sum(sizes * slopes * goals, axis=(1, 2))
+
+    spread = [value(near * random.exponential(size=near.shape) ** 4) for _ in range(200)]
+    assert (np.min(spread, axis=0) >= smallest - 1e-12).all()
+    ones = [np.eye(5)[[first, second]].T for first in range(5) for second in range(5)]
+    chosen = np.stack([np.where((one * near).sum(axis=1).all(axis=-1), value(one * near), np.inf) for one in ones])
+    full = near.any(axis=1).all(axis=-1)
+    np.testing.assert_allclose(chosen.min(axis=0)[full], smallest[full], atol=1e-12)
+    assert full.sum() > 20
+
+
 def test_a_student_across_never_turns():
     drawn = descent.across(2)
     ends, losses = descent.descend(drawn["students"], drawn["teachers"], np.array([0.1, 0.1]), 500)
@@ -151,3 +174,52 @@ def test_rings_of_students_push_the_constant_of_lemma_8_up_to_a_limit():
     assert needed[0] == pytest.approx((6 * np.pi) ** (1 / 3), rel=1e-3)
     assert needed[0] + 0.5 < needed[1] < needed[2] - 0.2
     assert needed[2] == pytest.approx(3.54, abs=0.05)
+
+
+def test_rings_are_the_worst_case_of_lemma_8_for_one_teacher():
+    """The smallest loss with half of the mass within δ is a convex problem: half on the teacher, half on a ring at δ.
+
+    In the limit of many dimensions students of rings are orthogonal but for their parts along the teacher.
+    """
+    delta = 0.05
+    angles = delta * np.concatenate([np.linspace(0, 1, 51), np.linspace(1.01, 6, 200), [0.9 * np.pi / 2 / delta]])
+    ring, zero = 50, np.zeros_like(angles)
+    first = np.stack([np.cos(angles), np.sin(angles), zero], axis=1)
+    second = np.stack([np.cos(angles), zero, np.sin(angles)], axis=1)
+    gram, pull = formulas.kernel(first, second), formulas.kernel(first, np.eye(3)[:1])[:, 0]
+    mass = np.zeros_like(angles)
+    mass[0] = 0.5
+    mass[ring] = (pull[ring] - 0.5 * gram[ring, 0]) / gram[ring, ring]
+    # No mass outside improves the loss, nor does moving mass inside away from the teacher.
+    slope = gram @ mass - pull
+    assert slope[0] < 0 and (slope[ring:] > -1e-14).all() and (slope[:ring] >= slope[0] - 1e-14).all()
+    loss = 0.5 * (mass @ gram @ mass - 2 * pull @ mass + 1)
+    assert delta / np.cbrt(loss) == pytest.approx((6 * np.pi / (np.sqrt(2) - 1)) ** (1 / 3), rel=2e-3)
+
+
+def test_means_on_the_circle_are_the_closed_forms_and_resolve_tiny_losses(network):
+    students, teachers = network[0][None, :, :2], network[1][None, :, :2]
+    points, weights, values = formulas.on_circle(students, teachers)
+    assert weights.sum() == pytest.approx(2)
+    assert np.sum(weights * values**2) / 2 == pytest.approx(formulas.loss(students, teachers)[0], rel=1e-12)
+    sides = np.sign(np.einsum("npd,njd->npj", points, students))
+    slopes = np.einsum("np,npd,npj->njd", weights * values, points, sides)
+    np.testing.assert_allclose(slopes, formulas.slopes(students, students, teachers), atol=1e-12)
+    # A student that is too long by 1e-9: closed forms would have nothing left.
+    _, weights, values = formulas.on_circle(np.sqrt(1 + 1e-9) * np.eye(2)[None, :1], np.eye(2)[None, :1])
+    assert np.sum(weights * values**2) / 2 == pytest.approx(0.5e-18, rel=1e-5)
+
+
+def test_correlation_of_lemma_7_falls_below_the_loss():
+    """A student misses the teacher sidewards, a tiny one is at the end of the reach: (2 − C²(2√2/π)L^(1/6))L."""
+    teachers = np.eye(2)[:1]
+    quotients = []
+    for miss in (2e-4, 5e-4, 1e-3):
+        loss = formulas.loss(formulas.students_of(np.array([[1.0, miss]])), teachers)
+        ends = 4 * np.cbrt(loss) * np.array([1.0, -1.0])
+        tiny = 1e-6 * miss * np.stack([np.cos(ends), np.sin(ends)], axis=1)
+        students = formulas.students_of(np.concatenate([[[1.0, miss]], tiny]))
+        smallest = landscape.correlation(students, teachers, np.ones((3, 1), bool))
+        quotients.append(smallest / loss)
+        assert quotients[-1] == pytest.approx(2 - 32 * np.sqrt(2) / np.pi * loss ** (1 / 6), abs=0.01)
+    assert quotients[0] > 1.2 and quotients[1] < 1

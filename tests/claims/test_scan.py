@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tutelage.claims.base import EFFORTS
-from tutelage.claims.scan import Scan, Several, at_most, equal
+from tutelage.claims.base import EFFORTS, Outcome
+from tutelage.claims.scan import Cases, Scan, Several, at_most, equal
 
 EFFORT = EFFORTS["default"]
 
@@ -33,6 +33,28 @@ def test_a_broken_part_is_inconclusive():
     broken = Scan(lambda count, random: {"x": np.full(count, np.nan)}, lambda i: at_most(i["x"], 1.0))
     outcome = Several([_scan(0.0, 4.0), broken])(EFFORT, 0)
     assert outcome.judgement == "inconclusive"
+
+
+def test_cases_report_the_worst_and_count_all():
+    def outcomes(effort, seed):
+        for margin in (0.5, seed - 1.0, 0.25):
+            yield Outcome(margin, 2, {"margin": margin}, "one of three")
+
+    outcome = Cases(outcomes)(EFFORT, 0)
+    assert outcome.margin == outcome.witness["margin"] == -1.0
+    assert outcome.instances == 6 and outcome.note == "one of three"
+    assert Cases(outcomes, "all")(EFFORT, 0).note == "all"
+
+
+def test_a_case_that_is_not_a_number_is_inconclusive():
+    cases = Cases(lambda effort, seed: [Outcome(-1.0, 1), Outcome(float("nan"), 1), Outcome(1.0, 1)])
+    assert cases(EFFORT, 0).judgement == "inconclusive"
+
+
+def test_infinite_violation_counts():
+    scan = Scan(lambda count, random: {"x": np.ones(3)}, lambda i: {"margin": np.array([np.inf, -np.inf, np.inf])})
+    outcome = scan(EFFORT, 0)
+    assert outcome.margin == -np.inf and outcome.instances == 1 and outcome.judgement is None
 
 
 def test_equality_is_relative_to_the_larger_side():

@@ -20,7 +20,6 @@ from tutelage import files
 from tutelage.errors import MalformedData
 from tutelage.sweeps import OtherSweep, ledger, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
-from tutelage.sweeps.pool import Done
 from tutelage.sweeps.store import Store
 
 HELPERS = Path(__file__).parents[1] / "helpers"

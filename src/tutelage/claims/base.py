@@ -7,7 +7,7 @@ hypotheses, attacked by a search) or an experiment (a fitted exponent, a probabi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -281,6 +281,3 @@ def effort_named(name: str) -> Effort:
     if name not in EFFORTS:
         raise invalid("effort", f"be one of {', '.join(EFFORTS)}", repr(name), "Choose one of these")
     return EFFORTS[name]
-
-
-Check = Callable[[Mapping[str, Any]], Mapping[str, Any]]

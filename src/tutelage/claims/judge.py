@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, FormName, Judgement, Outcome, Verdict, effort_named
+from tutelage.claims.base import Claim, Effort, Form, Judgement, Outcome, Verdict, effort_named
 from tutelage.claims.pointwise import Pointwise
 
 
@@ -35,8 +35,24 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
         if not control_refuted:
             # A test that cannot refute a falsehood says nothing.
             verdict, note = "inconclusive", f"the control was not refuted; {note}".rstrip("; ")
-        began = started - spent
-        verdicts.append(_verdict(claim, name, verdict, outcome, control_refuted, note, name_of_effort, seed, began))
+        # The first form answers for the time of the control.
+        spent += time.perf_counter() - started
+        verdicts.append(
+            Verdict(
+                id=claim.id,
+                form=name,
+                verdict=verdict,
+                margin=outcome.margin,
+                instances=outcome.instances,
+                arithmetic=claim.arithmetic,
+                witness=outcome.witness,
+                control_refuted=control_refuted,
+                note=note,
+                seconds=spent,
+                effort=name_of_effort,
+                seed=seed,
+            )
+        )
         spent = 0.0
     return verdicts
 
@@ -59,31 +75,7 @@ def _judgement(form: Form, outcome: Outcome) -> Judgement:
         return outcome.judgement
     if np.isnan(outcome.margin):
         return "inconclusive"
+    if np.isposinf(outcome.margin):
+        # Nothing was judged, which must not pass for a large margin.
+        return "not_applicable"
     return "refuted" if outcome.margin < -form.slack else "holds"
-
-
-def _verdict(
-    claim: Claim,
-    form: FormName,
-    verdict: Judgement,
-    outcome: Outcome,
-    control_refuted: bool,
-    note: str,
-    effort: str,
-    seed: int,
-    started: float,
-) -> Verdict:
-    return Verdict(
-        id=claim.id,
-        form=form,
-        verdict=verdict,
-        margin=outcome.margin,
-        instances=outcome.instances,
-        arithmetic=claim.arithmetic,
-        witness=outcome.witness,
-        control_refuted=control_refuted,
-        note=note,
-        seconds=time.perf_counter() - started,
-        effort=effort,
-        seed=seed,
-    )

@@ -138,12 +138,14 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
         repeated = {name: np.repeat(np.asarray(value)[None], effort.samples, axis=0) for name, value in raw.items()}
         return {name: value[0] for name, value in evaluate(repeated).items()}
 
+    def broken(raws, values):
+        return tried, float("nan"), shown(_pick(raws, int(np.argmax(np.isnan(values)))))
+
     raws = _draw(family.shapes, random, effort.samples)
     values = np.asarray(margins(raws))
     tried = int(np.isfinite(values).sum())
     if np.isnan(values).any():
-        first = int(np.argmax(np.isnan(values)))
-        return tried, float("nan"), shown(_pick(raws, first))
+        return broken(raws, values)
     order = np.argsort(values)[: effort.restarts]
     best, best_values = _pick(raws, order), values[order]
     for _ in range(effort.generations):
@@ -153,9 +155,11 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
         repeats = effort.samples // effort.restarts
         parents = {name: np.repeat(value, repeats, axis=0) for name, value in best.items()}
         children = _mutate(parents, random)
-        child_values = np.asarray(margins(children)).reshape(len(best_values), repeats)
-        tried += int(np.isfinite(child_values).sum())
-        child_values = np.nan_to_num(child_values, nan=np.inf, posinf=np.inf)
+        values = np.asarray(margins(children))
+        tried += int(np.isfinite(values).sum())
+        if np.isnan(values).any():
+            return broken(children, values)
+        child_values = values.reshape(len(best_values), repeats)
         chosen = child_values.argmin(axis=1)
         better = child_values[np.arange(len(chosen)), chosen] < best_values
         picks = np.arange(len(chosen)) * repeats + chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ class Scan:
         margin = np.asarray(shown["margin"], float)
         if np.isnan(margin).any():
             return Outcome(float("nan"), margin.size, {}, "a margin is not a number", "inconclusive")
-        counted = int(np.isfinite(margin).sum())
+        counted = int(np.sum(margin < np.inf))
         if not counted:
             return Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable")
         worst = int(margin.argmin())
@@ -61,13 +61,39 @@ class Several:
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
-        outcomes = [test(effort, seed) for test in self.tests]
-        for outcome in outcomes:
-            if outcome.judgement == "inconclusive":
-                return outcome
-        worst = min(outcomes, key=lambda outcome: outcome.margin)
-        tried = sum(outcome.instances for outcome in outcomes)
-        return replace(worst, instances=tried, note=self.note or worst.note)
+        return worst_outcome((test(effort, seed) for test in self.tests), self.note)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """An experiment on several cases; the smallest margin counts.
+
+    Attributes:
+        outcomes: Yields the outcome of each case, for an effort and a seed.
+        note: What was measured, in words; the note of the worst case if it is empty.
+    """
+
+    outcomes: Callable[[Effort, int], Iterable[Outcome]]
+    note: str = ""
+
+    def __call__(self, effort: Effort, seed: int) -> Outcome:
+        """Judge; see `tutelage.claims.base.Test`."""
+        return worst_outcome(self.outcomes(effort, seed), self.note)
+
+
+def worst_outcome(outcomes: Iterable[Outcome], note: str = "") -> Outcome:
+    """Return the outcome with the smallest margin, with the instances of all; one that is inconclusive decides.
+
+    Args:
+        outcomes: The outcomes, at least one.
+        note: What was measured, in words; the note of the worst outcome if it is empty.
+    """
+    found = list(outcomes)
+    for outcome in found:
+        if outcome.judgement == "inconclusive" or np.isnan(outcome.margin):
+            return replace(outcome, judgement="inconclusive")
+    worst = min(found, key=lambda outcome: outcome.margin)
+    return replace(worst, instances=sum(outcome.instances for outcome in found), note=note or worst.note)
 
 
 def equal(left, right, scale: float = 0.0, tolerance: float = 1e-9) -> dict[str, np.ndarray]:
@@ -84,10 +110,3 @@ def at_most(left, right) -> dict[str, np.ndarray]:
     left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
     size = np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
     return {"margin": (right - left) / size, "left": left, "right": right}
-
-
-def spaced(count: int, low: float, high: float, *, logarithmic: bool = False) -> np.ndarray:
-    """Return numbers from a range, both ends among them."""
-    if logarithmic:
-        return np.geomspace(low, high, count)
-    return np.linspace(low, high, count)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tutelage.claims.base import Effort
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.scan import Scan, Several
 
@@ -95,7 +94,7 @@ def cones(students: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     r"""One unit teacher, with just over half of its mass on students around it, all at one angle, the rest along it.
 
     The students lie along the other axes in both directions. With more of them, in more dimensions, the loss is smaller for
-    the same angle: $\frac1{6\pi}\delta^3$ for two and about 0.022 $\delta^3$ in the limit.
+    the same angle: $\frac1{6\pi}\delta^3$ for two and $\frac{\sqrt2-1}{6\pi}\delta^3$ in the limit.
     """
     d = students // 2 + 1
     angles = 10.0 ** np.append(random.uniform(-2.3, -0.7, size=30), [-2.3, -0.7])
@@ -121,9 +120,3 @@ def scans(check: Callable, note: str = "", shapes: Sequence[tuple[int, int, int]
 def given(condition: np.ndarray, shown: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """A check that counts only where a condition holds."""
     return {**shown, "margin": np.where(condition, shown["margin"], np.inf)}
-
-
-def batches(effort: Effort, seed: int, shapes=SHAPES, **options):
-    """Yield instances of all shapes, for experiments that look at all of them together."""
-    for number, shape in enumerate(shapes):
-        yield near_minima(2 * effort.samples, np.random.default_rng([seed, number]), *shape, **options)

@@ -2,6 +2,8 @@ r"""Section 4 and Appendix D: how the loss grows around the minima, smoothness, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tutelage.claims import scan
@@ -91,7 +93,7 @@ def _flat(students: int):
         base = np.zeros((len(i["step"]), students, 2))
         base[..., 0] = 1 / np.sqrt(students)
         move = np.zeros_like(base)
-        move[:, :, 1] = (1.0, -1.0)[:students] if students == 2 else 1.0
+        move[:, :, 1] = (1.0, -1.0)[:students]
         moved = [f.loss(base + s * i["step"][:, None, None] * move, np.array([[1.0, 0.0]])) for s in (1, -1)]
         curvature = (moved[0] + moved[1]) / i["step"] ** 2
         return scan.at_most(curvature, 3 * i["step"] + 1e-6)
@@ -284,8 +286,12 @@ def _derivative_change(i, norm: str):
     )
 
 
-def _smooth_map(norm: str, constant: float):
+def _smooth_map(norm: str, constant: float | Callable[[int], float]):
+    """Is the derivative of g Lipschitz with a constant, which may depend on the dimension?"""
+
     def of(d):
+        bound = constant(d) if callable(constant) else constant
+
         def draw(count, random):
             count = count // 40
             w = 10.0 ** random.uniform(-3, 1, size=(count, 1)) * random.normal(size=(count, d))
@@ -295,7 +301,7 @@ def _smooth_map(norm: str, constant: float):
             u[1::5] = -w[1::5] * random.uniform(0, 3, size=(len(w[1::5]), 1)) - 1e-9
             return {"w": w, "u": u}
 
-        return Scan(draw, lambda i: scan.at_most(_derivative_change(i, norm), constant * f.norms(i["u"])))
+        return Scan(draw, lambda i: scan.at_most(_derivative_change(i, norm), bound * f.norms(i["u"])))
 
     return Several([of(d) for d in (1, 2, 3, 8)])
 
@@ -330,11 +336,14 @@ right = (1 + np.sqrt(3)) * np.linalg.norm(u)
 """,
     ),
     corrected=Form(
-        "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_2 \\le 2\\|u\\|$, in the operator norm.", _smooth_map("operator", 2.0)
+        "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le \\sqrt{d+3}\\,\\|u\\|$, and $\\|\\nabla g(w+u) - \\nabla g(w)\\|_2 \\le 2\\|u\\|$ in the operator norm.",
+        Several([_smooth_map("frobenius", lambda d: np.sqrt(d + 3)), _smooth_map("operator", 2.0)]),
     ),
     correction="$\\|I\\|_F = \\sqrt d$ is taken for one. In the Frobenius norm the constant is $\\sqrt{d+3}$ (at $w = 0$), which exceeds $1+\\sqrt3$ for $d \\ge 5$; in the operator norm it "
     "is 2, which is all that Lemma 12 needs.",
-    control=Form("The operator norm with the constant 1.9.", _smooth_map("operator", 1.9)),
+    control=Form(
+        "The Frobenius norm with the constant $\\sqrt{d+2}$.", _smooth_map("frobenius", lambda d: np.sqrt(d + 2))
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.descent import descend
 from tutelage.claims.local_convergence.formulas import PAPER
-from tutelage.claims.scan import Scan, Several
+from tutelage.claims.scan import Cases, Scan, Several
 
 
 def _teachers(r: int, d: int) -> np.ndarray:
@@ -53,26 +53,18 @@ def _fitted_losses(r: int, d: int, m: int, runs: int, seed: int, samples: int | 
 
 
 def _random_starts(constant: float):
-    def test(effort: Effort, seed: int) -> Outcome:
-        worst, witness, tried, share = np.inf, {}, 0, 0.1
+    def outcomes(effort: Effort, seed: int):
+        share = 0.1
         for r, d, epsilon in ((1, 2, 0.01), (2, 2, 0.05), (1, 3, 0.02), (2, 3, 0.2)):
             size = f.norms(_teachers(r, d)).max()
             m = max(int(constant * (r * size / np.sqrt(epsilon)) ** d * r * np.log(1 / share)), 1)
             runs = effort.runs // 5
             _, losses = _fitted_losses(r, d, m, runs, seed)
-            missed = np.mean(losses > epsilon)
-            tried += runs
-            if share - missed < worst:
-                worst = float(share - missed)
-                witness = {"r": r, "d": d, "m": m, "epsilon": epsilon, "left": missed, "right": share}
-        return Outcome(
-            worst,
-            tried,
-            witness,
-            "fractions of starts that miss ε; with this many students the losses are far below it",
-        )
+            missed = np.mean(~(losses <= epsilon))
+            witness = {"r": r, "d": d, "m": m, "epsilon": epsilon, "left": missed, "right": share}
+            yield Outcome(float(share - missed), runs, witness)
 
-    return test
+    return Cases(outcomes, "fractions of starts that miss ε; with this many students the losses are far below it")
 
 
 LEMMA_E_1 = Claim(
@@ -189,9 +181,8 @@ LEMMA_E_2 = Claim(
 
 
 def _sampled_moments(power: float):
-    def test(effort: Effort, seed: int) -> Outcome:
+    def outcomes(effort: Effort, seed: int):
         random = np.random.default_rng(seed)
-        worst, witness, tried = np.inf, {}, 0
         for r, d in ((1, 2), (3, 8), (2, 32)):
             targets = _teachers(r, d)
             for epsilon in (0.5, 0.2, 0.1):
@@ -203,13 +194,10 @@ def _sampled_moments(power: float):
                     sampled = (x.T * labels) @ x / count - labels.mean() * np.eye(d)
                     errors.append(np.linalg.norm(sampled - moment_matrix(targets), ord=2))
                 left, right = np.quantile(errors, 0.8), 6 * r * f.norms(targets).max() * epsilon
-                tried += len(errors)
-                if (right - left) / max(left, right) < worst:
-                    worst = float((right - left) / max(left, right))
-                    witness = {"r": r, "d": d, "epsilon": epsilon, "samples": count, "left": left, "right": right}
-        return Outcome(worst, tried, witness)
+                witness = {"r": r, "d": d, "epsilon": epsilon, "samples": count, "left": left, "right": right}
+                yield Outcome(float((right - left) / max(left, right)), len(errors), witness)
 
-    return test
+    return Cases(outcomes)
 
 
 LEMMA_E_3 = Claim(
@@ -275,22 +263,19 @@ LEMMA_E_4 = Claim(
 
 
 def _subspace_starts(students: float, samples: float):
-    def test(effort: Effort, seed: int) -> Outcome:
-        worst, witness, tried, share = np.inf, {}, 0, 0.1
+    def outcomes(effort: Effort, seed: int):
+        share = 0.1
         for r, d, epsilon in ((1, 6, 0.05), (2, 6, 0.2)):
             size = f.norms(_teachers(r, d)).max()
             m = max(int(students * (r * size / np.sqrt(epsilon)) ** r * r * np.log(1 / share)), 1)
             count = max(int(samples * d * r**6 * size**4 / epsilon**2), d)
             runs = effort.runs // 10
             _, losses = _fitted_losses(r, d, m, runs, seed, samples=count)
-            missed = np.mean(losses > epsilon)
-            tried += runs
-            if share - missed < worst:
-                worst = float(share - missed)
-                witness = {"r": r, "d": d, "m": m, "samples": count, "epsilon": epsilon, "left": missed, "right": share}
-        return Outcome(worst, tried, witness)
+            missed = np.mean(~(losses <= epsilon))
+            witness = {"r": r, "d": d, "m": m, "samples": count, "epsilon": epsilon, "left": missed, "right": share}
+            yield Outcome(float(share - missed), runs, witness)
 
-    return test
+    return Cases(outcomes)
 
 
 LEMMA_E_5 = Claim(
@@ -314,8 +299,8 @@ LEMMA_E_5 = Claim(
 def _global(fraction: float):
     """Descent from both starts: the loss after T = r w_max/(ε η) steps."""
 
-    def test(effort: Effort, seed: int) -> Outcome:
-        worst, witness, tried, share = np.inf, {}, 0, 0.1
+    def outcomes(effort: Effort, seed: int):
+        share = 0.1
         for r, d, m, samples in ((2, 2, 10, None), (2, 6, 10, 2000)):
             targets = _teachers(r, d)
             students, before = _fitted_losses(r, d, m, effort.runs // 10, seed, samples=samples)
@@ -325,21 +310,12 @@ def _global(fraction: float):
             _, losses = descend(
                 students, np.broadcast_to(targets, (len(students), r, d)), np.full(len(students), eta), steps
             )
-            missed = np.mean(losses[-1] > epsilon)
-            tried += len(students)
-            if share - missed < worst:
-                worst = float(share - missed)
-                witness = {
-                    "r": r,
-                    "d": d,
-                    "m": m,
-                    "steps": steps,
-                    "before": np.median(before),
-                    "after": np.median(losses[-1]),
-                }
-        return Outcome(worst, tried, witness)
+            missed = np.mean(~(losses[-1] <= epsilon))
+            witness = {"r": r, "d": d, "m": m, "steps": steps}
+            witness |= {"before": np.median(before), "after": np.median(losses[-1])}
+            yield Outcome(float(share - missed), len(students), witness)
 
-    return test
+    return Cases(outcomes)
 
 
 THEOREM_5 = Claim(

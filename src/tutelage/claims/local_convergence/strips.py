@@ -17,7 +17,6 @@ from tutelage.claims.local_convergence.formulas import PAPER
 from tutelage.claims.scan import Scan
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
-_C = 0.5
 
 
 def inner(x: np.ndarray, phi: np.ndarray) -> np.ndarray:
@@ -52,12 +51,12 @@ def detected(tau: np.ndarray, phi: np.ndarray) -> np.ndarray:
     return strip_mean(lambda x: x - g, tau, phi)
 
 
-def _turns(count, random, most=_C):
-    """Strips that are narrow beside the angle: τ ≤ c and 2τ/φ ≤ c."""
+def _turns(count, random):
+    """Strips that are narrow beside the angle, 2τ/φ ≤ c = ½ (and so τ ≤ c)."""
     phi = np.pi / 2 * 10.0 ** -random.uniform(0, 3, size=count)
     phi[:2] = np.pi / 2
-    tau = np.minimum(most, most * phi / 2) * 10.0 ** -random.uniform(0, 2, size=count)
-    tau[::3] = np.minimum(most, most * phi[::3] / 2)
+    tau = phi / 4 * 10.0 ** -random.uniform(0, 2, size=count)
+    tau[::3] = phi[::3] / 4
     return {"tau": tau, "phi": phi}
 
 
