@@ -30,6 +30,7 @@ def close_pairs() -> tuple[np.ndarray, np.ndarray]:
     return np.array(first), np.array(second)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("law", ["gaussian", "gaussian_shifted"])
 def test_almost_parallel_neurons_have_the_right_hessian(law: str) -> None:
     """Value, gradient and both Hessian blocks of the ReLU dual, against quadrature, at angles from 0 to 0.01."""

@@ -7,6 +7,8 @@ import pytest
 
 import tutelage as tl
 
+pytestmark = pytest.mark.optimized
+
 RECORD = tl.record(point=lambda point: point)
 
 

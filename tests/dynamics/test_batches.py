@@ -12,6 +12,8 @@ import pytest
 
 import tutelage as tl
 
+pytestmark = pytest.mark.optimized
+
 # Ends runs at different steps; remembers steps that are no multiple of the rounds.
 STOP = tl.gradient_norm(2e-2) | tl.step_limit(90)
 RECORD = tl.record("loss", every=7)

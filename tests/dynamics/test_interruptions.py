@@ -7,6 +7,8 @@ import pytest
 
 import tutelage as tl
 
+pytestmark = pytest.mark.optimized
+
 TOLERANCE = tl.gradient_norm(1e-3)
 METHOD = tl.GradientDescent(0.3)
 

@@ -11,6 +11,8 @@ import pytest
 import tutelage as tl
 from tutelage.dynamics.newton import finish
 
+pytestmark = pytest.mark.optimized
+
 TOLERANCE = tl.gradient_norm(1e-12)
 
 

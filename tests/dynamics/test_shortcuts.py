@@ -10,6 +10,8 @@ import pytest
 import tutelage as tl
 from tutelage.dynamics.chebyshev import _table
 
+pytestmark = pytest.mark.optimized
+
 TOLERANCE = tl.gradient_norm(1e-12) | tl.step_limit(100_000)
 
 

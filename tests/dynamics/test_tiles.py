@@ -6,6 +6,8 @@ import pytest
 import tutelage as tl
 from tutelage.dynamics.descend import tile_of
 
+pytestmark = pytest.mark.optimized
+
 CASES = {
     "committee": lambda: (tl.population(tl.problems.committee(np.eye(20), 20)), tl.GradientDescent(0.1)),
     "in the span of start and teacher": lambda: (

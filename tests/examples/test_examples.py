@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.optimized
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(
     path.name for path in (ROOT / "examples").glob("*.py") if path.name not in ("tour.py", "slurm_sweep.py")
