@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tutelage as tl
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.equivalence import codes, frame_of, match, signature
+from tutelage.geometry.equivalence import _by_largest_entries, codes, frame_of, match, signature
 
 
 def permuted(random: np.random.Generator, student: np.ndarray) -> np.ndarray:
@@ -38,6 +38,30 @@ def test_permutations_are_found(frame, seed, levels, symmetric):
     found = match(first, second, frame, 1e-6)
     assert found is not None
     np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), block=st.integers(0, 8))
+def test_blocks_are_matched_by_sorting(frame, seed, block):
+    """Where every student has a teacher of its own, sorting finds the permutations of a block matrix by itself."""
+    random = np.random.default_rng(seed)
+    student = np.full((8, 8), -0.02) + np.eye(8)
+    student[:block, :block] += 0.05
+    student[:block, block:] += 0.1
+    other = permuted(random, student) + 1e-9 * random.normal(size=(8, 8))
+    found = _by_largest_entries(frame.pattern(student), frame.pattern(other), frame, 1e-6)
+    assert found is not None
+    np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
+
+
+def test_what_sorting_cannot_match_is_searched(frame):
+    """Neighbours on a ring look alike one by one: sorting pairs them wrongly, says so, and the search finds the ring."""
+    ring = np.eye(8) + 0.1 * np.roll(np.eye(8), 1, axis=1)
+    first, second = frame.pattern(ring), frame.pattern(permuted(np.random.default_rng(1), ring))
+    assert _by_largest_entries(first, second, frame, 1e-6) is None
+    found = match(first, second, frame, 1e-6)
+    assert found is not None
+    np.testing.assert_array_equal(first.cross[found.students][:, found.teachers], second.cross)
 
 
 @settings(max_examples=40)

@@ -228,11 +228,58 @@ def match(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Ma
         tolerance: Largest difference of two entries of `cross`; those of `own` are allowed twice that times the
             largest norm.
     """
+    quick = _by_largest_entries(first, second, frame, tolerance)
+    if quick is not None:
+        return quick
     coded = _coded([first, second], frame, tolerance)
     search = _Search(first, second, frame, coded, tolerance)
     rows = np.stack([frame.rows, frame.rows])
     columns = np.stack([frame.columns, frame.columns])
     return search.run(rows, columns)
+
+
+def _by_largest_entries(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Matching | None:
+    """Return permutations found by sorting, if they are right: so they are at most minima, in a tenth of the time.
+
+    Near most minima every student has a teacher of its own, the one of its largest entry. Pairs of student and teacher
+    are then sorted by what permutations of pairs leave alone; those that this cannot tell apart usually form a block,
+    in which the order does not matter.
+    """
+    orders = [_order_of_pairs(pattern, tolerance) for pattern in (first, second)]
+    if orders[0] is None or orders[1] is None:
+        return None
+    students, teachers = (np.empty(len(ours), int) for ours in orders[0])
+    students[orders[1][0]], teachers[orders[1][1]] = orders[0]
+    if (frame.rows[students] != frame.rows).any() or (frame.columns[teachers] != frame.columns).any():
+        return None
+    return _verified(first, second, frame, students, teachers, tolerance)
+
+
+def _order_of_pairs(pattern: Pattern, tolerance: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return students and their own teachers in the order of their numbers, or `None` if two share a teacher."""
+    cross = pattern.cross
+    if cross.shape[0] != cross.shape[1] or not cross.size:
+        return None
+    teachers = np.abs(cross).argmax(axis=1)
+    if len(np.unique(teachers)) < len(teachers):
+        return None
+    numbers = (np.diag(pattern.own), cross.sum(axis=1), cross[:, teachers].sum(axis=0), cross.max(axis=1))
+    # Numbers that differ by rounding alone are to be the same.
+    students = np.lexsort([np.round(number / (1000 * tolerance)) for number in numbers])
+    return students, teachers[students]
+
+
+def _verified(
+    first: Pattern, second: Pattern, frame: Frame, students: np.ndarray, teachers: np.ndarray, tolerance: float
+) -> Matching | None:
+    """Return permutations if they take the first pattern to the second up to a tolerance."""
+    apart = float(np.abs(first.cross[np.ix_(students, teachers)] - second.cross).max(initial=0.0))
+    own = np.abs(first.own[np.ix_(students, students)] - second.own).max(initial=0.0)
+    norm = max(1.0, float(np.sqrt(np.diag(second.own).max(initial=0.0))))
+    teaching = np.abs(frame.between[np.ix_(teachers, teachers)] - frame.between).max(initial=0.0)
+    if max(apart, own / (2 * norm)) > tolerance or teaching > 1e-9:
+        return None
+    return Matching(students, teachers, apart)
 
 
 @dataclass
@@ -259,7 +306,7 @@ class _Search:
         if shared is None:
             shared = _shared(columns)
         if shared is None:
-            return self._verified(rows, columns)
+            return self._matched(rows, columns)
         ours, theirs = (np.flatnonzero(colours[side] == shared) for side in (0, 1))
         # All members at once: right away correct where they may be exchanged at will, as in a block.
         if found := self.run(*self._told_apart(rows, columns, colours, ours, theirs)):
@@ -277,19 +324,12 @@ class _Search:
         marked[1, theirs] = fresh
         return (marked, columns) if colours is rows else (rows, marked)
 
-    def _verified(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
+    def _matched(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
         students = np.empty(rows.shape[1], int)
         students[np.argsort(rows[1])] = np.argsort(rows[0])
         teachers = np.empty(columns.shape[1], int)
         teachers[np.argsort(columns[1])] = np.argsort(columns[0])
-        apart = float(np.abs(self.first.cross[students][:, teachers] - self.second.cross).max(initial=0.0))
-        own = np.abs(self.first.own[np.ix_(students, students)] - self.second.own).max(initial=0.0)
-        norm = max(1.0, float(np.sqrt(np.diag(self.second.own).max(initial=0.0))))
-        between = self.frame.between
-        teaching = np.abs(between[np.ix_(teachers, teachers)] - between).max(initial=0.0)
-        if max(apart, own / (2 * norm)) > self.tolerance or teaching > 1e-9:
-            return None
-        return Matching(students, teachers, apart)
+        return _verified(self.first, self.second, self.frame, students, teachers, self.tolerance)
 
 
 def _shared(colours: np.ndarray) -> int | None:
