@@ -55,7 +55,7 @@ def test_blocks_are_matched_by_sorting(frame, seed, block):
 
 
 def test_what_sorting_cannot_match_is_searched(frame):
-    """Neighbours on a ring look alike one by one: sorting pairs them wrongly, says so, and the search finds the ring."""
+    """Neighbours on a ring look alike one by one: sorting pairs them wrongly and says so, and the search finds them."""
     ring = np.eye(8) + 0.1 * np.roll(np.eye(8), 1, axis=1)
     first, second = frame.pattern(ring), frame.pattern(permuted(np.random.default_rng(1), ring))
     assert _by_largest_entries(first, second, frame, 1e-6) is None
