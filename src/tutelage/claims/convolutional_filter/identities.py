@@ -227,16 +227,21 @@ def _fourth_right(printed: bool):
     return right
 
 
-def _lemma_a1(number: int, statement, left, right, control, scale, recipe="", corrected=None, correction="") -> Claim:
+def _lemma_a1(
+    number: int, statement: str, *, left, right, scale, recipe="", corrected_statement="", corrected=None, correction=""
+) -> Claim:
+    true = right if corrected is None else corrected
     return Claim(
         id=f"{PAPER}.lemma-A.1.identity-{number}",
         place=f"Lemma A.1, identity {number}",
         title=f"Gaussian identity {number}",
         hypotheses=("$z$ is a standard Gaussian vector", "$w, w^* \\ne 0$ at angle $\\phi$"),
         as_printed=Form(statement, _identity(left, right, scale), recipe=recipe),
-        corrected=None if corrected is None else Form(corrected[0], _identity(left, corrected[1], scale)),
+        corrected=None if corrected is None else Form(corrected_statement, _identity(left, corrected, scale)),
         correction=correction,
-        control=Form("The right-hand side one per cent larger.", _identity(left, lambda i: 1.01 * control(i), scale)),
+        control=Form(
+            "The true right-hand side, one per cent larger.", _identity(left, lambda i: 1.01 * true(i), scale)
+        ),
     )
 
 
@@ -250,56 +255,53 @@ LEMMA_A_1 = (
     _lemma_a1(
         1,
         "$E[zz^\\top\\mathbb 1(z\\cdot w \\ge 0)]\\,w = \\frac12\\,w/\\|w\\|$.",
-        _first_left,
-        lambda i: 0.5 * i["v"] / jnp.linalg.norm(i["v"]),
-        lambda i: 0.5 * i["v"],
-        _size("v"),
-        _GAUSS + "left = np.mean(np.maximum(z @ w, 0)[:, None] * z, axis=0)  # sampled\nright = 0.5 * w / norm(w)\n",
-        ("The right-hand side is $\\frac12w$.", lambda i: 0.5 * i["v"]),
-        "The normalisation of $w$ on the right is too much; the proof ends with $\\frac12w$.",
+        left=_first_left,
+        right=lambda i: 0.5 * i["v"] / jnp.linalg.norm(i["v"]),
+        scale=_size("v"),
+        recipe=_GAUSS
+        + "left = np.mean(np.maximum(z @ w, 0)[:, None] * z, axis=0)  # sampled\nright = 0.5 * w / norm(w)\n",
+        corrected_statement="The right-hand side is $\\frac12w$.",
+        corrected=lambda i: 0.5 * i["v"],
+        correction="The normalisation of $w$ on the right is too much; the proof ends with $\\frac12w$.",
     ),
     _lemma_a1(
         2,
         "$E[z\\,\\mathbb 1(z\\cdot w \\ge 0)] = \\frac1{\\sqrt{2\\pi}}\\,w/\\|w\\|$.",
-        lambda pair, average, i: jax.grad(average)(i["v"]),
-        lambda i: i["v"] / jnp.linalg.norm(i["v"]) / jnp.sqrt(2 * jnp.pi),
-        lambda i: i["v"] / jnp.linalg.norm(i["v"]) / jnp.sqrt(2 * jnp.pi),
-        _size(),
+        left=lambda pair, average, i: jax.grad(average)(i["v"]),
+        right=lambda i: i["v"] / jnp.linalg.norm(i["v"]) / jnp.sqrt(2 * jnp.pi),
+        scale=_size(),
     ),
     _lemma_a1(
         3,
         "$E[zz^\\top\\mathbb 1(z\\cdot w \\ge 0, z\\cdot w^* \\ge 0)]\\,w^* = \\frac1\\pi(\\pi-\\phi)w^* + "
         "\\frac1\\pi\\sin\\phi\\,\\frac{\\|w^*\\|}{\\|w\\|}w$.",
-        _third_left,
-        _third_right(1.0),
-        _third_right(0.5),
-        _size("w_star"),
-        _GAUSS
+        left=_third_left,
+        right=_third_right(1.0),
+        scale=_size("w_star"),
+        recipe=_GAUSS
         + """phi = np.arccos(np.clip(w @ w_star / norm(w) / norm(w_star), -1, 1))
 left = np.mean(((z @ w > 0) * np.maximum(z @ w_star, 0))[:, None] * z, axis=0)  # sampled
 right = ((np.pi - phi) * w_star + np.sin(phi) * norm(w_star) / norm(w) * w) / np.pi
 """,
-        ("The right-hand side is half of that: $1/(2\\pi)$ for $1/\\pi$.", _third_right(0.5)),
-        "Both terms are twice too large; the proof's last line has $1/(2\\pi)$.",
+        corrected_statement="The right-hand side is half of that: $1/(2\\pi)$ for $1/\\pi$.",
+        corrected=_third_right(0.5),
+        correction="Both terms are twice too large; the proof's last line has $1/(2\\pi)$.",
     ),
     _lemma_a1(
         4,
         "$E[\\sigma(z\\cdot w)\\sigma(z\\cdot w^*)] = \\frac1{2\\pi}\\cos\\phi\\,(\\pi - \\phi + \\sin\\phi\\cos\\phi + "
         "\\sin^2\\phi)\\,\\|w\\|\\|w^*\\|$.",
-        lambda pair, average, i: pair(i["v"], i["w_star"]),
-        _fourth_right(printed=True),
-        _fourth_right(printed=False),
-        _size("v", "w_star"),
-        _GAUSS
+        left=lambda pair, average, i: pair(i["v"], i["w_star"]),
+        right=_fourth_right(printed=True),
+        scale=_size("v", "w_star"),
+        recipe=_GAUSS
         + """phi = np.arccos(np.clip(w @ w_star / norm(w) / norm(w_star), -1, 1))
 left = np.mean(np.maximum(z @ w, 0) * np.maximum(z @ w_star, 0))  # sampled
 right = np.cos(phi) * (np.pi - phi + np.sin(phi) * np.cos(phi) + np.sin(phi) ** 2) / (2 * np.pi) * norm(w) * norm(w_star)
 """,
-        (
-            "The bracket is $\\cos\\phi\\,(\\pi - \\phi + \\sin\\phi\\cos\\phi) + \\sin^3\\phi = g(\\phi)$.",
-            _fourth_right(printed=False),
-        ),
-        "A parenthesis: $\\sin^2\\phi$ inside the bracket should be $\\sin^3\\phi$ outside it, as in the proof.",
+        corrected_statement="The bracket is $\\cos\\phi\\,(\\pi - \\phi + \\sin\\phi\\cos\\phi) + \\sin^3\\phi = g(\\phi)$.",
+        corrected=_fourth_right(printed=False),
+        correction="A parenthesis: $\\sin^2\\phi$ inside the bracket should be $\\sin^3\\phi$ outside it, as in the proof.",
     ),
 )
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.mild_overparameterization.formulas import (
+    BLOCK,
     PAPER,
     RECIPE,
     SCALE,
@@ -105,18 +106,6 @@ def _moved(count, random):
             yield {**batch, "student": student, "radius": np.full(count, radius)}
 
 
-BLOCK = """
-n = np.linalg.norm
-unit = lambda a: a / n(a)
-def h1(a, b):
-    c = unit(a) @ unit(b)
-    if 1 - abs(c) < 1e-14:
-        return np.zeros((len(a), len(a)))
-    normal = unit(unit(b) - c * unit(a))
-    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(normal, normal)
-    return np.sqrt(1 - c**2) * n(b) / (2 * np.pi * n(a)) * inner
-"""
-
 EQUATION_23 = Claim(
     id=f"{PAPER}.equation-23",
     place="Equation (23)",
@@ -128,11 +117,12 @@ EQUATION_23 = Claim(
     as_printed=Form(
         "$H_{11} = \\frac12I - (\\|\\tilde w_1\\| + \\|\\tilde w_2\\|)h_1(\\tilde w_1, v_1)$.",
         _equation_23("printed"),
-        recipe=BLOCK
+        recipe=RECIPE
+        + BLOCK
         + """
 a = student[0]
 left = sum(h1(a, b) for b in student[1:]) - sum(h1(a, b) for b in teacher)  # Theorem 10
-right = -(n(student[0]) + n(student[1])) * h1(a, teacher[0])
+right = -np.linalg.norm(student[:2], axis=1).sum() * h1(a, teacher[0])
 """,
     ),
     corrected=Form("$H_{11} = \\frac12I - (\\alpha_1 + \\alpha_2)h_1(\\tilde w_1, v_1)$.", _equation_23("corrected")),

@@ -145,3 +145,14 @@ def second_derivative(w, direction, step=1e-5):
     slope = lambda t: np.sum(half_gradient(w + t * direction) * direction)
     return (slope(step) - slope(-step)) / (2 * step)
 """
+
+# The diagonal terms of Equation (6), pasted after `RECIPE`.
+BLOCK = """
+def h1(a, b):
+    t = angle(a, b)
+    if np.sin(t) < 1e-12:
+        return np.zeros((len(a), len(a)))
+    normal = unit(unit(b) - np.cos(t) * unit(a))
+    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(normal, normal)
+    return np.sin(t) * np.linalg.norm(b) / (2 * np.pi * np.linalg.norm(a)) * inner
+"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tutelage.claims.base import Claim, Effort, Form, Outcome
-from tutelage.claims.mild_overparameterization.convexity import BLOCK
 from tutelage.claims.mild_overparameterization.formulas import (
+    BLOCK,
     PAPER,
     RECIPE,
     SCALE,

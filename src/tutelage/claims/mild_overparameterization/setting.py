@@ -6,6 +6,7 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.mild_overparameterization.formulas import (
+    BLOCK,
     PAPER,
     RECIPE,
     angles,
@@ -163,16 +164,8 @@ THEOREM_10 = Claim(
         "the blocks $h_2(w_i, w_j)$ off the diagonal.",
         _hessian(2.0),
         recipe=RECIPE
+        + BLOCK
         + """
-def project(a, b):
-    n = unit(b) - np.cos(angle(a, b)) * unit(a)
-    return n / np.linalg.norm(n) if np.sin(angle(a, b)) > 1e-12 else 0 * n
-
-def h1(a, b):
-    n = project(a, b)
-    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(n, n)
-    return np.sin(angle(a, b)) * np.linalg.norm(b) / (2 * np.pi * np.linalg.norm(a)) * inner
-
 first = student[0]
 left = np.trace(0.5 * np.eye(len(first)) + sum(h1(first, b) for b in student[1:]) - sum(h1(first, b) for b in teacher))
 right = 0.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.mild_overparameterization.formulas import (
+    BLOCK,
     PAPER,
     RECIPE,
     SCALE,
@@ -282,17 +283,12 @@ SECOND_BLOCK = Claim(
         "$H_{i+1,i+1} = \\frac1{1-\\alpha}H'_{ii}$.",
         _second_block("printed"),
         recipe=RECIPE
+        + BLOCK
         + """
 part, rest = (1 - fraction) * student[0], np.concatenate([[fraction * student[0]], student[1:]])
-normal = lambda a, b: unit(unit(b) - np.cos(angle(a, b)) * unit(a))
-def h1(a, b):
-    if np.sin(angle(a, b)) < 1e-9:
-        return np.zeros((len(a), len(a)))
-    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(normal(a, b), normal(a, b))
-    return np.sin(angle(a, b)) * np.linalg.norm(b) / (2 * np.pi * np.linalg.norm(a)) * inner
 reduced = lambda a, others: sum(h1(a, b) for b in others) - sum(h1(a, b) for b in teacher)
 left = 0.5 * np.eye(len(part)) + reduced(part, rest)  # Theorem 10
-right = (reduced(student[0], student[1:]) if len(student) > 1 else -sum(h1(student[0], b) for b in teacher)) / (1 - fraction)
+right = reduced(student[0], student[1:]) / (1 - fraction)
 """,
     ),
     corrected=Form(
