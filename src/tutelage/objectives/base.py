@@ -100,8 +100,6 @@ class Objective(eqx.Module):
         # Linearised once: what depends on the point alone is computed once, not once per column.
         _, product = jax.linearize(gradient, flat)
         columns = jax.lax.map(product, jnp.eye(flat.size), batch_size=min(flat.size, 128))
-        # Each column is computed once, so that both halves are made of the same numbers, down to the last bit.
-        columns = jax.lax.optimization_barrier(columns)
         return 0.5 * (columns + columns.T)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
