@@ -59,6 +59,9 @@ def _judgement(form: Form, outcome: Outcome) -> Judgement:
         return outcome.judgement
     if np.isnan(outcome.margin):
         return "inconclusive"
+    if outcome.margin == np.inf:
+        # Nothing was met that counts, which is no reason to believe the statement.
+        return "not_applicable"
     return "refuted" if outcome.margin < -form.slack else "holds"
 
 
