@@ -109,6 +109,14 @@ def test_empty_hypotheses_are_not_applicable():
     assert verdict.verdict == "not_applicable"
 
 
+def test_an_experiment_that_meets_nothing_does_not_hold():
+    """Whatever it was that did not count, an infinite margin is no evidence."""
+    claim = _claim(_true, _false)
+    nothing = dataclasses.replace(claim, as_printed=Form("anything", lambda effort, seed: Outcome(np.inf, 10)))
+    (verdict,) = judge(nothing)
+    assert verdict.verdict == "not_applicable"
+
+
 def test_rounding_is_not_a_violation():
     """Equality up to rounding holds; a difference in the eighth digit does not."""
     close = lambda i: equal(i["x"] / 3 * 3, i["x"], jnp.max(jnp.abs(i["x"])))  # noqa: E731
