@@ -61,12 +61,12 @@ class PiecewiseLinear(Kernel):
 
     def gram(self, first, second, same=False):
         if isinstance(second, Axes):
-            return _differentiable_gram(False, second)(self, first, second.dense(first.shape[1]))
+            return _differentiable_gram(False, Axes(second.count))(self, first, second.dense(first.shape[1]))
         return _differentiable_gram(same, None)(self, first, second)
 
     def pull(self, first, second, weights, same=False):
         if isinstance(second, Axes):
-            return _differentiable_pull(False, second)(self, first, second.dense(first.shape[1]), weights)
+            return _differentiable_pull(False, Axes(second.count))(self, first, second.dense(first.shape[1]), weights)
         return _differentiable_pull(same, None)(self, first, second, weights)
 
 

@@ -138,13 +138,15 @@ class NeuronSum(Objective):
         The third derivatives of a dual with factor $qq'$ of its even part are bounded by $c_{30}qq'\|v\|/\|w\|^2$ in
         $w$ three times and by $c_{21}qq'/\|w\|$ in $w$ twice and $v$ once; $c_{21} = 4/\pi$, $c_{30} < 1.75$.
         """
+        unknown = jnp.asarray(jnp.inf)
         own = self.student_duals[0][0]
-        plain = isinstance(self.problem.student, (Committee, Neuron)) and isinstance(own, PiecewiseLinear)
-        if not (plain and all(isinstance(dual, PiecewiseLinear) for dual in self.teacher_duals[0])):
-            return jnp.asarray(jnp.inf)
+        if not (isinstance(self.problem.student, (Committee, Neuron)) and isinstance(own, PiecewiseLinear)):
+            return unknown
         norms = jnp.linalg.norm(self.problem.student.vectors(point), axis=-1)
         teaching = jnp.zeros(())
         for dual, group in zip(self.teacher_duals[0], self._dense_teacher_groups(), strict=True):
+            if not isinstance(dual, PiecewiseLinear):
+                return unknown
             sizes = jnp.abs(group.coefficients) * jnp.linalg.norm(group.weights, axis=-1)
             teaching = teaching + jnp.abs(dual.even) * jnp.sum(sizes)
         least = norms - radius
@@ -240,7 +242,7 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     structured = len(groups) == 1 and all(isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
     # Of a traced teacher nothing is known.
     known = structured and not isinstance(weights, Tracer)
-    axes = known and bool(jnp.all(weights == jnp.eye(*weights.shape)))
+    axes = known and bool(jnp.all(weights == jnp.eye(weights.shape[0], weights.shape[1])))
     return dataclasses.replace(objective, axes=axes)
 
 
