@@ -51,6 +51,7 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("finish", follow(finish=tl.Newton)),
     ("seed", follow(seed=-1)),
     ("seed", follow(seed=0.5)),
+    ("seed", follow(seed=2**63)),
     ("first_run", follow(first_run=-1)),
     ("first_run", follow(first_run="one")),
     *[

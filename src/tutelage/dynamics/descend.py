@@ -14,7 +14,7 @@ import numpy as np
 import optax
 from jaxtyping import PyTree
 
-from tutelage.checks import count
+from tutelage.checks import count, random_seed
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
 from tutelage.dynamics.devices import device_count
@@ -316,7 +316,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
     if newton is not None and not isinstance(newton, (Newton, NewtonKrylov)):
         raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.NewtonKrylov()")
-    seed, first_run = count("seed", seed, least=0), count("first_run", first_run, least=0)
+    seed, first_run = random_seed("seed", seed), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
     if isinstance(starts, Runs):
         return _continued(objective, starts, method, stop, record, most_steps, newton)
