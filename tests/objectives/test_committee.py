@@ -72,18 +72,6 @@ def test_printed_formulas(students, teachers, dimension):
     np.testing.assert_allclose(objective.hessian(w), _printed_hessian(w, v), atol=1e-12)
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_parallel_neurons(sign):
-    """The off-diagonal block is ½I for parallel neurons and 0 for antiparallel ones, exactly and in the limit."""
-    direction, across = np.array([0.6, -0.8, 0.0]), np.array([0.8, 0.6, 0.5])
-    objective = tl.population(tl.problems.committee(np.eye(3), 2))
-    limit = 0.5 * np.eye(3) if sign > 0 else np.zeros((3, 3))
-    for tilt in (0.0, 1e-12, 1e-9, 1e-6):
-        w = np.stack([direction, sign * 1.7 * (direction + tilt * across)])
-        block = np.asarray(objective.hessian(w))[:3, 3:]
-        np.testing.assert_allclose(block, limit, atol=2 * tilt + 1e-14)
-
-
 def test_splitting_a_neuron_keeps_loss_and_gradient():
     """A neuron split in two parallel ones computes the same function, and the gradients agree."""
     w = RANDOM.normal(size=(3, 4))

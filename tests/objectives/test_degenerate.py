@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,19 +18,19 @@ TEACHER = np.eye(3)
 
 def committee_hessian(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The Hessian of two students as blocks `[2, 3, 2, 3]`."""
-    return np.asarray(HESSIAN(jnp.asarray(np.stack([first, second])))).reshape(2, 3, 2, 3)
+    return np.asarray(committee(2).hessian(jnp.asarray(np.stack([first, second])))).reshape(2, 3, 2, 3)
+
+
+@functools.cache
+def committee(students: int) -> tl.objectives.Objective:
+    """The population loss of some students."""
+    return tl.population(tl.problems.committee(TEACHER, students))
 
 
 @eqx.filter_jit
 def everything(objective, point):
     """Loss, gradient and Hessian in one program."""
     return objective.loss(point), objective.gradient(point), objective.hessian(point)
-
-
-OBJECTIVE = tl.population(tl.problems.committee(TEACHER, 2))
-HESSIAN = jax.jit(lambda point: OBJECTIVE.hessian(point))
-ONE_NEURON = tl.population(tl.problems.committee(TEACHER, 1))
-SINGLE = jax.jit(lambda point: ONE_NEURON.hessian(point))
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-15, 1e-12, 1e-8, 1e-5, 1e-3])
@@ -42,14 +44,13 @@ def test_blocks_of_aligned_and_opposite_neurons_have_their_limits(angle: float) 
         blocks = committee_hessian(w, v)
         np.testing.assert_allclose(blocks[0, :, 1], limit * np.eye(3), rtol=0, atol=angle + 1e-15)
         # The other neuron's part of the diagonal block vanishes: what is left is that of the neuron alone.
-        alone = np.asarray(SINGLE(jnp.asarray(w[None])))
+        alone = np.asarray(committee(1).hessian(jnp.asarray(w[None])))
         np.testing.assert_allclose(blocks[0, :, 0], alone, rtol=0, atol=5 * angle + 1e-14)
 
 
 def test_a_neuron_on_a_teacher_has_its_block_without_it() -> None:
     """At the teacher itself the Hessian is finite, and its blocks are ½I on the diagonal and h₂ off it."""
-    objective = tl.population(tl.problems.committee(TEACHER, 3))
-    blocks = np.asarray(everything(objective, jnp.asarray(TEACHER))[2]).reshape(3, 3, 3, 3)
+    blocks = np.asarray(committee(3).hessian(jnp.asarray(TEACHER))).reshape(3, 3, 3, 3)
     np.testing.assert_allclose(blocks[0, :, 0], np.eye(3) / 2, atol=1e-15)
     exchange = np.outer(TEACHER[0], TEACHER[1])
     np.testing.assert_allclose(blocks[0, :, 1], np.eye(3) / 4 + (exchange + exchange.T) / (2 * np.pi), atol=1e-15)
@@ -59,7 +60,7 @@ def test_a_neuron_on_a_teacher_has_its_block_without_it() -> None:
 def test_tiny_and_huge_students(size: float) -> None:
     """The gradient of a student of any size is the formula's: no overflow, and no loss of digits."""
     w = np.array([0.3, -0.8, 0.5])
-    found = np.asarray(tl.population(tl.problems.committee(TEACHER, 1)).gradient(jnp.asarray(size * w[None])))[0]
+    found = np.asarray(committee(1).gradient(jnp.asarray(size * w[None])))[0]
     unit = w / np.linalg.norm(w)
     angles = np.arccos(unit)
     pulls = np.sum(np.sin(angles)) * unit / (2 * np.pi) + (np.pi - angles) / (2 * np.pi)
@@ -100,16 +101,19 @@ def test_the_zero_homogeneous_neuron_is_a_critical_point() -> None:
     np.testing.assert_array_equal(objective.gradient(jnp.zeros((2, 3))), 0.0)
 
 
-FAMILIES = {
-    "homogeneous": tl.population(tl.problems.homogeneous(TEACHER, 5)),
-    "committee": tl.population(tl.problems.committee(TEACHER, 5)),
-}
+@functools.cache
+def homogeneous() -> tl.objectives.Objective:
+    """The population loss of five students."""
+    return tl.population(tl.problems.homogeneous(TEACHER, 5))
+
+
+FAMILIES = {"homogeneous": homogeneous, "committee": lambda: committee(5)}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_automatic_differentiation_of_the_loss_is_the_gradient(family: str) -> None:
     """At students on teachers, opposite to one and on each other `jax.grad` gives finite differences of the loss."""
-    objective = FAMILIES[family]
+    objective = FAMILIES[family]()
     point = np.array([TEACHER[0], -TEACHER[1], TEACHER[2], [0.3, -0.8, 0.5], [0.3, -0.8, 0.5]])
     loss = jax.jit(lambda point: objective.loss(point))
     derivative = np.asarray(jax.jit(jax.grad(lambda point: objective.loss(point)))(jnp.asarray(point)))
@@ -125,7 +129,7 @@ def test_automatic_differentiation_of_the_loss_is_the_gradient(family: str) -> N
 
 def test_the_loss_has_second_derivatives_and_derivatives_in_the_teacher() -> None:
     """`jax.hessian` of the loss is the Hessian, and the loss is differentiable in the target as well."""
-    objective = FAMILIES["homogeneous"]
+    objective = homogeneous()
     point = jax.random.normal(jax.random.key(0), (5, 3)).at[0].set(TEACHER[0])
     second = jax.jit(jax.hessian(lambda flat: objective.loss(flat.reshape(5, 3))))(point.ravel())
     np.testing.assert_allclose(second, objective.hessian(point), rtol=0, atol=1e-12)
