@@ -280,8 +280,8 @@ def descent_direction(
     point = objective.problem.point(point)
     blocks = np.asarray(reduced_blocks(objective, point))
     # The norm of a zero neuron has no second derivative: it has no block, and shows no way down.
-    known = np.isfinite(blocks).all(axis=(1, 2))
-    values, vectors = np.linalg.eigh(np.where(known[:, None, None], blocks, 0.0))
+    known = np.isfinite(blocks).all(axis=(1, 2), keepdims=True)
+    values, vectors = np.linalg.eigh(np.where(known, blocks, 0.0))
     chosen = int(np.argmin(values[:, 0])) if neuron is None else _neuron("neuron", neuron, len(values))
     value, direction = float(values[chosen, 0]), vectors[chosen, :, 0]
     if value >= -tolerance:
