@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from disguises import shuffled
 
 import tutelage as tl
 from tutelage.geometry import atlas, load_atlas
+from tutelage.geometry.atlas import describe
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,32 @@ def test_merging_refuses_another_problem(found):
     other = replace(found, problem={**found.problem, "noise": 0.1})
     with pytest.raises(tl.InvalidArgument, match="same problem"):
         found.merge(other)
+
+
+def test_merging_looks_at_more_than_names():
+    """Another slope, covariance, sign or sample is another problem, whatever it is called; the same one is the same."""
+    teacher, leaky = np.eye(2), tl.activations.LeakyReLU
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+    def committee(**options):
+        return tl.problems.committee(teacher, students=2, **options)
+
+    def empirical(seed):
+        return tl.empirical(committee(), np.random.default_rng(seed).normal(size=(5, 2)))
+
+    made = [
+        lambda: tl.population(committee(activation=leaky(0.1))),
+        lambda: tl.population(committee(activation=leaky(0.2))),
+        lambda: tl.population(committee(inputs=tl.inputs.gaussian(2, covariance=covariance))),
+        lambda: tl.population(committee(inputs=tl.inputs.gaussian(2, covariance=2 * covariance))),
+        lambda: tl.population(tl.problems.homogeneous(teacher, students=2, signs=[1.0, 1.0])),
+        lambda: tl.population(tl.problems.homogeneous(teacher, students=2, signs=[1.0, -1.0])),
+        lambda: empirical(0),
+        lambda: empirical(1),
+    ]
+    described = [describe(make()) for make in made]
+    assert described == [describe(make()) for make in made] == json.loads(json.dumps(described))
+    assert all(one != other for one, other in combinations(described, 2))
 
 
 def test_damaged_files_are_refused(found, tmp_path):

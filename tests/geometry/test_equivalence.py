@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tutelage as tl
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.equivalence import _by_largest_entries, codes, frame_of, match, signature
+from tutelage.geometry.equivalence import _by_largest_entries, codes, equivalence, frame_of, signature
 
 
 def permuted(random: np.random.Generator, student: np.ndarray) -> np.ndarray:
@@ -35,7 +35,7 @@ def test_permutations_are_found(frame, seed, levels, symmetric):
     other = permuted(random, student) + 1e-9 * random.normal(size=(8, 8))
     first, second = frame.pattern(student), frame.pattern(other)
     assert np.abs(signature(first) - signature(second)).max() < 1e-7
-    found = match(first, second, frame, 1e-6)
+    found = equivalence(first, second, frame, 1e-6)
     assert found is not None
     np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
 
@@ -59,7 +59,7 @@ def test_what_sorting_cannot_match_is_searched(frame):
     ring = np.eye(8) + 0.1 * np.roll(np.eye(8), 1, axis=1)
     first, second = frame.pattern(ring), frame.pattern(permuted(np.random.default_rng(1), ring))
     assert _by_largest_entries(first, second, frame, 1e-6) is None
-    found = match(first, second, frame, 1e-6)
+    found = equivalence(first, second, frame, 1e-6)
     assert found is not None
     np.testing.assert_array_equal(first.cross[found.students][:, found.teachers], second.cross)
 
@@ -72,7 +72,7 @@ def test_a_changed_entry_is_noticed(frame, seed):
     student = random.integers(3, size=(8, 8)) / 2.0
     other = student.copy()
     other[3, 4] += 0.01
-    assert match(frame.pattern(student), frame.pattern(permuted(random, other)), frame, 1e-6) is None
+    assert equivalence(frame.pattern(student), frame.pattern(permuted(random, other)), frame, 1e-6) is None
 
 
 def test_two_cycles_are_not_one(frame):
@@ -84,10 +84,10 @@ def test_two_cycles_are_not_one(frame):
     first, second = frame.pattern(whole), frame.pattern(halves)
     first, second = (pattern._replace(own=np.eye(8)) for pattern in (first, second))
     assert np.abs(signature(first) - signature(second)).max() == 0
-    assert match(first, second, frame, 1e-6) is None
+    assert equivalence(first, second, frame, 1e-6) is None
     random = np.random.default_rng(0)
     shuffled = first._replace(cross=permuted(random, whole))
-    assert match(first, shuffled, frame, 1e-6) is not None
+    assert equivalence(first, shuffled, frame, 1e-6) is not None
 
 
 def test_rotations_and_general_teachers():
@@ -98,9 +98,9 @@ def test_rotations_and_general_teachers():
     student = random.normal(size=(3, 4))
     rotation = np.eye(4)
     rotation[2:, 2:] = [[np.cos(1.0), np.sin(1.0)], [-np.sin(1.0), np.cos(1.0)]]
-    assert match(frame.pattern(student), frame.pattern((student @ rotation)[[2, 0, 1]]), frame, 1e-9) is not None
+    assert equivalence(frame.pattern(student), frame.pattern((student @ rotation)[[2, 0, 1]]), frame, 1e-9) is not None
     exchanged = student[:, [1, 0, 2, 3]]
-    assert match(frame.pattern(student), frame.pattern(exchanged), frame, 1e-9) is None
+    assert equivalence(frame.pattern(student), frame.pattern(exchanged), frame, 1e-9) is None
 
 
 def test_fixed_coordinates():
@@ -108,8 +108,8 @@ def test_fixed_coordinates():
     law = tl.inputs.gaussian(2, covariance=np.diag([1.0, 2.0]))
     frame = frame_of(tl.population(tl.problems.committee(np.eye(2), 2, inputs=law)))
     student = np.array([[1.0, 0.3], [0.2, 0.5]])
-    assert match(frame.pattern(student), frame.pattern(student[::-1]), frame, 1e-9) is not None
-    assert match(frame.pattern(student), frame.pattern(student[:, ::-1]), frame, 1e-9) is None
+    assert equivalence(frame.pattern(student), frame.pattern(student[::-1]), frame, 1e-9) is not None
+    assert equivalence(frame.pattern(student), frame.pattern(student[:, ::-1]), frame, 1e-9) is None
 
 
 def test_codes_join_what_noise_separates():

@@ -61,3 +61,31 @@ def test_bad_input():
         global_minima(tl.problems.committee(np.eye(3), 2))
     with pytest.raises(tl.UnsupportedCombination, match="committee"):
         global_minima(tl.problems.committee(np.eye(2), 2, "erf"))
+
+
+HIDDEN_KINKS = {
+    "a box of positive numbers": (tl.inputs.uniform_box(2, low=1.0, high=2.0), [[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]),
+    "corners of a cube": (tl.inputs.rademacher(2), [[0.5, 0.2], [0.5, -0.2], [0.0, 1.0]]),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN_KINKS)
+def test_other_minima_where_kinks_are_hidden(name):
+    """Under laws that do not come close to every kink there are minima of another form: the set is not claimed."""
+    law, point = HIDDEN_KINKS[name]
+    problem = tl.problems.committee(np.eye(2), 3, inputs=law)
+    inputs = law.sample(jax.random.key(0), (1000,))
+    taught = problem.teacher.predict(problem.target, inputs)
+    np.testing.assert_allclose(problem.student.predict(np.array(point), inputs), taught, atol=1e-12)
+    with pytest.raises(tl.UnsupportedCombination, match="around zero"):
+        global_minima(problem)
+
+
+def test_laws_that_show_every_kink():
+    """Large cubes, without a list of corners, are refused too; boxes around zero and mixtures with a sphere are not."""
+    for law in (tl.inputs.rademacher(20), tl.inputs.gaussian(20, covariance=np.diag(np.r_[0.0, np.ones(19)]))):
+        with pytest.raises(tl.UnsupportedCombination, match="around zero"):
+            global_minima(tl.problems.committee(np.eye(3, 20), 4, inputs=law))
+    mixed = tl.inputs.mixture([tl.inputs.rademacher(3), tl.inputs.sphere(3)])
+    for law in (tl.inputs.uniform_box(3, low=-1.0, high=2.0), mixed, tl.inputs.gaussian(3, mean=[1.0, 2.0, 3.0])):
+        assert global_minima(tl.problems.committee(np.eye(3), 4, inputs=law)).dimension == 1

@@ -93,5 +93,7 @@ def test_bad_arguments_are_refused():
         geometry.line_angles(np.ones((2, 4)), TEACHERS)
     with pytest.raises(tl.InvalidArgument, match="teachers"):
         geometry.separation(np.ones(3))
+    with pytest.raises(tl.InvalidArgument, match=r"`teachers` must have 2 dimensions, but received shape \(3,\)"):
+        geometry.line_angles(np.ones((2, 3)), jnp.ones(3))
     with pytest.raises(tl.InvalidArgument, match="students"):
         geometry.match(np.ones(3), TEACHERS)

@@ -122,3 +122,32 @@ def test_bad_input(exact):
         lojasiewicz_exponent(exact, np.eye(2), (0.1,))
     with pytest.raises(tl.InvalidArgument, match="below"):
         convexity_radius(exact, np.eye(2), 0.1, 0.2)
+
+
+def test_radii_of_rounding_errors_are_refused():
+    """So close to a minimum that nothing is left of the loss, no exponent is fitted."""
+    objective = tl.population(tl.problems.neuron(np.array([1.0, 0.5])))
+    with pytest.raises(tl.InvalidArgument, match="`radii` must reach points whose loss"):
+        lojasiewicz_exponent(objective, np.array([1.0, 0.5]), radii=(1e-9, 1e-10), samples=16, rounds=2)
+
+
+def test_streams_are_refused():
+    """What draws new samples at every call has no landscape to look at."""
+    objective = tl.stream(tl.problems.neuron(np.array([1.0, 0.5])), 10)
+    point = np.array([1.0, 0.5])
+    for look in (
+        lambda: lojasiewicz_exponent(objective, point),
+        lambda: tl.geometry.spectrum(objective, point),
+        lambda: tl.plot.landscape(objective, point, point, point),
+    ):
+        with pytest.raises(tl.InvalidArgument, match="`objective` must be deterministic"):
+            look()
+
+
+def test_neighbourhoods_of_numbers():
+    """A parameter that is a number alone cannot move across itself."""
+    around = Neighbourhood((np.ones(2), np.asarray(2.0), np.asarray(0.0)), 0.1, "orthogonal")
+    vector, number, zero = around.sample(jax.random.key(0))
+    assert float(number) == 2.0 and abs(float(zero)) <= 0.1
+    np.testing.assert_allclose(np.ones(2) @ vector, 2.0)
+    assert bool(around.contains((vector, number, zero)))

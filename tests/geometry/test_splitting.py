@@ -116,3 +116,21 @@ def test_families_without_homogeneous_neurons_are_refused():
     wave = tl.population(tl.problems.wave([0.3, 0.4], 2))
     with pytest.raises(tl.UnsupportedCombination, match="wave"):
         reduced_blocks(wave, np.ones(2))
+
+
+def test_merging_zero_neurons():
+    """Two zero neurons are one, whatever their degree."""
+    for degree in (1, 2):
+        merged = merge(np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]), 0, 2, degree=degree)
+        np.testing.assert_array_equal(merged, [[0.0, 0.0], [1.0, 2.0]])
+
+
+def test_a_zero_neuron_shows_no_way_down():
+    """A zero neuron has no reduced block; the other neurons are judged as if it were not there."""
+    small, large = (tl.population(tl.problems.homogeneous(np.eye(2), students=number)) for number in (1, 2))
+    point = np.array([[0.8, 0.3]])
+    with_zero = np.concatenate([np.zeros((1, 2)), point])
+    expected, found = descent_direction(small, point), descent_direction(large, with_zero)
+    assert found.neuron == 1 and found.curvature == pytest.approx(expected.curvature)
+    assert np.isfinite(found.direction).all()
+    assert descent_direction(large, with_zero, neuron=0) is None

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -56,17 +55,18 @@ def test_every_link_leads_somewhere_on_disk(report, pages):
                 assert place in pages[file or "index.html"].places, target
 
 
-def test_damaged_files_are_told_and_left_out(report, tmp_path):
+def test_damaged_files_are_told_and_left_out(tmp_path):
     """One damaged file does not take the report along: what is left of the folder is shown."""
-    folder = tmp_path / "report"
-    shutil.copytree(report, folder)
-    (verdicts,) = (folder / "verdicts").glob("*.json")
-    (manifest,) = (folder / "studies").rglob("manifest.json")
-    for path in (verdicts, manifest):
-        path.write_bytes(path.read_bytes()[:-40])
+    damaged = [
+        tmp_path / "verdicts" / "convolutional_filter.json",
+        tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick" / "manifest.json",
+    ]
+    for path in damaged:
+        path.parent.mkdir(parents=True)
+        path.write_text('{"claims": [{"id"')
     told = []
-    page = Page(write_report(folder, told.append))
-    assert len(told) == 2 and str(verdicts) in told[0] and str(manifest) in told[1]
+    page = Page(write_report(tmp_path, told.append))
+    assert len(told) == 2 and all(any(str(path) in sentence for sentence in told) for path in damaged)
     assert "No study has been run yet" in page.text
 
 

@@ -95,6 +95,22 @@ def test_large_arrays_stay_in_their_files(tmp_path, monkeypatch):
         tl.Sweep.from_document(document)
 
 
+def test_what_cells_share_is_read_once(tmp_path, monkeypatch):
+    """A file is read, and an array digested, once for a specification, not once a cell; a later change does nothing."""
+    read, digested = [], []
+    read_array, array_digest = arrays_module.read_array, arrays_module.array_digest
+    monkeypatch.setattr(arrays_module, "read_array", lambda *said: read.append(said) or read_array(*said))
+    monkeypatch.setattr(arrays_module, "array_digest", lambda array: digested.append(1) or array_digest(array))
+    np.save(tmp_path / "teacher.npy", TEACHER)
+    own, grid = TEACHER.copy(), {"seed": [0, 1, 2, 3]}
+    for teacher in ({"file": "teacher.npy"}, own):
+        made = sweep(tmp_path, teacher, grid=grid)
+        assert len(made) == 4
+    assert len(read) == 1 and len(digested) == 2
+    own *= 2
+    np.testing.assert_array_equal(teacher_of(made), TEACHER)
+
+
 def test_how_an_array_travels_is_not_part_of_the_specification(tmp_path, monkeypatch):
     """A large array is the same whether it is in a file of any form or comes from Python."""
     written = {specification_digest(sweep(tmp_path, TEACHER).document())}

@@ -1,8 +1,10 @@
 """The atlas: critical points that runs have reached, up to the symmetries of the problem."""
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,8 +13,10 @@ from jaxtyping import PyTree
 from tutelage.checks import positive
 from tutelage.dynamics import Runs
 from tutelage.errors import TutelageError, UnsupportedCombination, invalid
+from tutelage.files import digest
 from tutelage.geometry.blocks import Structure, structure
-from tutelage.geometry.critical import Tolerances, critical_point, given_floor, require_deterministic
+from tutelage.geometry.checks import require_deterministic
+from tutelage.geometry.critical import Tolerances, critical_point, given_floor
 from tutelage.geometry.entries import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
 from tutelage.geometry.equivalence import Frame, Pattern, frame_of, signature, vectors_of
 from tutelage.geometry.floor import Floor, lowest_loss
@@ -20,13 +24,20 @@ from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.polish import evaluate, polished
 from tutelage.geometry.splitting import reduced_blocks
 from tutelage.models import Committee, Homogeneous
-from tutelage.objectives import Objective
+from tutelage.objectives import Empirical, Objective
+
+# Fields that follow from others, but for last bits that differ between machines.
+_DERIVED = ("factor",)
 
 
 def describe(objective: Objective) -> dict[str, Any]:
     """Return a problem in words and numbers, to be stored with its atlas and compared."""
     problem = objective.problem
     activation = getattr(problem.student, "activation", None)
+    # What the words leave out: slopes, covariances, signs, the sample.
+    rest = [_said(part) for part in (problem.student, problem.teacher, problem.inputs)]
+    if isinstance(objective, Empirical):
+        rest += [_said(part) for part in (objective.inputs, objective.labels, objective.weights)]
     return {
         "name": problem.name,
         "objective": objective.exactness.kind,
@@ -36,7 +47,22 @@ def describe(objective: Objective) -> dict[str, Any]:
         "noise": float(problem.noise),
         "shapes": [list(shape) for shape in problem.template[1]],
         "teacher": np.asarray(problem.teacher.vectors(problem.target)).tolist(),
+        "digest": digest(json.dumps(rest)),
     }
+
+
+def _said(value: Any) -> Any:
+    """Return what a part of a problem is as plain data: arrays by their digests, functions by their names."""
+    if isinstance(value, eqx.Module):
+        names = [field.name for field in fields(value) if field.name not in _DERIVED]
+        return [type(value).__name__, *(_said(getattr(value, name)) for name in names)]
+    if isinstance(value, (list, tuple)):
+        return [_said(entry) for entry in value]
+    if isinstance(value, (np.ndarray, jax.Array)):
+        return [list(value.shape), digest(np.ascontiguousarray(value).tobytes())]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return getattr(value, "__qualname__", type(value).__name__)
 
 
 @dataclass
@@ -95,35 +121,16 @@ def atlas(
     # Single points are taken from NumPy arrays: from a device each would be a call of its own.
     points = jax.device_get(points)
     at_floor = losses - floor.loss <= tolerances.loss * floor.scale + 10 * errors
-    one = lambda run: jax.tree.map(lambda leaf: leaf[run], points)  # noqa: E731
     description = describe(objective)
     continuum = is_continuum(description)
     if continuum and floor.attained:
-        at_floor = at_floor | _approaching(objective, [one(run) for run in range(number)], reach)
+        at_floor = at_floor | _approaching(objective, [_student(points, run) for run in range(number)], reach)
     usable = np.flatnonzero(np.isfinite(losses) & ((norms <= tolerances.gradient) | at_floor | singular))
-    frame = frame_of(objective)
-    vectors = {run: vectors_of(objective, one(run)) for run in usable.tolist()}
-    groups = _grouped(usable, vectors, norms, at_floor & continuum, frame, tolerance)
-    entries = []
-    found: list[tuple[Pattern, np.ndarray]] = []
-    for group in groups:
-        point = one(group.best)
-        entry = _entry(objective, point, len(group.members), frame, tolerance, tolerances, floor, how)
-        if at_floor[group.best]:
-            entry = replace(entry, kind="global minimum")
-        elif _uncertain(entry, tolerance):
-            point = polished(objective, point)
-            entry = _entry(objective, point, len(group.members), frame, tolerance, tolerances, floor, how)
-        pattern = frame.pattern(entry.vectors)
-        # Polishing may show that two groups are one.
-        same = None if at_floor[group.best] else find_equivalent(pattern, found, frame, tolerance)
-        if same is not None:
-            entries[same] = replace(entries[same], count=entries[same].count + entry.count)
-            continue
-        entries.append(entry)
-        found.append((pattern, signature(pattern)))
+    survey = _Survey(objective, frame_of(objective), tolerance, tolerances, floor, how)
+    vectors = {run: vectors_of(objective, _student(points, run)) for run in usable.tolist()}
+    groups = _grouped(usable, vectors, norms, at_floor & continuum, survey.frame, tolerance)
     return Atlas(
-        entries=in_order(entries),
+        entries=in_order(_entries(survey, groups, points, at_floor)),
         runs=number,
         left_out=number - len(usable),
         statuses=_statuses(runs, number),
@@ -131,8 +138,83 @@ def atlas(
         seconds=float(runs.seconds) if isinstance(runs, Runs) else 0.0,
         tolerance=float(tolerance),
         problem=description,
-        _frame=frame,
+        _frame=survey.frame,
     )
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """What every entry of an atlas is made with; see the arguments of `atlas`."""
+
+    objective: Objective
+    frame: Frame
+    tolerance: float
+    tolerances: Tolerances
+    floor: Floor
+    how: Literal["auto", "dense", "ends"]
+
+    def entry(self, point: PyTree, count: int) -> AtlasEntry:
+        """Return the entry of a point that so many runs have reached."""
+        point = _in_block_order(self.objective, point, self.frame, self._structure(point))
+        blocks = self._structure(point)
+        lowest = self.floor.loss if self.floor.attained else None
+        critical = critical_point(self.objective, point, self.tolerances, lowest, self.how)
+        student = self.objective.problem.student
+        return AtlasEntry(
+            count=count,
+            kind=critical.kind,
+            loss=critical.loss,
+            norm_sum=float(np.linalg.norm(np.asarray(student.vectors(point)), axis=1).sum()),
+            smallest_eigenvalue=critical.smallest_eigenvalue,
+            largest_eigenvalue=float("nan") if critical.spectrum is None else critical.spectrum.largest,
+            split_curvature=float("nan") if critical.spectrum is None else self._split_curvature(point, blocks),
+            gradient_norm=critical.gradient_norm,
+            index=critical.index,
+            complete=critical.spectrum is not None and critical.spectrum.complete,
+            point=point,
+            vectors=vectors_of(self.objective, point),
+            structure=blocks,
+        )
+
+    def _structure(self, point: PyTree) -> Structure:
+        return structure(self.frame.pattern(vectors_of(self.objective, point)), self.frame, self.tolerance)
+
+    def _split_curvature(self, point: PyTree, blocks: Structure) -> float:
+        try:
+            reduced = np.asarray(reduced_blocks(self.objective, point))
+        except UnsupportedCombination:
+            return float("nan")
+        if _is_ordered(self.objective, self.frame):
+            # Neurons of one block play the same part: the first of each will do.
+            sizes = blocks.student_sizes
+            reduced = reduced[np.cumsum(sizes) - np.asarray(sizes)]
+        # A zero neuron may have no block: then there is no largest over all neurons.
+        return float(np.linalg.eigvalsh(reduced)[:, 0].max()) if np.isfinite(reduced).all() else float("nan")
+
+
+def _student(points: PyTree, run: int) -> PyTree:
+    return jax.tree.map(lambda leaf: leaf[run], points)
+
+
+def _entries(survey: _Survey, groups: list[_Group], points: PyTree, at_floor: np.ndarray) -> list[AtlasEntry]:
+    """Return the entries of groups of runs; polishing may show that two groups are one."""
+    entries: list[AtlasEntry] = []
+    found: list[tuple[Pattern, np.ndarray]] = []
+    for group in groups:
+        point = _student(points, group.best)
+        entry = survey.entry(point, len(group.members))
+        if at_floor[group.best]:
+            entry = replace(entry, kind="global minimum")
+        elif _uncertain(entry, survey.tolerance):
+            entry = survey.entry(polished(survey.objective, point), len(group.members))
+        pattern = survey.frame.pattern(entry.vectors)
+        same = None if at_floor[group.best] else find_equivalent(pattern, found, survey.frame, survey.tolerance)
+        if same is not None:
+            entries[same] = replace(entries[same], count=entries[same].count + entry.count)
+            continue
+        entries.append(entry)
+        found.append((pattern, signature(pattern)))
+    return entries
 
 
 def _approaching(objective: Objective, points: list[PyTree], reach: float) -> np.ndarray:
@@ -156,7 +238,14 @@ def _statuses(runs: Any, number: int) -> dict[str, int]:
     return {str(status): int((runs.statuses == status).sum()) for status in sorted(set(runs.statuses))}
 
 
-def _grouped(usable, vectors, norms, together, frame: Frame, tolerance: float) -> list[_Group]:
+def _grouped(
+    usable: np.ndarray,
+    vectors: dict[int, np.ndarray],
+    norms: np.ndarray,
+    together: np.ndarray,
+    frame: Frame,
+    tolerance: float,
+) -> list[_Group]:
     """Group runs by equivalence; those marked as `together` are one group, whatever they look like."""
     groups: list[_Group] = []
     known: list[tuple[Pattern, np.ndarray]] = []
@@ -181,50 +270,6 @@ def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:
     """Whether gradient and curvature leave the point open by more than a tenth of the tolerance."""
     curvature = abs(entry.smallest_eigenvalue)
     return bool(curvature > 0 and entry.gradient_norm / curvature > 0.1 * tolerance)
-
-
-def _entry(
-    objective: Objective,
-    point: PyTree,
-    count: int,
-    frame: Frame,
-    tolerance: float,
-    tolerances: Tolerances,
-    floor: Floor,
-    how: Literal["auto", "dense", "ends"],
-) -> AtlasEntry:
-    vectors = vectors_of(objective, point)
-    blocks = structure(frame.pattern(vectors), frame, tolerance)
-    point = _in_block_order(objective, point, frame, blocks)
-    vectors = vectors_of(objective, point)
-    blocks = structure(frame.pattern(vectors), frame, tolerance)
-    lowest = floor.loss if floor.attained else None
-    critical = critical_point(objective, point, tolerances, lowest, how)
-    try:
-        # Neurons of one block play the same part: one of each will do.
-        chosen = np.searchsorted(np.cumsum(blocks.student_sizes), np.arange(len(vectors)), side="right")
-        chosen = np.unique(chosen, return_index=True)[1] if _is_ordered(objective, frame) else slice(None)
-        curvatures = np.linalg.eigvalsh(np.asarray(reduced_blocks(objective, point))[chosen])[:, 0]
-    except UnsupportedCombination:
-        curvatures = np.asarray([np.nan])
-    if critical.spectrum is None:
-        curvatures = np.asarray([np.nan])
-    student = objective.problem.student
-    return AtlasEntry(
-        count=count,
-        kind=critical.kind,
-        loss=critical.loss,
-        norm_sum=float(np.linalg.norm(np.asarray(student.vectors(point)), axis=1).sum()),
-        smallest_eigenvalue=critical.smallest_eigenvalue,
-        largest_eigenvalue=float("nan") if critical.spectrum is None else critical.spectrum.largest,
-        split_curvature=float(curvatures.max()),
-        gradient_norm=critical.gradient_norm,
-        index=critical.index,
-        complete=critical.spectrum is not None and critical.spectrum.complete,
-        point=point,
-        vectors=vectors,
-        structure=blocks,
-    )
 
 
 def _is_ordered(objective: Objective, frame: Frame) -> bool:

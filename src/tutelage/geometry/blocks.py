@@ -56,12 +56,11 @@ def structure(pattern: Pattern, frame: Frame, tolerance: float) -> Structure:
     means = np.array([np.round(np.diag(pattern.own)[rows == block].mean(), 6) for block in range(len(sizes))])
     rank = np.empty(len(sizes), int)
     rank[np.lexsort((means, -sizes))] = np.arange(len(sizes))
-    students = np.lexsort((np.arange(len(rows)), rank[rows]))
+    students = np.argsort(rank[rows], kind="stable")
     if frame.teacher is None:
         teachers = np.arange(len(columns))
     else:
-        closest_rows, closest = linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)
-        matched = closest[np.argsort(closest_rows)]
+        _, matched = linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)
         rest = np.setdiff1d(np.arange(len(columns)), matched)
         teachers = _gathered(np.concatenate([matched, rest[np.argsort(columns[rest], kind="stable")]]), columns)
     numbers = codes(pattern.cross, tolerance)

@@ -3,18 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.checks import finite_number, positive
-from tutelage.errors import invalid
+from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.floor import Floor, lowest_loss
+from tutelage.geometry.polish import values_at
 from tutelage.geometry.spectrum import Spectrum, spectrum
 from tutelage.geometry.symmetry import orbit_dimension
-from tutelage.objectives import Objective, Stream
+from tutelage.objectives import Objective
 
 Kind = Literal[
     "global minimum",
@@ -90,13 +88,6 @@ class CriticalPoint:
         return self.kind in ("global minimum", "spurious minimum", "minimum")
 
 
-@eqx.filter_jit
-def _values(objective: Objective, point: PyTree):
-    gradient = objective.gradient(point)
-    square = sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(gradient))
-    return objective.loss(point), jnp.sqrt(square), objective.error_estimate(point), objective.singular(point)
-
-
 def critical_point(
     objective: Objective,
     point: PyTree,
@@ -125,7 +116,7 @@ def critical_point(
     require_deterministic(objective)
     point = objective.problem.point(point)
     floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
-    loss, gradient_norm, error, singular = (float(value) for value in _values(objective, point))
+    loss, gradient_norm, error, singular = (float(value) for value in values_at(objective, point))
     excess = loss - floor.loss
     at_floor = excess <= tolerances.loss * floor.scale + 10 * error
     found: Spectrum | None = None
@@ -160,19 +151,6 @@ def _by_spectrum(
     if index:
         return "maximum"
     return "spurious minimum" if floor.attained else "minimum"
-
-
-def require_deterministic(objective: Objective) -> None:
-    """Raise unless the argument is an objective that returns the same loss at every call."""
-    if not isinstance(objective, Objective):
-        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
-    if isinstance(objective, Stream):
-        raise invalid(
-            "objective",
-            "be deterministic",
-            "a stream, which draws new samples at every call",
-            "Use tutelage.population, or tutelage.empirical for a fixed sample",
-        )
 
 
 def given_floor(objective: Objective, lowest: float) -> Floor:

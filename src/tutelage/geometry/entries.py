@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 from tutelage._html import grid
 from tutelage.errors import invalid
 from tutelage.geometry.blocks import Structure
-from tutelage.geometry.equivalence import Frame, Pattern, match, signature
+from tutelage.geometry.equivalence import Frame, Pattern, equivalence, signature
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,7 +236,7 @@ def find_equivalent(
         # Equivalent patterns have signatures as close as their entries, up to the scale of the squared norms.
         if distances[number] > 2 * tolerance:
             return None
-        if match(pattern, known[number][0], frame, tolerance) is not None:
+        if equivalence(pattern, known[number][0], frame, tolerance) is not None:
             return int(number)
     return None
 

@@ -42,7 +42,7 @@ class Pattern(NamedTuple):
     own: np.ndarray
 
 
-class Matching(NamedTuple):
+class Equivalence(NamedTuple):
     """Permutations that take one student to another: `cross[students][:, teachers]` is the other's."""
 
     students: np.ndarray
@@ -133,7 +133,7 @@ def signature(pattern: Pattern) -> np.ndarray:
     """Return numbers that permutations do not change, and that move no further than the pattern's entries do.
 
     Sorting moves no number further than the largest difference, and neither does a mean. Squared norms are scaled as in
-    `match`.
+    `equivalence`.
     """
     squares = np.sort(np.diag(pattern.own))
     return np.concatenate(
@@ -218,7 +218,7 @@ def blocks_of(pattern: Pattern, frame: Frame, tolerance: float) -> tuple[np.ndar
     return rows[0], columns[0]
 
 
-def match(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Matching | None:
+def equivalence(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Equivalence | None:
     """Return permutations that take the first pattern to the second up to a tolerance, or `None`.
 
     Args:
@@ -238,7 +238,7 @@ def match(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Ma
     return search.run(rows, columns)
 
 
-def _by_largest_entries(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Matching | None:
+def _by_largest_entries(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Equivalence | None:
     """Return permutations found by sorting, if they are right: so they are at most minima, in a tenth of the time.
 
     Near most minima every student has a teacher of its own, the one of its largest entry. Pairs of student and teacher
@@ -271,7 +271,7 @@ def _order_of_pairs(pattern: Pattern, tolerance: float) -> tuple[np.ndarray, np.
 
 def _verified(
     first: Pattern, second: Pattern, frame: Frame, students: np.ndarray, teachers: np.ndarray, tolerance: float
-) -> Matching | None:
+) -> Equivalence | None:
     """Return permutations if they take the first pattern to the second up to a tolerance."""
     apart = float(np.abs(first.cross[np.ix_(students, teachers)] - second.cross).max(initial=0.0))
     own = np.abs(first.own[np.ix_(students, students)] - second.own).max(initial=0.0)
@@ -279,7 +279,7 @@ def _verified(
     teaching = np.abs(frame.between[np.ix_(teachers, teachers)] - frame.between).max(initial=0.0)
     if max(apart, own / (2 * norm)) > tolerance or teaching > 1e-9:
         return None
-    return Matching(students, teachers, apart)
+    return Equivalence(students, teachers, apart)
 
 
 @dataclass
@@ -293,7 +293,7 @@ class _Search:
     tolerance: float
     trials: int = 0
 
-    def run(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
+    def run(self, rows: np.ndarray, columns: np.ndarray) -> Equivalence | None:
         self.trials += 1
         if self.trials > _TRIALS:
             return None
@@ -324,7 +324,7 @@ class _Search:
         marked[1, theirs] = fresh
         return (marked, columns) if colours is rows else (rows, marked)
 
-    def _matched(self, rows: np.ndarray, columns: np.ndarray) -> Matching | None:
+    def _matched(self, rows: np.ndarray, columns: np.ndarray) -> Equivalence | None:
         students = np.empty(rows.shape[1], int)
         students[np.argsort(rows[1])] = np.argsort(rows[0])
         teachers = np.empty(columns.shape[1], int)

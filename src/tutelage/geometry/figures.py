@@ -24,27 +24,51 @@ def block_matrix(atlas: "Atlas", entry: "AtlasEntry") -> np.ndarray:
     return cross[entry.structure.students][:, entry.structure.teachers]
 
 
+def chosen_entries(atlas: "Atlas", number: int | None) -> list[int]:
+    """Return the numbers of the entries to draw: one, or all if it is left out."""
+    if number is None:
+        return list(range(len(atlas)))
+    number = count("number", number, least=0)
+    if number >= len(atlas):
+        raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
+    return [number]
+
+
+def layout(number: int) -> tuple[int, int]:
+    """Return rows and columns of so many pictures, at least one."""
+    columns = min(max(number, 1), _PER_ROW)
+    return max(math.ceil(number / columns), 1), columns
+
+
 def figure(atlas: "Atlas", number: int | None = None) -> "Figure":
     """Return a figure of one entry of an atlas, or of all of them."""
     from matplotlib.figure import Figure
 
-    if number is not None:
-        number = count("number", number, least=0)
-        if number >= len(atlas):
-            raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
-    chosen = list(range(len(atlas))) if number is None else [number]
-    columns = min(max(len(chosen), 1), _PER_ROW)
-    rows = max(math.ceil(len(chosen) / columns), 1)
+    chosen = chosen_entries(atlas, number)
+    rows, columns = layout(len(chosen))
     picture = Figure(figsize=(3.4 * columns, 3.4 * rows), layout="constrained")
-    axes = np.atleast_1d(picture.subplots(rows, columns, squeeze=False)).ravel()
+    draw_entries(atlas, chosen, picture, picture.subplots(rows, columns, squeeze=False).ravel().tolist())
+    return picture
+
+
+def draw_entries(atlas: "Atlas", chosen: list[int], picture: "Figure", axes: "list[Axes]") -> None:
+    """Draw entries of an atlas with one scale of colours.
+
+    Args:
+        atlas: The atlas.
+        chosen: Numbers of the entries.
+        picture: The figure.
+        axes: Where to draw, one for each; those that are left over become empty.
+    """
     for axis in axes[len(chosen) :]:
         axis.set_axis_off()
-    matrices = [block_matrix(atlas, atlas[i]) for i in chosen]
-    bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=1.0)
-    images = [draw(axis, atlas[i], matrix, bound) for axis, i, matrix in zip(axes, chosen, matrices, strict=False)]
+    matrices = [block_matrix(atlas, atlas[number]) for number in chosen]
+    bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=0.0) or 1.0
+    images = [
+        draw(axis, atlas[number], matrix, bound) for axis, number, matrix in zip(axes, chosen, matrices, strict=False)
+    ]
     if images:
-        picture.colorbar(images[-1], ax=axes.tolist(), shrink=0.8, label="inner product")
-    return picture
+        picture.colorbar(images[-1], ax=axes, shrink=0.8, label="inner product")
 
 
 def draw(axis: "Axes", entry: "AtlasEntry", matrix: np.ndarray, bound: float) -> "AxesImage":

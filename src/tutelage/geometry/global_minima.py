@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from tutelage.activations import Absolute, Activation, LeakyReLU, ReLU
 from tutelage.checks import count, finite_array, positive
 from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.inputs import Gaussian, Inputs, Mixture, Spherical, UniformBox
 from tutelage.models import Committee, Homogeneous
 from tutelage.problems import Problem
 
@@ -147,7 +148,8 @@ def global_minima(problem: Problem) -> GlobalMinima:
 
     Args:
         problem: A `committee` or `homogeneous` problem (without signs and linear term), with ReLU, leaky ReLU or the
-            absolute value, a linearly independent teacher, and inputs that have a density.
+            absolute value, a linearly independent teacher, and inputs around zero in all directions: a Gaussian that
+            is not singular, a spherical law, a box with zero inside, or a mixture with such a component.
 
     Raises:
         UnsupportedCombination: For other problems, where this form of the minima is not known to be right.
@@ -161,10 +163,10 @@ def global_minima(problem: Problem) -> GlobalMinima:
     )
     activation: Activation | None = getattr(student, "activation", None)
     slopes = isinstance(activation, (ReLU, LeakyReLU, Absolute)) and _bent(activation)
-    if not plain or not slopes or problem.inputs.atoms() is not None:
+    if not plain or not slopes or not _shows_kinks(problem.inputs):
         raise UnsupportedCombination(
             f"The form of the global minima is known for committees and homogeneous neurons with two slopes, under "
-            f"inputs with a density, not for this {problem.name} problem under {problem.inputs.name}."
+            f"inputs around zero in all directions, not for this {problem.name} problem under {problem.inputs.name}."
         )
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     if np.linalg.matrix_rank(teacher) < len(teacher):
@@ -177,6 +179,21 @@ def global_minima(problem: Problem) -> GlobalMinima:
             "Add students",
         )
     return GlobalMinima(problem, teacher, isinstance(student, Homogeneous), isinstance(activation, Absolute))
+
+
+def _shows_kinks(inputs: Inputs) -> bool:
+    """Whether inputs come close to every point of every hyperplane through zero, up to their scale.
+
+    Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons with
+    positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
+    """
+    if isinstance(inputs, Mixture):
+        return any(_shows_kinks(component) for component in inputs.components)
+    if isinstance(inputs, UniformBox):
+        return bool(jnp.all((inputs.low < 0) & (inputs.high > 0)))
+    if isinstance(inputs, Gaussian):
+        return not inputs.singular
+    return isinstance(inputs, Spherical) and inputs.atoms() is None
 
 
 def _bent(activation: Activation) -> bool:

@@ -20,10 +20,20 @@ from tutelage.checks import finite_array
 from tutelage.errors import invalid
 
 
-def _pair(students: Any, teachers: Any) -> tuple[Float[Array, "*run student dim"], Float[Array, "teacher dim"]]:
+def _checked(argument: str, value: Any) -> Float[Array, "..."]:
     # Arrays of JAX may be traced, and are taken as they are.
-    left = students if isinstance(students, jnp.ndarray) else finite_array("students", students)
-    right = teachers if isinstance(teachers, jnp.ndarray) else finite_array("teachers", teachers, dimensions=2)
+    return value if isinstance(value, jnp.ndarray) else finite_array(argument, value)
+
+
+def _teachers(value: Any) -> Float[Array, "teacher dim"]:
+    teachers = _checked("teachers", value)
+    if teachers.ndim != 2:
+        raise invalid("teachers", "have 2 dimensions", f"shape {teachers.shape}", "Pass an array [teacher, dim]")
+    return teachers
+
+
+def _pair(students: Any, teachers: Any) -> tuple[Float[Array, "*run student dim"], Float[Array, "teacher dim"]]:
+    left, right = _checked("students", students), _teachers(teachers)
     if left.ndim < 2 or left.shape[-1] != right.shape[-1]:
         raise invalid(
             "students",
@@ -73,7 +83,7 @@ def separation(teachers: Any) -> Float[Array, ""]:
     Reference:
         Zhou, Ge and Jin, 2021, Assumption 1.
     """
-    right = teachers if isinstance(teachers, jnp.ndarray) else finite_array("teachers", teachers, dimensions=2)
+    right = _teachers(teachers)
     turn = line_angles(right, right)
     return jnp.min(jnp.where(jnp.eye(right.shape[0], dtype=bool), jnp.pi / 2, turn))
 
@@ -87,7 +97,7 @@ def norm_range(teachers: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
     Reference:
         Zhou, Ge and Jin, 2021, Assumption 2.
     """
-    right = teachers if isinstance(teachers, jnp.ndarray) else finite_array("teachers", teachers, dimensions=2)
+    right = _teachers(teachers)
     norms = jnp.linalg.norm(right, axis=-1)
     return jnp.min(norms), jnp.max(norms)
 

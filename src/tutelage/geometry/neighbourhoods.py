@@ -19,7 +19,7 @@ class Neighbourhood(eqx.Module):
     - `neurons`: $\|w_i - \tilde w_i\| \le \epsilon$ for every neuron, the paper's $U_\epsilon$.
     - `orthogonal`: besides, $w_i - \tilde w_i \perp \tilde w_i$ for every neuron, the paper's $U^\perp_\epsilon$.
 
-    A neuron is a row of a matrix of parameters; a vector of parameters counts as one.
+    A neuron is a row of a matrix of parameters; a vector of parameters, or a number alone, counts as one.
 
     Args:
         centre: The student $\tilde w$.
@@ -42,9 +42,11 @@ class Neighbourhood(eqx.Module):
             return direction
 
         def orthogonal(leaf, centre):
-            square = jnp.sum(centre * centre, axis=-1, keepdims=True)
-            along = jnp.sum(leaf * centre, axis=-1, keepdims=True)
-            return leaf - jnp.where(square > 0, along / jnp.where(square > 0, square, 1.0), 0.0) * centre
+            rows, centres = jnp.atleast_1d(leaf), jnp.atleast_1d(centre)
+            square = jnp.sum(centres * centres, axis=-1, keepdims=True)
+            along = jnp.sum(rows * centres, axis=-1, keepdims=True)
+            part = jnp.where(square > 0, along / jnp.where(square > 0, square, 1.0), 0.0)
+            return (rows - part * centres).reshape(leaf.shape)
 
         # Twice: what the first projection leaves is rounding error, removed by the second.
         once = jax.tree.map(orthogonal, direction, self.centre)

@@ -18,18 +18,21 @@ _FURTHEST = 1e-3
 
 
 @eqx.filter_jit
-def _values(objective: Objective, points: PyTree):
-    def one(point):
-        gradient = ravel_pytree(objective.gradient(point))[0]
-        norm = jnp.sqrt(jnp.sum(gradient * gradient))
-        return objective.loss(point), norm, objective.error_estimate(point), objective.singular(point)
+def values_at(objective: Objective, point: PyTree):
+    """Return loss, gradient norm, error estimate and whether there is no gradient at a point, compiled."""
+    gradient = ravel_pytree(objective.gradient(point))[0]
+    norm = jnp.sqrt(jnp.sum(gradient * gradient))
+    return objective.loss(point), norm, objective.error_estimate(point), objective.singular(point)
 
+
+@eqx.filter_jit
+def _values(objective: Objective, points: PyTree):
     # One after another: a batch of large students would not fit in memory with its pairs of neurons.
-    return jax.lax.map(one, points)
+    return jax.lax.map(lambda point: values_at(objective, point), points)
 
 
 def evaluate(objective: Objective, points: PyTree) -> tuple[np.ndarray, ...]:
-    """Return losses, gradient norms, error estimates and whether there is no gradient, of a batch of students."""
+    """Return what `values_at` does, of a batch of students."""
     return tuple(np.asarray(values) for values in _values(objective, points))
 
 

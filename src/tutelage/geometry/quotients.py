@@ -69,6 +69,14 @@ class OnePointConvexity(Quotient):
         return jnp.where(square > 0, _dot(slope, way) / jnp.where(square > 0, square, 1.0), jnp.inf)
 
 
+def _slope_and_excess(objective: Objective, point: PyTree, lowest, resolution):
+    """Return the squared gradient norm and the excess loss; infinity and one where the loss is not resolved."""
+    gradient = objective.gradient(point)
+    excess = objective.loss(point) - lowest
+    resolved = excess > resolution
+    return jnp.where(resolved, _dot(gradient, gradient), jnp.inf), jnp.where(resolved, excess, 1.0)
+
+
 class PolyakLojasiewicz(Quotient):
     r"""The Polyak–Łojasiewicz quotient $\tfrac12\|\nabla L(x)\|^2/(L(x) - L^*)$ (Definition 3).
 
@@ -81,10 +89,8 @@ class PolyakLojasiewicz(Quotient):
     resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
 
     def __call__(self, objective, point, minimum):
-        gradient = objective.gradient(point)
-        excess = objective.loss(point) - self.lowest
-        resolved = excess > self.resolution
-        return jnp.where(resolved, 0.5 * _dot(gradient, gradient) / jnp.where(resolved, excess, 1.0), jnp.inf)
+        square, excess = _slope_and_excess(objective, point, self.lowest, self.resolution)
+        return 0.5 * square / excess
 
 
 class Lojasiewicz(Quotient):
@@ -105,8 +111,5 @@ class Lojasiewicz(Quotient):
             raise invalid("exponent", "lie between zero and one", f"{self.exponent}", "One half is Polyak's condition")
 
     def __call__(self, objective, point, minimum):
-        gradient = objective.gradient(point)
-        excess = objective.loss(point) - self.lowest
-        resolved = excess > self.resolution
-        size = jnp.sqrt(_dot(gradient, gradient))
-        return jnp.where(resolved, size / jnp.where(resolved, excess, 1.0) ** self.exponent, jnp.inf)
+        square, excess = _slope_and_excess(objective, point, self.lowest, self.resolution)
+        return jnp.sqrt(square) / excess**self.exponent

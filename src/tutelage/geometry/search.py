@@ -12,7 +12,7 @@ from jaxtyping import PyTree
 
 from tutelage.checks import count, finite_number, positive, random_seed
 from tutelage.errors import invalid
-from tutelage.geometry.critical import require_deterministic
+from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.floor import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
@@ -198,7 +198,11 @@ def lojasiewicz_exponent(
         shape: Shape of the neighbourhoods.
         seed: Seed of the searches.
         **search: `samples` and `rounds` of `worst`.
+
+    Raises:
+        InvalidArgument: If a radius is so small that losses there are rounding errors.
     """
+    require_deterministic(objective)
     centre = objective.problem.point(minimum, "minimum")
     radii = [positive("radii", radius) for radius in radii]
     if len(radii) < 2:
@@ -213,6 +217,13 @@ def lojasiewicz_exponent(
     ]
     losses = np.array([float(objective.loss(point)) - lowest for point in points])
     norms = np.array([float(jnp.linalg.norm(ravel_pytree(objective.gradient(point))[0])) for point in points])
+    if not (losses.min() > 0 and norms.min() > 0):
+        raise invalid(
+            "radii",
+            "reach points whose loss is above that of the minimum by more than rounding errors",
+            f"{radii}, with excess losses {losses}",
+            "Pass larger radii, or another minimum",
+        )
     slope, offset = np.polyfit(np.log(losses), np.log(norms), 1)
     return FittedExponent(float(slope), float(np.exp(offset)), losses, norms, np.asarray(radii))
 

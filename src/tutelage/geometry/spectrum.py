@@ -14,6 +14,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from tutelage.checks import count, one_of
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
+from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.equivalence import frame_of
 from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
 from tutelage.models import Committee, Homogeneous, Neuron
@@ -103,7 +104,7 @@ def spectrum(
     taken in the span of student and teacher and along one axis beside it, which stands for all others.
 
     Args:
-        objective: The objective; not a `stream`, whose Hessian is random.
+        objective: A deterministic objective; the Hessian of a `stream` is random.
         point: The student.
         how: `dense` for all eigenvalues, `ends` for the smallest few and the largest one by Lanczos' method on
             Hessian–vector products (no matrix is formed). `auto` takes all eigenvalues of a symmetric point of a
@@ -111,8 +112,10 @@ def spectrum(
         number: How many eigenvalues `ends` finds at the lower end.
 
     Raises:
+        InvalidArgument: If the objective draws samples at every call.
         TutelageError: If Lanczos' method does not converge.
     """
+    require_deterministic(objective)
     one_of("how", how, ("auto", "dense", "ends"))
     count("number", number)
     point = objective.problem.point(point)

@@ -114,7 +114,7 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
                 f"neurons at an angle of {angle:.3g}",
                 "Merge neurons that point in one direction",
             )
-    if degree == 1:
+    if degree == 1 or max(norms) == 0:
         merged = one + other
     else:
         # The longer one's direction: the shorter one's is known less well.
@@ -209,6 +209,9 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
         objective: An objective of a committee, of homogeneous neurons or of a neuron.
         point: The student.
 
+    Returns:
+        The blocks; not a number for a zero neuron of the `homogeneous` problem, which has no second derivative.
+
     Raises:
         UnsupportedCombination: For other objectives.
     """
@@ -275,7 +278,10 @@ def descent_direction(
     if fraction in (0.0, 1.0):
         raise invalid("fraction", "lie strictly between zero and one", repr(fraction), "Give both parts a share")
     point = objective.problem.point(point)
-    values, vectors = np.linalg.eigh(np.asarray(reduced_blocks(objective, point)))
+    blocks = np.asarray(reduced_blocks(objective, point))
+    # The norm of a zero neuron has no second derivative: it has no block, and shows no way down.
+    known = np.isfinite(blocks).all(axis=(1, 2), keepdims=True)
+    values, vectors = np.linalg.eigh(np.where(known, blocks, 0.0))
     chosen = int(np.argmin(values[:, 0])) if neuron is None else _neuron("neuron", neuron, len(values))
     value, direction = float(values[chosen, 0]), vectors[chosen, :, 0]
     if value >= -tolerance:

@@ -142,8 +142,9 @@ def intervals(x: Any, middle: Any, low: Any, high: Any, ax: Axes | None = None, 
     figure, panel = axes_of(ax)
     x, middle, low, high = (np.asarray(values, float) for values in (x, middle, low, high))
     # An end may lie on the wrong side of its value by a rounding error.
-    bars = np.abs(np.stack([middle - low, high - middle]))
-    panel.errorbar(x, middle, bars, **{"fmt": "o-", "capsize": 2, **options})
+    bars = np.maximum(np.stack([middle - low, high - middle]), 0.0)
+    with styled():
+        panel.errorbar(x, middle, bars, **{"fmt": "o-", "capsize": 2, **options})
     return figure
 
 
@@ -164,7 +165,6 @@ def success(x: Any, successes: Any, trials: Any, ax: Axes | None = None, **optio
     totals = np.broadcast_to(np.asarray(trials, int), counts.shape)
     ends = np.array([wilson_interval(int(n), int(total)) for n, total in zip(counts, totals, strict=True)])
     figure, panel = axes_of(ax)
-    with styled():
-        intervals(np.atleast_1d(x), counts / totals, ends[:, 0], ends[:, 1], panel, **{"color": BLUE, **options})
-        panel.set(ylabel="success", ylim=(-0.03, 1.03))
+    intervals(np.atleast_1d(x), counts / totals, ends[:, 0], ends[:, 1], panel, **{"color": BLUE, **options})
+    panel.set(ylabel="success", ylim=(-0.03, 1.03))
     return figure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import equinox as eqx
@@ -13,14 +12,13 @@ from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tutelage.checks import count
+from tutelage.checks import count, positive
 from tutelage.errors import invalid
 from tutelage.geometry import Atlas, Spectrum
-from tutelage.geometry.figures import block_matrix, draw
+from tutelage.geometry.checks import require_deterministic
+from tutelage.geometry.figures import chosen_entries, draw_entries, layout
 from tutelage.objectives import Objective
 from tutelage.plot.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, panels, styled
-
-_PER_ROW = 4
 
 
 def landscape(
@@ -36,7 +34,7 @@ def landscape(
     r"""Draw the loss over a plane through a student: $L(w + a u + b v)$ for $|a|, |b|$ up to the extent.
 
     Args:
-        objective: The objective; not a `stream`.
+        objective: A deterministic objective.
         centre: The student $w$ in the middle.
         first: The direction $u$, of the same shapes.
         second: The direction $v$.
@@ -48,9 +46,8 @@ def landscape(
     Returns:
         The figure.
     """
-    side = count("resolution", resolution, least=2)
-    if not (math.isfinite(extent) and extent > 0):
-        raise invalid("extent", "be a positive number", str(extent), "Pass how far to go")
+    require_deterministic(objective)
+    side, extent = count("resolution", resolution, least=2), positive("extent", extent)
     problem = objective.problem
     middle, u, v = (problem.point(p, name) for p, name in ((centre, "centre"), (first, "first"), (second, "second")))
     ticks = jnp.linspace(-extent, extent, side)
@@ -116,24 +113,13 @@ def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Fi
     Returns:
         The figure.
     """
-    if number is not None:
-        number = count("number", number, least=0)
-        if number >= len(atlas):
-            raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
     if ax is not None and number is None:
         raise invalid("number", "be given together with `ax`", "None", "Choose one entry")
-    chosen = list(range(len(atlas))) if number is None else [number]
-    columns = min(max(len(chosen), 1), _PER_ROW)
+    chosen = chosen_entries(atlas, number)
     if ax is None:
-        figure, axes = panels(max(math.ceil(len(chosen) / columns), 1), columns, width=3.0, height=3.0)
+        figure, axes = panels(*layout(len(chosen)), width=3.0, height=3.0)
     else:
         figure, axes = axes_of(ax)[0], [ax]
-    matrices = [block_matrix(atlas, atlas[i]) for i in chosen]
-    bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=1.0)
     with styled():
-        for axis in axes[len(chosen) :]:
-            axis.set_axis_off()
-        images = [draw(axis, atlas[i], matrix, bound) for axis, i, matrix in zip(axes, chosen, matrices, strict=False)]
-        if images:
-            figure.colorbar(images[-1], ax=axes, shrink=0.8, label="inner product")
+        draw_entries(atlas, chosen, figure, axes)
     return figure

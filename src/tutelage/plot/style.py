@@ -83,7 +83,9 @@ def axes_of(ax: Axes | None, width: float = 3.8, height: float = 2.8) -> tuple[F
     return figure, ax
 
 
-def panels(rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 2.6, **options: Any):
+def panels(
+    rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 2.6, **options: Any
+) -> tuple[Figure, list[Axes]]:
     """Return a figure in tutelage's style, laid out without overlaps, and its axes in one flat list.
 
     No window is opened, and no backend is chosen for the caller.

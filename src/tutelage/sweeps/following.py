@@ -147,7 +147,9 @@ def _records(history: pl.DataFrame | None, cell: int, columns: dict[str, Any]) -
     return table.select(chosen).sort("run", "step")
 
 
-def _restarted(built: Built, cell: Cell, shard: Shard, starts: Any, watch: Watch):
+def _restarted(
+    built: Built, cell: Cell, shard: Shard, starts: Any, watch: Watch
+) -> tuple[Any, pl.DataFrame, pl.DataFrame | None]:
     """Follow starts and, where they fail, copies with other signs; the row of a start is that of its best copy."""
     outcome = restarts(
         built.objective,

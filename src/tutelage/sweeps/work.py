@@ -74,14 +74,13 @@ class Sweep:
         folder: str | os.PathLike[str] = ".",
         allow_outside: bool = False,
     ):
+        said = locals()
         from tutelage.sweeps.specification.arrays import Folder
+        from tutelage.sweeps.specification.cell import SECTIONS
         from tutelage.sweeps.specification.issues import Source
         from tutelage.sweeps.specification.plan import plan_of
 
-        said = locals()
-        names = ("problem", "method", "runs", "objective", "starts", "stop", "record", "finish", "restarts", "success")
-        names += ("seed", "keep_points", "grid", "zip")
-        fields = {name: said[name] for name in names if said[name] is not None}
+        fields = {name: said[name] for name in (*SECTIONS, "grid", "zip") if said[name] is not None}
         self._adopt(plan_of(fields, Folder(Path(folder), allow_outside), Source()))
 
     def _adopt(self, plan: Plan) -> None:

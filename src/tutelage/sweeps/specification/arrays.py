@@ -135,6 +135,9 @@ class Arrays:
     folder: Folder | None = None
     content: dict[str, np.ndarray] = field(default_factory=dict)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # References to what was read or given before, by what was said of it: cells of a grid mostly say the same, and a
+    # file that is changed meanwhile must not give them different arrays.
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def add(self, array: np.ndarray, origin: dict[str, Any] | None = None) -> dict[str, Any]:
         """Keep an array, and return how a specification refers to it.
@@ -149,6 +152,13 @@ class Arrays:
             self.files[digest] = origin
         return {"digest": digest, "shape": list(array.shape)}
 
+    def adopt(self, value: Any) -> dict[str, Any]:
+        """Keep a copy of an array of numbers that was given in Python, and return how a specification refers to it."""
+        if id(value) not in self._known:
+            # The value is kept as well, so that no other one has its identity.
+            self._known[id(value)] = value, self.add(np.array(value, dtype=np.float64, order="C"))
+        return self._known[id(value)][1]
+
     def read(self, file: str, name: str | None, header: bool, dimensions: int | None) -> dict[str, Any]:
         """Read an array file inside the folder, keep it, and return how a specification refers to it.
 
@@ -160,18 +170,23 @@ class Arrays:
         """
         if self.folder is None:
             raise MalformedData("must not name a file here.")
-        path = self.folder.file(file)
-        array = read_array(path, name, header)
-        if dimensions == 1 and array.ndim == 2 and 1 in array.shape:
-            array = array.reshape(-1)
-        return self.add(array, {"file": str(path), "array": name, "header": header})
+        said = (file, name, header, dimensions)
+        if said not in self._known:
+            path = self.folder.file(file)
+            array = read_array(path, name, header)
+            if dimensions == 1 and array.ndim == 2 and 1 in array.shape:
+                array = array.reshape(-1)
+            self._known[said] = self.add(array, {"file": str(path), "array": name, "header": header})
+        return self._known[said]
 
     def data_file(self, file: str) -> dict[str, str]:
         """Return a file inside the folder that the library reads itself, with the digest of its content."""
         if self.folder is None:
             raise MalformedData("must not name a file here.")
-        path = self.folder.file(file)
-        return {"file": str(path), "digest": hashlib.sha256(path.read_bytes()).hexdigest()}
+        if file not in self._known:
+            path = self.folder.file(file)
+            self._known[file] = {"file": str(path), "digest": hashlib.sha256(path.read_bytes()).hexdigest()}
+        return self._known[file]
 
     def get(self, digest: str) -> np.ndarray:
         """Return an array by its digest."""

@@ -224,7 +224,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
             array = np.asarray(value)
             if array.dtype.kind not in "fiub":
                 raise problem_with(f"must be an array of numbers, but received entries of type {array.dtype}.")
-            return info.context.add(np.ascontiguousarray(array, dtype=np.float64))
+            return info.context.adopt(value)
         known = ("file", "digest", *(("generator",) if models else ()))
         if isinstance(value, (list, Table)) or (isinstance(value, dict) and any(name in value for name in known)):
             return value
@@ -239,15 +239,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
         except MalformedData as error:
             raise problem_with(str(error)) from error
         if isinstance(value, list):
-            rows = {len(row) for row in value} if dimensions == 2 else {1}
-            if not value or rows == {0}:
-                raise problem_with("must not be empty.")
-            if len(rows) > 1:
-                raise problem_with(
-                    f"must have rows of one length, but received rows of {listed(map(str, sorted(rows)))}."
-                )
-            if dimensions is None:
-                _numbers(value)
+            _check_rows(value, dimensions)
         if isinstance(value, Stored) and dimensions is not None and len(value.shape) != dimensions:
             wanted = "one axis" if dimensions == 1 else "two axes, one row a neuron or sample"
             raise problem_with(f"must have {wanted}, but received shape {tuple(value.shape)}.")
@@ -257,8 +249,15 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
     return Annotated[union, BeforeValidator(adopt), AfterValidator(load)]
 
 
-def _numbers(value: list[Any]) -> None:
-    """Raise unless nested lists are an array of numbers."""
+def _check_rows(value: list[Any], dimensions: int | None) -> None:
+    """Raise unless lists of numbers, or of such lists, are an array that is not empty."""
+    rows = {len(row) for row in value} if dimensions == 2 else {1}
+    if not value or rows == {0}:
+        raise problem_with("must not be empty.")
+    if len(rows) > 1:
+        raise problem_with(f"must have rows of one length, but received rows of {listed(map(str, sorted(rows)))}.")
+    if dimensions is not None:
+        return
     try:
         array = np.asarray(value)
     except ValueError:

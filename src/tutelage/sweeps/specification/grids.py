@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ class Setting:
 
     def applied(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Issue]]:
         """Return the fields of the cell, and what is wrong with the places of its values."""
-        result, issues = copy.deepcopy(dict(fields)), []
+        result, issues = _copied(fields), []
         for path, value in self.values.items():
             table: Any = result
             for depth, key in enumerate(path[:-1]):
@@ -39,7 +38,7 @@ class Setting:
                     issues.append(Issue(self.origins[path][:-1], text))
                     break
             else:
-                table[path[-1]] = copy.deepcopy(value)
+                table[path[-1]] = _copied(value)
         return result, issues
 
     def origin(self, path: Path) -> Path:
@@ -48,6 +47,13 @@ class Setting:
             if path[:length] in self.origins:
                 return (*self.origins[path[:length]], *path[length:])
         return path
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of tables and lists; arrays, which may be large, are shared and never changed."""
+    if isinstance(value, Mapping):
+        return {key: _copied(one) for key, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], list[Issue]]:

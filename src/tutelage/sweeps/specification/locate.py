@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 Path = tuple[str | int, ...]
 
@@ -129,7 +129,7 @@ class _Scanner:
         else:
             self._skip(_SCALAR)
 
-    def _several(self, closing: str, one) -> None:
+    def _several(self, closing: str, one: Callable[[int], object]) -> None:
         self.at += 1
         self._skip(_BLANK)
         number = 0
