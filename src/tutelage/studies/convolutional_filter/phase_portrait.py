@@ -176,8 +176,9 @@ def _figure(values: Values, pieces: Mapping[str, Arrays]):
             panel.plot(*path[:, 0], "o", color="white", markeredgecolor=BLACK, markersize=3.5, markeredgewidth=0.7)
         panel.plot(0, 1, "o", color=BLUE, markersize=7, clip_on=False, zorder=5)
         saddle = cell["ratio"] > saddle_ratio(values.k)
-        style = {"marker": "X", "color": BLACK} if saddle else {"marker": "s", "color": ORANGE}
-        panel.plot(np.pi, float(arrays["second_signal"]), markersize=7, clip_on=False, zorder=5, linestyle="", **style)
+        marker, colour = ("X", BLACK) if saddle else ("s", ORANGE)
+        second = float(arrays["second_signal"])
+        panel.plot(np.pi, second, marker, color=colour, markersize=7, clip_on=False, zorder=5)
         panel.set(xlim=(0, np.pi), ylim=_SIGNALS, xlabel=r"angle $\phi$")
         panel.set_title(rf"$(\mathbf{{1}}\cdot a^*)^2/\|a^*\|^2 = {cell['ratio']:g}$")
         panel.set_xticks([0, np.pi / 2, np.pi], ["0", "π/2", "π"])
