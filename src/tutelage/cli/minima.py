@@ -12,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli import console
+from tutelage.cli.options import Json
 from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
     from tutelage.geometry import Atlas, AtlasEntry
 
+_RUNS, _STEPS = 100, 100_000
 # Rows and columns shown of a block; the others look the same.
 _SHOWN = 4
 _SHADES = " ░▒▓█"
@@ -27,17 +29,15 @@ def minima(
     file: Annotated[Path | None, typer.Argument(help="A saved atlas to show, instead of a search.")] = None,
     neurons: Annotated[int | None, typer.Option(help="Number of teacher neurons, orthonormal.", min=1)] = None,
     students: Annotated[int | None, typer.Option(help="Number of student neurons; as many by default.", min=1)] = None,
-    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 100,
+    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = _RUNS,
     step: Annotated[
         float | None,
         typer.Option(help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default."),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Most gradients of a run.", min=1)] = 100_000,
+    steps: Annotated[int, typer.Option(help="Most gradients of a run.", min=1)] = _STEPS,
     seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="Save the atlas to this file (.npz).")] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """The atlas of a committee: the minima that gradient descent reaches, up to symmetry.
 
@@ -48,8 +48,15 @@ def minima(
     """
     if (file is None) == (neurons is None):
         console.bad_input("pass either --neurons or a saved atlas")
-    if file is not None and out is not None:
-        console.bad_input("--out saves what --neurons finds; a saved atlas needs no saving")
+    searching = {
+        "--students": students,
+        "--runs": runs != _RUNS,
+        "--step": step,
+        "--steps": steps != _STEPS,
+        "--seed": seed,
+    }
+    if file is not None and (unused := [name for name, given in {**searching, "--out": out}.items() if given]):
+        console.bad_input(f"a saved atlas is shown as it is: {', '.join(unused)} belong to a search with --neurons")
     if step is not None and not (math.isfinite(step) and step > 0):
         console.bad_input(f"--step must be a positive number, but received {step}")
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
@@ -64,12 +71,13 @@ def minima(
         else:
             students = students or neurons
             atlas = _search(neurons, students, runs, step or _default_step(neurons, students), steps, seed)
-            if out is not None:
-                atlas.save(out)
     except TutelageError as error:
         console.bad_input(str(error))
-    except OSError as error:
-        console.bad_input(f"{out} cannot be written: {error.strerror or error}")
+    if out is not None:
+        try:
+            atlas.save(out)
+        except OSError as error:
+            console.bad_input(f"{out} cannot be written: {error.strerror or error}")
     seconds = atlas.seconds if file is not None else time.monotonic() - begun
     if json:
         console.print_document(document(atlas, seconds))

@@ -24,7 +24,16 @@ from tutelage.errors import MalformedData
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
 from tutelage.studies.registry import find
-from tutelage.sweeps import digest, in_processes, locked, read_arrays, write_arrays, write_bytes, write_json
+from tutelage.sweeps import (
+    PieceFailed,
+    digest,
+    in_processes,
+    locked,
+    read_arrays,
+    write_arrays,
+    write_bytes,
+    write_json,
+)
 
 Notice = Callable[[str], None]
 _SECONDS = "__seconds__"
@@ -222,7 +231,10 @@ class _Job:
     def conclude(self) -> Reproduced:
         """Draw figures, write tables, compare with the print, and write the manifest last."""
         started = time.perf_counter()
-        pieces = {name: read_arrays(self._piece(name), self.specification) or {} for name in self.names}
+        found = {name: read_arrays(self._piece(name), self.specification) for name in self.names}
+        pieces = {name: arrays for name, arrays in found.items() if arrays is not None}
+        if gone := sorted(set(found) - set(pieces)):
+            raise PieceFailed(f"{self.study.id}: {gone[0]} has gone from {self.folder} meanwhile. Run the study again.")
         # Pieces may have been measured at other times: each knows how long it took.
         measuring = sum(float(arrays.pop(_SECONDS)) for arrays in pieces.values())
         with styled():

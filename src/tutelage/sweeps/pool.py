@@ -164,8 +164,7 @@ def spread(
     """
     waiting = _Waiting(((key, arguments, 1) for key, arguments in pieces), family or (lambda key: key))
     program = pickle.dumps((function, prepare))
-    crew = [_Worker(program) for _ in range(min(workers, len(waiting)))]
-    failed_starts, most = 0, ATTEMPTS * len(crew)
+    crew: list[_Worker] = []
 
     def employ(worker: _Worker) -> None:
         task = waiting.take(worker.family, {other.family for other in crew if other is not worker})
@@ -175,6 +174,8 @@ def spread(
             begin(task[0])
 
     try:
+        crew.extend(_Worker(program) for _ in range(min(workers, len(waiting))))
+        failed_starts, most = 0, ATTEMPTS * len(crew)
         while any(worker.task for worker in crew) or waiting:
             for worker in crew:
                 if worker.ready and worker.task is None and waiting:
@@ -309,7 +310,8 @@ class _Worker:
         self._process.close()
         if code >= 0:
             return f"exit code {code}"
-        name = signal.Signals(-code).name
+        names = {one.value: one.name for one in signal.Signals}
+        name = names.get(-code, f"signal {-code}")
         return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
 
 
