@@ -38,7 +38,7 @@ from tutelage.sweeps import (
 Notice = Callable[[str], None]
 _SECONDS = "__seconds__"
 # Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
-_LARGE, _SMALL = 1100, 600
+_LARGE, _SMALL = 1000, 500
 
 
 @dataclass(frozen=True)
