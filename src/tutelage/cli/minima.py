@@ -48,15 +48,10 @@ def minima(
     """
     if (file is None) == (neurons is None):
         console.bad_input("pass either --neurons or a saved atlas")
-    searching = {
-        "--students": students,
-        "--runs": runs != _RUNS,
-        "--step": step,
-        "--steps": steps != _STEPS,
-        "--seed": seed,
-    }
-    if file is not None and (unused := [name for name, given in {**searching, "--out": out}.items() if given]):
-        console.bad_input(f"a saved atlas is shown as it is: {', '.join(unused)} belong to a search with --neurons")
+    limits = {"--runs": runs != _RUNS, "--steps": steps != _STEPS}
+    searching = {"--students": students, "--step": step, "--seed": seed, "--out": out, **limits}
+    if file is not None and (unused := [name for name, given in searching.items() if given]):
+        console.bad_input(f"a saved atlas is shown as it is; leave out {', '.join(unused)}, or search with --neurons")
     if step is not None and not (math.isfinite(step) and step > 0):
         console.bad_input(f"--step must be a positive number, but received {step}")
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
