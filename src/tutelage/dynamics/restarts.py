@@ -85,12 +85,13 @@ def restarts(
         The best student of each start, and how many attempts it took.
     """
     success = positive("success", success)
-    starts = objective.problem.points(starts)
+    # In NumPy: every number of starts that are left would be a program of its own.
+    starts = jax.tree.map(np.asarray, objective.problem.points(starts))
     number = jax.tree.leaves(starts)[0].shape[0]
     choices = sign_choices(starts)
     # A deterministic run does not depend on its number, so that finished starts can be left out.
     leave_out = isinstance(method, (GradientDescent, GradientFlow)) and not isinstance(objective, Stream)
-    points = jax.tree.map(lambda leaf: np.array(leaf), starts)
+    points = jax.tree.map(np.copy, starts)
     losses = np.full(number, np.inf)
     attempts = np.zeros(number, int)
     signs = np.ones((number, len(choices[0])), int)
