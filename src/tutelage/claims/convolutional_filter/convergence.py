@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import brentq
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.convolutional_filter import instances
 from tutelage.claims.convolutional_filter.formulas import angle, descent_step, g, initial_signal, path
 from tutelage.claims.convolutional_filter.identities import PAPER
@@ -51,7 +51,7 @@ def _fast_starts(effort: Effort, seed: int):
         batch = _admissible_batch(effort, seed, p, k)
         steps = np.asarray(jax.vmap(instances.printed_step)(batch))
         # Starts with a tiny signal need more steps than a check can make: they are the study's business.
-        fast = np.flatnonzero(steps > 2e-3)
+        fast = np.flatnonzero(~(steps <= 2e-3))
         yield {name: value[fast] for name, value in batch.items()}, steps[fast]
 
 
@@ -70,7 +70,7 @@ def _reaches_global(starts, sign: float = 1.0):
     """From batches of starts (or, as a control, with the filter reversed)."""
 
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for chosen, steps in starts(effort, seed):
             run = jax.jit(
                 jax.vmap(lambda i, step: _ends(sign * i["v"], i["a"], i["w_star"], i["a_star"], step, 20_000))
@@ -80,11 +80,10 @@ def _reaches_global(starts, sign: float = 1.0):
             errors = np.asarray(phi) + np.linalg.norm(np.asarray(output - goal), axis=1)
             tried += len(steps)
             index = int(errors.argmax())
-            if 1e-3 - errors[index] < worst:
-                worst = float(1e-3 - errors[index])
-                witness = {name: np.asarray(value[index]) for name, value in chosen.items()} | {"step": steps[index]}
+            shown = {name: np.asarray(value[index]) for name, value in chosen.items()} | {"step": steps[index]}
+            found.append((float(1e-3 - errors[index]), shown))
         note = f"runs of 20,000 steps: {tried}; distance to the global minimum at most 1e-3"
-        return Outcome(worst, tried, witness, note)
+        return worst_of(found, tried, note)
 
     return test
 
@@ -392,19 +391,19 @@ THEOREM_3_3 = Claim(
 
 def _success_at_least(share: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness, notes = np.inf, 0, {}, []
+        found, tried, notes = [], 0, []
         for kind in ("one", "ones", "balanced"):
             p, k = 5, 4
             a_star = instances.teacher(k, kind) + (0.05 if kind == "balanced" else 0.0)
             v, _, _, phi = _random_ends(effort, seed, p, k, a_star, lambda *_: True)
-            rate = float(np.mean(phi < 0.1))
+            # An angle that is not a number is no run that failed: the program did.
+            rate = float(np.mean(np.where(np.isnan(phi), np.nan, phi < 0.1)))
             # Three standard errors of a proportion: the claim is on the probability, not on the sample.
             margin = rate + 3 * np.sqrt(share * (1 - share) / len(v)) - share
             tried += len(v)
             notes.append(f"{kind}: {rate:.2f}")
-            if margin < worst:
-                worst, witness = margin, {"a_star": a_star, "rate": rate}
-        return Outcome(worst, tried, witness, "share of successful runs, " + ", ".join(notes))
+            found.append((margin, {"a_star": a_star, "rate": rate}))
+        return worst_of(found, tried, "share of successful runs, " + ", ".join(notes))
 
     return test
 

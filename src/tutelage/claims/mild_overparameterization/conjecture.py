@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.mild_overparameterization.directions import (
     MARGINAL,
     Group,
@@ -42,7 +42,7 @@ def _conjecture(factor: float, marginal: float = MARGINAL, groups: Sequence[Grou
 
     def test(effort: Effort, seed: int) -> Outcome:
         random = np.random.default_rng(seed)
-        worst, tried, witness, failing = np.inf, 0, {}, set()
+        entries, tried, failing = [], 0, set()
         for group in groups:
             batch = minima(group.sizes, group.dimension, max(48, min(effort.samples // 5, 512)), random, smallest=0.1)
             minimum, teacher = batch["minimum"], batch["teacher"]
@@ -63,15 +63,15 @@ def _conjecture(factor: float, marginal: float = MARGINAL, groups: Sequence[Grou
                 tried += (4 * effort.generations + 1) * len(found)
                 if found.min() < -1e-9:
                     failing.add((len(group.sizes), radius))
-                if found.min() < worst:
-                    worst, pick = float(found.min()), int(found.argmin())
-                    left, right = sides(ways)
-                    witness = {"teacher": teacher[pick], "minimum": minimum[pick], "way": ways[pick]}
-                    witness |= {"owners": owners(group), "left": left[pick], "right": right[pick]}
+                pick = int(found.argmin())
+                left, right = sides(ways)
+                shown = {"teacher": teacher[pick], "minimum": minimum[pick], "way": ways[pick]}
+                shown |= {"owners": owners(group), "left": left[pick], "right": right[pick]}
+                entries.append((float(found[pick]), shown))
         counts = sorted({k for k, _ in failing})
         radii = sorted({radius for _, radius in failing})
         note = f"fails for k in {counts}, at relative radii {radii}" if failing else "no violation at any radius"
-        return Outcome(worst, tried, witness, note)
+        return worst_of(entries, tried, note)
 
     return test
 

@@ -205,7 +205,7 @@ def _definition(kind: str):
             return {"margin": by_hessian, "left": by_gradient, "right": by_hessian}
         factor = 1.0 if kind == "forward" else 1.5
         # The grid sees the smallest curvature up to its fineness.
-        return {"margin": np.where(by_hessian > 0, by_gradient - factor * by_hessian + 1e-3, np.inf)}
+        return {"margin": np.where(by_hessian <= 0, np.inf, by_gradient - factor * by_hessian + 1e-3)}
 
     return Scan(draw, check)
 

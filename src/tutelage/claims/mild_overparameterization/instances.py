@@ -9,7 +9,7 @@ import numpy as np
 
 from tutelage.claims.base import Effort, Outcome
 from tutelage.claims.mild_overparameterization.formulas import norms, units
-from tutelage.claims.scan import Arrays, Scan
+from tutelage.claims.scan import Arrays, Scan, worst_outcome
 
 Draw = Callable[[int, np.random.Generator], Iterable[Arrays]]
 
@@ -34,15 +34,11 @@ class Batches:
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
         count = max(8, round(self.share * effort.samples))
-        worst, tried = Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable"), 0
-        for batch in self.draw(count, np.random.default_rng(seed)):
-            outcome = Scan(lambda _count, _random, batch=batch: batch, self.check, self.note)(effort, seed)
-            if outcome.judgement == "inconclusive":
-                return outcome
-            tried += outcome.instances
-            if outcome.margin < worst.margin:
-                worst = outcome
-        return Outcome(worst.margin, tried, worst.witness, worst.note, worst.judgement)
+        batches = self.draw(count, np.random.default_rng(seed))
+        # With no note of our own: that of a batch says whether its hypotheses were met.
+        return worst_outcome(
+            Scan(lambda _count, _random, batch=batch: batch, self.check, self.note)(effort, seed) for batch in batches
+        )
 
 
 def teachers(number: int, dimension: int, count: int, random: np.random.Generator | None = None) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.mild_overparameterization.formulas import PAPER, RECIPE, gradient, loss, norms
 from tutelage.claims.mild_overparameterization.instances import Batches, minima, students, teachers
 from tutelage.claims.mild_overparameterization.setting import plane_expectation
@@ -40,7 +40,7 @@ def _found(measure):
     """Minima found by descent, from random starts and from near members, and points near members at all distances."""
 
     def test(effort: Effort, seed: int) -> Outcome:
-        random, worst, tried, witness = np.random.default_rng(seed), np.inf, 0, {}
+        random, tried, found = np.random.default_rng(seed), 0, []
         for number, k, d in _SHAPES:
             count = effort.samples // 8
             teacher = teachers(k, d, count, random)
@@ -55,13 +55,13 @@ def _found(measure):
                 w = w - 1.0 / (1 + number / 2) * gradient(w, teacher)
             value, gap = loss(w, teacher), measure(w, teacher)
             # At a member the loss grows at least like the third power of the distance; far from all it is not small.
-            margin = np.where(value < 1e-4, np.cbrt(100 * np.maximum(value, 1e-15)) - gap, np.inf)
+            # Asked the other way round, a loss that is not a number would not count.
+            margin = np.where(value >= 1e-4, np.inf, np.cbrt(100 * np.maximum(value, 1e-15)) - gap)
             tried += int(np.isfinite(margin).sum())
             pick = int(margin.argmin())
-            if margin[pick] < worst:
-                worst = float(margin[pick])
-                witness = {"student": w[pick], "teacher": teacher[pick], "loss": value[pick], "distance": gap[pick]}
-        return Outcome(worst, tried, witness, "ends of descent with a loss below 1e-4 and their distance from the form")
+            shown = {"student": w[pick], "teacher": teacher[pick], "loss": value[pick], "distance": gap[pick]}
+            found.append((float(margin[pick]), shown))
+        return worst_of(found, tried, "ends of descent with a loss below 1e-4 and their distance from the form")
 
     return test
 
@@ -147,7 +147,7 @@ def _positive(power: float):
         gap = np.abs(_difference(i, i["x"][:, None]))[:, 0]
         value = 0.5 * plane_expectation(i["student"], i["teacher"])
         # A loss that is positive, but small beyond the quadrature, says nothing; nor does a difference of zero.
-        return {"margin": np.where(gap > 1e-3, value - power * gap**2, np.inf)}
+        return {"margin": np.where(gap <= 1e-3, np.inf, value - power * gap**2)}
 
     return Batches(_networks, check, share=0.5)
 
@@ -173,7 +173,7 @@ def _neighbourhood(share: float):
         points = i["x"][:, None] + radius[:, None, None] * circle
         smallest = np.abs(_difference(i, points)).min(-1)
         shown = {"radius": radius, **at_most(share * gap, smallest)}
-        return {**shown, "margin": np.where(gap > 1e-3, shown["margin"], np.inf)}
+        return {**shown, "margin": np.where(gap <= 1e-3, np.inf, shown["margin"])}
 
     return Batches(_networks, check, share=0.5)
 

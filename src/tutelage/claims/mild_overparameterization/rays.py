@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.mild_overparameterization.formulas import PAPER, RECIPE, duals, loss, norms, profile, units
 from tutelage.claims.mild_overparameterization.instances import Batches, near, students, teachers
 from tutelage.claims.scan import at_most
@@ -94,11 +94,11 @@ def _slopes_at_origin(effort: Effort, seed: int):
         yield k, teacher, units(ways)
 
 
-def _origin(kind: str):
+def _origin(kind: str, note: str = "one-sided slopes of the loss at the origin over all directions"):
     """The largest slope of one neuron's way out of the origin; all neurons' slopes add up."""
 
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, witness = np.inf, 0, {}
+        found, tried = [], 0
         for k, teacher, ways in _slopes_at_origin(effort, seed):
             slopes = -duals(ways, teacher).sum(-1)
             tried += len(ways)
@@ -110,10 +110,8 @@ def _origin(kind: str):
                 margin = -down - 1e-6 if k == 1 else min(-down, -up) - 1e-6
             else:
                 margin = min(-down, -up) - 1e-6
-            if margin < worst:
-                worst = margin
-                witness = {"teacher": teacher, "left": up, "right": 0.0}
-        return Outcome(worst, tried, witness, "one-sided slopes of the loss at the origin over all directions")
+            found.append((margin, {"teacher": teacher, "left": up, "right": 0.0}))
+        return worst_of(found, tried, note)
 
     return test
 
@@ -144,23 +142,20 @@ right = 0.0
 )
 
 
-def _maxima(kind: str):
+def _along_rays(least: float):
+    """The second derivative along rays, relative to the square of the sum of norms, is at least this."""
+
     def test(effort: Effort, seed: int) -> Outcome:
-        if kind == "printed":
-            outcome = _origin("printed")(effort, seed)
-            return Outcome(
-                outcome.margin, outcome.instances, outcome.witness, "for k ≥ 2 the origin is a strict local maximum"
-            )
-        worst, tried = np.inf, 0
+        found, tried = [], 0
         random = np.random.default_rng(seed)
         for number, k, d in ((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 5)):
             teacher = teachers(k, d, effort.samples, random)
             w = students(number, teacher, random)
             # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
             second = duals(w, w).sum((1, 2)) / norms(w).sum(-1) ** 2
-            least = 1 / (2 * np.pi) if kind == "corrected" else 0.3
-            worst, tried = min(worst, float(second.min()) - least), tried + len(w)
-        return Outcome(worst, tried, {}, "second derivatives along rays")
+            found.append((float(second.min()) - least, {}))
+            tried += len(w)
+        return worst_of(found, tried, "second derivatives along rays")
 
     return test
 
@@ -172,15 +167,15 @@ LEMMA_11 = Claim(
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
     as_printed=Form(
         "The objective has no local maxima.",
-        _maxima("printed"),
+        _origin("printed", "for k ≥ 2 the origin is a strict local maximum"),
         recipe=LEMMA_10.as_printed.recipe,
     ),
     corrected=Form(
         "It has none but the origin: along the ray through any other student its second derivative is at least $(\\sum\\|w_i\\|)^2/2\\pi$.",
-        _maxima("corrected"),
+        _along_rays(1 / (2 * np.pi)),
     ),
     correction="For $k \\ge 2$ the origin is a strict local maximum, see Lemma 10. The theorems use the lemma for differentiable points, where it is right.",
-    control=Form("Along rays the second derivative is at least $0.3(\\sum\\|w_i\\|)^2$.", _maxima("control")),
+    control=Form("Along rays the second derivative is at least $0.3(\\sum\\|w_i\\|)^2$.", _along_rays(0.3)),
 )
 
 

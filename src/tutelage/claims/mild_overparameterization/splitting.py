@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
+from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.mild_overparameterization.formulas import (
     BLOCK,
     PAPER,
@@ -60,9 +60,10 @@ def found_minima(seed: int, plenty: int = 1) -> tuple[tuple[np.ndarray, np.ndarr
             step = vectors @ np.where(values[..., None] > 1e-7, coordinates / np.maximum(values, 1e-7)[..., None], 0.0)
             length = np.linalg.norm(step, axis=(1, 2), keepdims=True)
             w = w - (step * np.minimum(1.0, 0.1 / np.maximum(length, 1e-300))).reshape(w.shape)
-        small = np.linalg.norm(gradient(w, target), axis=(1, 2)) < 1e-11
-        convex = np.linalg.eigvalsh(hessian(w, target))[:, 0] > -1e-9
-        found.append((w[small & convex], teacher))
+        # Asked the other way round, runs that end at something that is not a number would be dropped in silence.
+        large = np.linalg.norm(gradient(w, target), axis=(1, 2)) >= 1e-11
+        concave = np.linalg.eigvalsh(hessian(w, target))[:, 0] <= -1e-9
+        found.append((w[~(large | concave)], teacher))
     return tuple(found)
 
 
@@ -103,7 +104,7 @@ def _some_split(spurious: bool = True):
     """Theorem 8: the neuron whose reduced block is lowest makes a saddle for all fractions, and a way down at the ends."""
 
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, largest, witness = np.inf, 0, 0.0, {}
+        found, largest = [], 0.0
         for w, v in _minima(effort, seed, spurious=spurious):
             k = v.shape[1]
             lowest = np.linalg.eigvalsh(reduced(w, v))[..., 0]
@@ -118,13 +119,11 @@ def _some_split(spurious: bool = True):
                     point = split(one, neuron, fraction)
                     values = np.linalg.eigvalsh(hessian(point, target))[0]
                     still = 1e-8 - float(np.abs(gradient(point, target)).max())
-                    margins.append(min(-values[0] - 1e-6, values[-1], still * 1e6))
+                    margins += [-values[0] - 1e-6, values[-1], still * 1e6]
                 margins.append(float(_way_down(one, target, neuron, 1e-2)[0]) * 1e6 - 1e-6)
-                tried += 1
-                if min(margins) < worst:
-                    worst = min(margins)
-                    witness = {"student": one[0], "teacher": target[0], "neuron": neuron}
-        return Outcome(worst, tried, witness, f"minima found by descent; the largest norm sum is {largest:.4f} k")
+                shown = {"student": one[0], "teacher": target[0], "neuron": neuron}
+                found.append((float(np.min(margins)), shown))
+        return worst_of(found, note=f"minima found by descent; the largest norm sum is {largest:.4f} k")
 
     return test
 
@@ -147,11 +146,11 @@ THEOREM_8 = Claim(
 
 def _every_split(spurious: bool = True):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried, skipped = np.inf, 0, 0
+        found, tried, skipped = [], 0, 0
         for w, v in _minima(effort, seed, spurious=spurious):
             lowest = np.linalg.eigvalsh(reduced(w, v))[..., 0]
             for neuron in range(w.shape[1]):
-                chosen = lowest[:, neuron] < -1e-6 if spurious else np.ones(len(w), bool)
+                chosen = ~(lowest[:, neuron] >= -1e-6) if spurious else np.ones(len(w), bool)
                 skipped += int((~chosen).sum())
                 if not chosen.any():
                     continue
@@ -160,10 +159,10 @@ def _every_split(spurious: bool = True):
                     point = split(one, neuron, fraction)
                     values = np.linalg.eigvalsh(hessian(point, target))
                     still = 1e-8 - np.abs(gradient(point, target)).max((1, 2))
-                    worst = min(worst, float(np.min([-values[:, 0] - 1e-6, values[:, -1], still * 1e6])))
-                worst = min(worst, float(_way_down(one, target, neuron, 1e-2).min()) * 1e6 - 1e-6)
+                    found.append((float(np.min([-values[:, 0] - 1e-6, values[:, -1], still * 1e6])), {}))
+                found.append((float(_way_down(one, target, neuron, 1e-2).min()) * 1e6 - 1e-6, {}))
                 tried += len(one)
-        return Outcome(worst, tried, {}, f"{skipped} neurons have a reduced block without a negative eigenvalue")
+        return worst_of(found, tried, f"{skipped} neurons have a reduced block without a negative eigenvalue")
 
     return test
 
@@ -239,15 +238,16 @@ LEMMA_12 = Claim(
 
 def _split_critical(whole: float):
     def test(effort: Effort, seed: int) -> Outcome:
-        worst, tried = np.inf, 0
+        found, tried = [], 0
         for w, v in _minima(effort, seed):
             for neuron in range(w.shape[1]):
                 for fraction in (1e-3, 0.4):
                     parts = split(w, neuron, fraction)
                     parts[:, neuron + 1] *= whole
                     slope = np.abs(gradient(parts, v)).max((1, 2))
-                    worst, tried = min(worst, 1e-9 - float(slope.max())), tried + len(w)
-        return Outcome(worst, tried, {}, "largest entry of the gradient at split minima")
+                    found.append((1e-9 - float(slope.max()), {}))
+                    tried += len(w)
+        return worst_of(found, tried, "largest entry of the gradient at split minima")
 
     return test
 

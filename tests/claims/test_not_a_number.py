@@ -1,0 +1,63 @@
+"""Experiments in which a number is not one: they must not pass for a success, nor for a refutation."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tutelage.claims.base import Effort
+from tutelage.claims.convolutional_filter import convergence
+from tutelage.claims.mild_overparameterization import (
+    conjecture,
+    directions,
+    minima,
+    perturbed,
+    quotients,
+    rays,
+    splitting,
+)
+
+_SMALL = Effort(samples=64, restarts=1, generations=1, iterations=1, runs=8)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "form"),
+    [
+        (conjecture, "curvature", conjecture.CONJECTURE_1.as_printed),
+        (directions, "curvature", directions.THEOREM_6.as_printed),
+        (directions, "curvature", directions.BALANCED_CASE.corrected),
+        (directions, "cross_blocks", directions.LEMMA_8.as_printed),
+        (minima, "loss", minima.THEOREM_1.as_printed),
+        (minima, "_difference", minima.LEMMA_3.as_printed),
+        (perturbed, "perturbed_run", perturbed.THEOREM_7.as_printed),
+        (quotients, "gradient", quotients.THEOREM_5.corrected),
+        (rays, "duals", rays.LEMMA_10.as_printed),
+        (rays, "duals", rays.LEMMA_11.corrected),
+        (splitting, "gradient", splitting.THEOREM_8.as_printed),
+        (splitting, "gradient", splitting.THEOREM_9.as_printed),
+        (splitting, "gradient", splitting.LEMMA_12_CRITICAL.as_printed),
+    ],
+)
+def test_one_broken_value_decides(monkeypatch, module, name, form):
+    """The second value of a quantity is not a number for one of its instances; all others are as they are."""
+    splitting.found_minima(0, 1)  # before anything is broken; it is kept
+    compute, calls = getattr(module, name), []
+
+    def broken(*arguments):
+        values = np.array(compute(*arguments))
+        calls.append(values)
+        if len(calls) == 2:
+            values[0] = np.nan
+        return values
+
+    monkeypatch.setattr(module, name, broken)
+    outcome = form.test(_SMALL, 0)
+    assert len(calls) >= 2
+    assert outcome.judgement == "inconclusive" and np.isnan(outcome.margin), outcome
+
+
+@pytest.mark.parametrize("claim", [convergence.THEOREM_3_1, convergence.SUCCESS], ids=lambda claim: claim.id)
+def test_broken_runs_of_a_filter(monkeypatch, claim):
+    """Runs that end at an angle that is not a number have neither succeeded nor failed."""
+    monkeypatch.setattr(convergence, "_ends", lambda v, a, *_: (jnp.nan * v[0], a))
+    outcome = claim.as_printed.test(_SMALL, 0)
+    assert outcome.judgement == "inconclusive" and np.isnan(outcome.margin), outcome
