@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -97,10 +98,16 @@ def _fit_norms(problem: Problem, directions: Any) -> Float[Array, "run student d
     return jnp.asarray(np.stack(fit))
 
 
+# Compiled as a whole: operation by operation, every number of students would be a dozen programs.
+@eqx.filter_jit
+def _gram(dual: Kernel, first: Array, second: Array, same: bool) -> Float[Array, "first second"]:
+    return dual.gram(first, second, same)
+
+
 def _fit_one(dual: Kernel, teacher: Array, directions: np.ndarray) -> np.ndarray:
     rows = jnp.asarray(directions)
-    gram = np.asarray(dual.gram(rows, rows, same=True))
-    correlation = np.asarray(dual.gram(rows, teacher)).sum(axis=1)
+    gram = np.asarray(_gram(dual, rows, rows, same=True))
+    correlation = np.asarray(_gram(dual, rows, teacher, same=False)).sum(axis=1)
     # min ½zᵀGz − bᵀz = ½‖Az − r‖² + const with G = AᵀA, b = Aᵀr. Many students make G singular to rounding; b
     # lies in its range, so directions with negligible eigenvalues are left out.
     values, vectors = np.linalg.eigh(gram)

@@ -94,7 +94,7 @@ STUDY = Study(
     question="Which share of runs ends at a spurious minimum with n = k, k + 1 and k + 2 students?",
     settings=(
         printed("inputs", "standard Gaussian, orthonormal teachers, d = k"),
-        chosen("neurons", (6, 10, 14, 18), paper=tuple(range(6, 21)), note="k"),
+        chosen("neurons", (6, 12, 18), paper=tuple(range(6, 21)), note="k"),
         chosen("runs", 100, paper=1000, note="Xavier starts"),
         chosen("step", 5, note="times 1/n"),
         chosen("steps", 4000, paper=20_000),

@@ -220,7 +220,7 @@ STUDY = Study(
         printed("activation", "ReLU"),
         printed("small_starts", "N(0, τ²I) with τ ≤ 1/(d√2)", note="Lemma 5.1"),
         printed("standard_starts", "N(0, I/d)", note="below Theorem 6.4"),
-        chosen("dimensions", (1, 2, 5, 20, 100), paper=(1, 2, 3, 5, 10, 20, 50, 100, 300)),
+        chosen("dimensions", (1, 2, 10, 100), paper=(1, 2, 3, 5, 10, 20, 50, 100, 300)),
         chosen("taus", (0.1, 1.0), paper=(0.01, 0.1, 0.3, 1.0), note="in units of 1/(d√2)"),
         chosen("laws", tuple(_LAWS), note="scaled to identity covariance, heavy tails by the step"),
         chosen("runs", 200, paper=5000),
