@@ -134,9 +134,16 @@ def _client(address: str) -> Iterator[Any]:
         finally:
             logger.setLevel(level)
         return
-    environment = {**dask.config.get("distributed.nanny.pre-spawn-environ", {}), **one_thread()}
+    settings = {
+        "distributed.nanny.pre-spawn-environ": {
+            **dask.config.get("distributed.nanny.pre-spawn-environ", {}),
+            **one_thread(),
+        },
+        # A worker has the piece that it works on and no other: whoever kills it does not take others along.
+        "distributed.scheduler.worker-saturation": 1.0,
+    }
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": environment}),
+        dask.config.set(settings),
         LocalCluster(
             n_workers=int(address.removeprefix(_LOCAL)),
             threads_per_worker=1,
