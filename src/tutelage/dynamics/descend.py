@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from tutelage.checks import count, random_seed
 from tutelage.dynamics import lanes as compiled
@@ -283,7 +283,9 @@ class _Follower:
         )
 
     def _evaluate(self) -> tuple[np.ndarray, ...]:
-        return compiled.in_tiles(lambda lanes: _evaluate_tile(self.task, lanes), self.tile, self.state)
+        objective, seed = self.task.objective, self.task.seed
+        rows = (self.state.point, self.state.run, self.state.step)
+        return compiled.in_tiles(lambda rows: _evaluate_tile(objective, seed, *rows), self.tile, rows)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -302,13 +304,13 @@ class _Follower:
 
 
 @eqx.filter_jit
-def _evaluate_tile(task: Task, state: Lanes):
-    def one(lane):
-        key = jax.random.fold_in(compiled.run_key(task.seed, lane.run), lane.step)
-        loss = task.objective.loss(lane.point, key)
-        return loss, norm(task.objective.gradient(lane.point, key)), task.objective.error_estimate(lane.point)
+def _evaluate_tile(objective: Objective, seed: Array, points: PyTree, runs: Array, steps: Array):
+    # Not given the method and the stops, of which nothing depends: one program serves them all.
+    def one(point, run, step):
+        key = jax.random.fold_in(compiled.run_key(seed, run), step)
+        return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
 
-    return jax.vmap(one)(state)
+    return jax.vmap(one)(points, runs, steps)
 
 
 def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
@@ -329,7 +331,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     inner = objective if reduction is None else reduction.objective
     quantities = None if record is None else record.compiled()
     task = Task(inner, method, stop.compiled(), quantities, jnp.asarray(seed), jnp.asarray(most_steps))
-    points = points if reduction is None else reduction.points
+    points = jax.device_get(points if reduction is None else reduction.points)
     first = jax.tree.map(lambda leaf: leaf[0], points)
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
@@ -385,8 +387,8 @@ def _reduction(objective: Objective, method: Method, record: Record | None, poin
     """Return the reduction to the span of start and teacher where that is allowed and smaller than the input space."""
     if not (method.equivariant and objective.span_suffices and (record is None or record.invariant)):
         return None
-    one = jax.tree.map(lambda leaf: leaf[0], points)
-    students = objective.problem.student.vectors(one)
+    one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), points)
+    students = eqx.filter_eval_shape(objective.problem.student.vectors, one)
     teachers = objective.problem.teacher.vectors(objective.target)
     if students.shape[0] + teachers.shape[0] >= students.shape[1]:
         return None

@@ -83,7 +83,7 @@ class NewtonKrylov(eqx.Module):
         ends = _solve_tiles(self, objective, points, jnp.asarray(tolerance))
         finished = np.asarray(ends.finished)
         if finished.any():
-            lowest, highest = _extremes(jax.device_get(_lanczos_tiles(objective, ends.point)))
+            lowest, highest = _extremes(jax.device_get(_lanczos_tiles(objective, ends.point, ends.slope)))
             finished = finished & (lowest > 0)
             if isinstance(method, (GradientDescent, ChebyshevDescent)):
                 assert not callable(method.step)  # see `applicable`
@@ -95,6 +95,7 @@ class NewtonKrylov(eqx.Module):
 
 class _Ends(NamedTuple):
     point: PyTree
+    slope: Float[Array, " parameter"]  # the gradient there
     finished: Bool[Array, ""]
     steps: Int[Array, ""]
 
@@ -164,8 +165,8 @@ def _solve(settings: NewtonKrylov, objective: Objective, point: PyTree, toleranc
 
     slope = gradient(flat)
     state = (flat, slope, jnp.linalg.norm(slope), jnp.zeros((), int), jnp.ones((), bool))
-    flat, _, size, steps, good = jax.lax.while_loop(going, body, state)
-    return _Ends(unravel(flat), good & (size <= tolerance), steps)
+    flat, slope, size, steps, good = jax.lax.while_loop(going, body, state)
+    return _Ends(unravel(flat), slope, good & (size <= tolerance), steps)
 
 
 @eqx.filter_jit
@@ -176,11 +177,10 @@ def _solve_tiles(settings: NewtonKrylov, objective: Objective, points: PyTree, t
     return on_devices(on_device, (objective, tolerance), points)
 
 
-def _lanczos(objective: Objective, point: PyTree) -> tuple[Float[Array, " step"], Float[Array, " step"]]:
+def _lanczos(objective: Objective, point: PyTree, slope) -> tuple[Float[Array, " step"], Float[Array, " step"]]:
     """Return the tridiagonal matrix of Lanczos' method on the Hessian, from a fixed random vector."""
     flat, unravel = ravel_pytree(point)
     gradient = _flat_gradient(objective, unravel)
-    slope = gradient(flat)
     vector = jax.random.normal(jax.random.key(0), flat.shape)
 
     def step(state, _):
@@ -196,11 +196,11 @@ def _lanczos(objective: Objective, point: PyTree) -> tuple[Float[Array, " step"]
 
 
 @eqx.filter_jit
-def _lanczos_tiles(objective: Objective, points: PyTree):
-    def on_device(objective, points):
-        return jax.vmap(lambda point: _lanczos(objective, point))(points)
+def _lanczos_tiles(objective: Objective, points: PyTree, slopes: Float[Array, "run parameter"]):
+    def on_device(objective, tile):
+        return jax.vmap(lambda point, slope: _lanczos(objective, point, slope))(*tile)
 
-    return on_devices(on_device, objective, points)
+    return on_devices(on_device, objective, (points, slopes))
 
 
 def _extremes(tridiagonals: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

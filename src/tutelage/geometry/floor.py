@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tutelage.geometry.polish import values_at
 from tutelage.models import Committee, Homogeneous, LearnedComposite, NeuronModel
 from tutelage.objectives import Empirical, Objective, Stream
 from tutelage.problems import Problem
@@ -26,11 +26,6 @@ class Floor(NamedTuple):
     scale: float
 
 
-@eqx.filter_jit
-def _loss(objective: Objective, point):
-    return objective.loss(point)
-
-
 def lowest_loss(objective: Objective) -> Floor:
     """Return a lower bound of the loss: half the noise variance, or zero for a fixed sample.
 
@@ -38,7 +33,6 @@ def lowest_loss(objective: Objective) -> Floor:
     teachers, for instance. With fewer, the loss of the global minima is not known.
     """
     problem = objective.problem
-    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), problem.template_tree())
     if isinstance(objective, Stream):
         return Floor(0.5 * float(problem.noise) ** 2, False, 1.0)
     if isinstance(objective, Empirical):
@@ -48,7 +42,8 @@ def lowest_loss(objective: Objective) -> Floor:
             attained = bool(jnp.allclose(objective.labels, taught, rtol=0, atol=1e-12))
     else:
         loss, attained = 0.5 * float(problem.noise) ** 2, _contains_teacher(problem)
-    scale = float(_loss(objective, zero)) - loss
+    zero = jax.tree.map(lambda leaf: np.zeros(leaf.shape), problem.template_tree())
+    scale = float(values_at(objective, zero)[0]) - loss
     return Floor(loss, attained, scale if np.isfinite(scale) and scale > 0 else 1.0)
 
 

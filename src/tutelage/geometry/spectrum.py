@@ -83,7 +83,7 @@ def _apply(linear, vector):
 
 def hessian_operator(objective: Objective, point: PyTree) -> LinearOperator:
     """Return the Hessian at a point as a SciPy operator, by Hessian–vector products."""
-    size = ravel_pytree(point)[0].size
+    size = sum(leaf.size for leaf in jax.tree.leaves(point))
     linear = _linearized(objective, point)
 
     def product(vector: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def spectrum(
     one_of("how", how, ("auto", "dense", "ends"))
     count("number", number)
     point = objective.problem.point(point)
-    size = ravel_pytree(point)[0].size
+    size = sum(leaf.size for leaf in jax.tree.leaves(point))
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:
         inner, reduced, copies = beside
         if reduced.size <= DENSE_LIMIT or how == "dense":

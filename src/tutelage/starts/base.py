@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, random_seed
@@ -53,7 +54,9 @@ def batch(
     begin = first_run // size * size
     pieces = [jax.vmap(draw)(run_keys(seed, size, number)) for number in range(begin, first_run + runs, size)]
     offset = first_run - begin
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[offset : offset + runs], *pieces)
+    # Joined by NumPy: here every number of runs would be compiled for.
+    pieces = jax.device_get(pieces)
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[offset : offset + runs]), *pieces)
 
 
 def leafwise(problem: Problem, draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]):

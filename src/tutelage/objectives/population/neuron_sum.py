@@ -14,6 +14,7 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
@@ -198,7 +199,9 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    students = [group.activation for group in problem.student.neurons(_zeros(problem))]
+    # Of the student, what is asked for is known from shapes; nothing has to be compiled for it.
+    groups = eqx.filter_eval_shape(problem.student.neurons, problem.template_tree())
+    students = [group.activation for group in groups]
     teachers = problem.teacher.neurons(problem.target)
 
     def dual(sigma, tau):
@@ -220,6 +223,7 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     return _with_axes(objective)
 
 
+@eqx.filter_jit
 def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
     """Return half the mean square of the labels."""
     teachers = problem.teacher.neurons(problem.target)  # type: ignore[attr-defined]
@@ -231,10 +235,6 @@ def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[
     return constant
 
 
-def _zeros(problem: Problem) -> PyTree:
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), problem.template_tree())
-
-
 def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose neurons are on the first coordinate axes, where the duals make use of it."""
     groups = objective._dense_teacher_groups()
@@ -242,7 +242,7 @@ def _with_axes(objective: NeuronSum) -> NeuronSum:
     structured = len(groups) == 1 and all(isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
     # Of a traced teacher nothing is known.
     known = structured and not isinstance(weights, Tracer)
-    axes = known and bool(jnp.all(weights == jnp.eye(weights.shape[0], weights.shape[1])))
+    axes = known and np.array_equal(weights, np.eye(weights.shape[0], weights.shape[1]))
     return dataclasses.replace(objective, axes=axes)
 
 
