@@ -1,5 +1,6 @@
 """Experiments in which a number is not one: they must not pass for a success, nor for a refutation."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -61,3 +62,24 @@ def test_broken_runs_of_a_filter(monkeypatch, claim):
     monkeypatch.setattr(convergence, "_ends", lambda v, a, *_: (jnp.nan * v[0], a))
     outcome = claim.as_printed.test(_SMALL, 0)
     assert outcome.judgement == "inconclusive" and np.isnan(outcome.margin), outcome
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        convergence.THEOREM_3_1_PHASE_1.as_printed,
+        convergence.THEOREM_3_1_PHASE_2.as_printed,
+        convergence.THEOREM_3_1_PHASE_2.corrected,
+    ],
+    ids=["phase-1", "phase-2", "phase-2-corrected"],
+)
+def test_a_level_that_is_never_reached(monkeypatch, form):
+    """A run that stays where it is has needed no number of steps, and none can be fitted."""
+    compute = convergence.path
+
+    def resting(*arguments):
+        trace = compute(*arguments)
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), trace)
+
+    monkeypatch.setattr(convergence, "path", resting)
+    assert np.isnan(form.test(_SMALL, 0).margin)  # and so not judged

@@ -1,5 +1,8 @@
 """Section 3: where gradient descent ends, from which starts, how often, and how long it takes."""
 
+import math
+from collections.abc import Iterable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -126,6 +129,20 @@ left, right = phi, 0.0  # the angle to the teacher's filter after 20,000 steps
 )
 
 
+def _first_step(done: np.ndarray) -> float:
+    """Return the first step at which something is done; not a number where it never is."""
+    return int(np.argmax(done)) if done.any() else math.nan
+
+
+def _listed(counts: Iterable[float]) -> str:
+    return f"[{', '.join(f'{count:.0f}' for count in counts)}]"
+
+
+def _fitted_power(quantities: np.ndarray, counts: np.ndarray) -> float:
+    """Return the power of a quantity by which counts grow; not a number if one of them is not known."""
+    return float(np.polyfit(np.log(quantities), np.log(counts), 1)[0]) if np.isfinite(counts).all() else math.nan
+
+
 def _phase_one(power: float):
     """Steps until φ ≤ π/4 and the signal is a quarter of |a*|², against the printed order, as cos φ⁰ shrinks."""
 
@@ -140,10 +157,10 @@ def _phase_one(power: float):
             step = 0.02
             trace = jax.jit(path, static_argnums=5)(v, a, w_star, a_star, step, 20_000)
             done = (np.asarray(trace.phi) <= np.pi / 4) & (np.asarray(trace.signal) >= 0.25 * a_star @ a_star)
-            counts.append(int(np.argmax(done)))
+            counts.append(_first_step(done))
             orders.append(1 / (step * cosine * float(initial_signal(v, a, w_star, a_star))) + 1 / step)
-        slope = float(np.polyfit(np.log(orders), np.log(counts), 1)[0])
-        note = f"steps {counts} for cos φ⁰ = 1/2 … 1/128; fitted power {slope:.2f} of the printed order"
+        slope = _fitted_power(np.array(orders), np.array(counts))
+        note = f"steps {_listed(counts)} for cos φ⁰ = 1/2 … 1/128; fitted power {slope:.2f} of the printed order"
         return Outcome(power - slope, len(counts), {"cosines": cosines, "steps": np.array(counts)}, note)
 
     return test
@@ -175,9 +192,9 @@ def _phase_two_from_large_signals(effort: Effort, seed: int) -> Outcome:
     follow = jax.jit(jax.vmap(lambda factor: path(v, factor * a_star, w_star, a_star, step, 100_000)))
     trace = follow(factors)
     gaps = np.asarray(trace.phi) ** 2 + np.sum(np.asarray(trace.output - a_star) ** 2, axis=-1)
-    counts = np.argmax(gaps <= 1e-6, axis=1)
-    slope = float(np.polyfit(np.log(factors[1:]), np.log(counts[1:]), 1)[0])
-    note = f"steps {counts.tolist()} from a⁰ = 1, 100, 300, 1000 a*: the power {slope:.2f} of a⁰·a*"
+    counts = np.array([_first_step(gap <= 1e-6) for gap in gaps])
+    slope = _fitted_power(factors[1:], counts[1:])
+    note = f"steps {_listed(counts)} from a⁰ = 1, 100, 300, 1000 a*: the power {slope:.2f} of a⁰·a*"
     witness = {"v": v, "a_star": a_star, "w_star": w_star, "step": step, "factors": factors, "steps": counts}
     return Outcome(0.1 - slope, len(counts), witness, note)
 
@@ -192,9 +209,9 @@ def _phase_two(most: float):
         trace = jax.jit(path, static_argnums=5)(v, 0.1 * a_star, w_star, a_star, 0.1, 4000)
         gaps = np.asarray(trace.phi) ** 2 + np.sum(np.asarray(trace.output - a_star) ** 2, axis=1)
         levels = 10.0 ** -np.arange(2, 13)
-        counts = np.array([int(np.argmax(gaps <= level)) for level in levels])
-        slope = float(np.polyfit(np.log(np.log(1 / levels)), np.log(counts), 1)[0])
-        note = f"steps to squared distance 1e-2 … 1e-12: {counts.tolist()}; power {slope:.2f} of log(1/ε)"
+        counts = np.array([_first_step(gaps <= level) for level in levels])
+        slope = _fitted_power(np.log(1 / levels), counts)
+        note = f"steps to squared distance 1e-2 … 1e-12: {_listed(counts)}; power {slope:.2f} of log(1/ε)"
         return Outcome(most - slope, len(counts), {"levels": levels, "steps": counts}, note)
 
     return test
