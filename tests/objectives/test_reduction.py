@@ -79,6 +79,19 @@ def test_a_run_is_lifted_by_its_own_axes() -> None:
     np.testing.assert_allclose(lifted, points[::-1], atol=1e-14)
 
 
+def test_nothing_is_left_of_the_dimension() -> None:
+    """Under a standard Gaussian law, reduced objectives of all dimensions are alike: one program serves them."""
+    reduced = []
+    for dimension in (7, 11):
+        problem = tl.problems.convolution(np.eye(dimension)[0], np.ones(3))
+        points = problem.points((normal(1, dimension), normal(1, 3)))
+        reduced.append(tl.population(problem).reduced(points).objective)
+    first, second = (jax.tree.flatten(objective) for objective in reduced)
+    assert first[1] == second[1]
+    assert [np.shape(leaf) for leaf in first[0]] == [np.shape(leaf) for leaf in second[0]]
+    assert reduced[0].problem.dimension == 2
+
+
 @pytest.mark.parametrize("law", ["gaussian_correlated", "gaussian_shifted", "uniform_box", "rademacher"])
 def test_other_laws_do_not_reduce(law: str) -> None:
     """Without rotation invariance the span does not suffice."""

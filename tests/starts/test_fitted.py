@@ -79,7 +79,7 @@ def test_the_loss_is_zero_where_the_teacher_is_among_the_directions(homogeneous,
     teacher = np.asarray(homogeneous.target)
     others = np.random.default_rng(0).normal(size=(6, 5))
     directions = jnp.asarray(np.concatenate([-3 * teacher, others]))
-    monkeypatch.setitem(fitted_module.__globals__, "_directions", lambda key, problem: directions)
+    monkeypatch.setitem(fitted_module.__globals__, "_directions", lambda shape, key: directions)
     start = np.asarray(tl.starts.fitted(homogeneous, runs=1))[0]
     assert float(tl.population(homogeneous).loss(start)) < 1e-12
     sizes = np.linalg.norm(start, axis=1) ** 2

@@ -63,3 +63,25 @@ def test_runs_and_seeds_differ(problem):
     second = jax.tree.leaves(tl.starts.gaussian(problem, 40, seed=1))
     numbers = np.concatenate([np.asarray(leaf).ravel() for leaf in first + second])
     assert len(np.unique(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("problem", ["committee"], indirect=True)
+def test_a_law_is_compiled_once(problem):
+    """Other seeds and numbers of runs do not compile another program."""
+    traced = []
+
+    def draw(key, shape):
+        traced.append(shape)
+        return jax.random.laplace(key, shape)
+
+    for runs, seed, first in ((3, 0, 0), (5, 1, 2), (300, 2, 0)):
+        tl.starts.product(problem, runs, draw, seed, first)
+    assert traced == [(5, 4)]
+
+
+@pytest.mark.parametrize("problem", ["convolution"], indirect=True)
+def test_starts_inside_a_compiled_function(problem):
+    """They are the same as outside, bit for bit."""
+    inside = jax.jit(lambda: tl.starts.xavier(problem, 3, seed=2))()
+    for one, other in zip(inside, tl.starts.xavier(problem, 3, seed=2), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -2,10 +2,14 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_context
+from jax.typing import ArrayLike
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, random_seed
@@ -28,6 +32,12 @@ def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
     return jax.vmap(lambda run: jax.random.fold_in(jax.random.key(seed), run))(numbers)
 
 
+# Compiled as a whole, and optimised little: a program of random numbers takes far longer to compile than to run.
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 1})  # type: ignore[call-overload]
+def _draws(draw: Callable[[PRNGKeyArray], PyTree], seed: ArrayLike, runs: ArrayLike) -> PyTree:
+    return jax.vmap(lambda run: draw(jax.random.fold_in(jax.random.key(seed), run)))(runs)
+
+
 def batch(
     problem: Problem,
     runs: int,
@@ -43,7 +53,8 @@ def batch(
         runs: Number of draws.
         seed: The seed.
         first_run: Number of the first run.
-        draw: Makes one draw from its key.
+        draw: Makes one draw from its key: a function of a module, or a `jax.tree_util.Partial` of one with what it
+            depends on. A function made anew for every call would be compiled anew for every call.
         numbers: About how many numbers one draw makes; as many as a student has parameters by default.
     """
     runs, seed = count("runs", runs), random_seed("seed", seed)
@@ -52,22 +63,31 @@ def batch(
     # and every run has the same place in its batch wherever a user's batch begins.
     size = 2 ** round(math.log2(min(max(_BATCH / (numbers or problem.parameters), 1), 256)))
     begin = first_run // size * size
-    pieces = [jax.vmap(draw)(run_keys(seed, size, number)) for number in range(begin, first_run + runs, size)]
     offset = first_run - begin
-    # Joined by NumPy: here every number of runs would be compiled for.
-    pieces = jax.device_get(pieces)
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[offset : offset + runs]), *pieces)
+    # Nothing here depends on what is being traced, so that starts can be drawn inside of a compiled function too.
+    with eval_context():
+        numbered = [np.arange(number, number + size) for number in range(begin, first_run + runs, size)]
+        pieces = jax.device_get([_draws(draw, np.asarray(seed), run) for run in numbered])
+        # In NumPy: every number of runs would be a program of its own.
+        return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[offset : offset + runs]), *pieces)
 
 
-def leafwise(problem: Problem, draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]):
-    """Return a function of a key that draws every array of a student independently, by name and shape."""
-    checked_problem(problem)
-    leaves, treedef = jax.tree_util.tree_flatten_with_path(problem.template_tree())
-    named = [(jax.tree_util.keystr(path).lstrip("."), leaf.shape) for path, leaf in leaves]
+class Leafwise(eqx.Module):
+    """A function of a key that draws every array of a student independently, by name and shape."""
 
-    def sample(key: PRNGKeyArray) -> PyTree:
-        keys = jax.random.split(key, len(named))
-        drawn = [draw(key, name, shape) for key, (name, shape) in zip(keys, named, strict=True)]
-        return jax.tree.unflatten(treedef, drawn)
+    draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]
+    template: Any = eqx.field(static=True)
 
-    return sample
+    def __call__(self, key: PRNGKeyArray) -> PyTree:
+        """Return a student."""
+        structure, shapes = self.template
+        paths = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(structure, range(len(shapes))))[0]
+        names = [jax.tree_util.keystr(path).lstrip(".") for path, _ in paths]
+        keys = jax.random.split(key, len(shapes))
+        drawn = [self.draw(key, name, shape) for key, name, shape in zip(keys, names, shapes, strict=True)]
+        return jax.tree.unflatten(structure, drawn)
+
+
+def leafwise(problem: Problem, draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]) -> Leafwise:
+    """Return a function of a key that draws every array of a student independently; `draw` as in `batch`."""
+    return Leafwise(draw, checked_problem(problem).template)

@@ -1,5 +1,6 @@
 """Starts of the local-convergence paper: random directions, norms fitted by non-negative least squares."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -7,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
+from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tutelage.checks import count
@@ -15,7 +17,7 @@ from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
 from tutelage.models import Homogeneous
 from tutelage.problems import Problem
-from tutelage.problems.problem import checked_problem
+from tutelage.problems.problem import checked_problem, template_of
 from tutelage.starts.base import batch
 
 
@@ -33,7 +35,7 @@ def fitted(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Fl
         first_run: Number of the first run.
     """
     _require_plain(problem)
-    directions = batch(problem, runs, seed, first_run, lambda key: _directions(key, problem))
+    directions = batch(problem, runs, seed, first_run, Partial(_directions, _shape(problem)))
     return _fit_norms(problem, directions)
 
 
@@ -62,17 +64,24 @@ def subspace(
     if rank > problem.dimension:
         raise invalid("rank", f"be at most the dimension {problem.dimension}", rank, "Lower it")
 
-    def draw(key: PRNGKeyArray):
-        sample_key, direction_key = jax.random.split(key)
-        inputs, labels = problem.sample(sample_key, samples)
-        moment = (inputs.T * labels) @ inputs / samples - jnp.mean(labels) * jnp.eye(problem.dimension)
-        # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.
-        basis = jnp.linalg.eigh(moment)[1][:, -rank:]
-        shape = (problem.template_tree().shape[0], rank)
-        return jax.random.normal(direction_key, shape) @ basis.T
+    # Axes and coordinates apart: samples do not depend on the student, so that one program of theirs serves all sizes.
+    teaching = dataclasses.replace(problem, student=problem.teacher, template=template_of(problem.target))
+    numbers = samples * problem.dimension
+    axes = batch(problem, runs, seed, first_run, Partial(_leading_axes, teaching, samples, rank), numbers)
+    shape = (_shape(problem)[0], rank)
+    coordinates = batch(problem, runs, seed, first_run, Partial(_coordinates, shape), numbers)
+    return _fit_norms(problem, np.asarray(coordinates) @ np.swapaxes(np.asarray(axes), 1, 2))
 
-    directions = batch(problem, runs, seed, first_run, draw, numbers=samples * problem.dimension)
-    return _fit_norms(problem, directions)
+
+def _leading_axes(problem: Problem, samples: int, rank: int, key: PRNGKeyArray) -> Float[Array, "dim rank"]:
+    inputs, labels = problem.sample(jax.random.split(key)[0], samples)
+    moment = (inputs.T * labels) @ inputs / samples - jnp.mean(labels) * jnp.eye(problem.dimension)
+    # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.
+    return jnp.linalg.eigh(moment)[1][:, -rank:]
+
+
+def _coordinates(shape: tuple[int, int], key: PRNGKeyArray) -> Float[Array, "student rank"]:
+    return jax.random.normal(jax.random.split(key)[1], shape)
 
 
 def _require_plain(problem: Problem) -> None:
@@ -87,8 +96,12 @@ def _require_plain(problem: Problem) -> None:
         )
 
 
-def _directions(key: PRNGKeyArray, problem: Problem) -> Float[Array, "student dim"]:
-    return jax.random.normal(key, problem.template_tree().shape)
+def _shape(problem: Problem) -> tuple[int, int]:
+    return problem.template_tree().shape
+
+
+def _directions(shape: tuple[int, int], key: PRNGKeyArray) -> Float[Array, "student dim"]:
+    return jax.random.normal(key, shape)
 
 
 def _fit_norms(problem: Problem, directions: Any) -> Float[Array, "run student dim"]:
@@ -100,14 +113,13 @@ def _fit_norms(problem: Problem, directions: Any) -> Float[Array, "run student d
 
 # Compiled as a whole: operation by operation, every number of students would be a dozen programs.
 @eqx.filter_jit
-def _gram(dual: Kernel, first: Array, second: Array, same: bool) -> Float[Array, "first second"]:
-    return dual.gram(first, second, same)
+def _normal_equations(dual: Kernel, directions: Any, teacher: Array) -> tuple[Array, Array]:
+    """Return the Gram matrix of the directions, and their correlations with the teacher."""
+    return dual.gram(directions, directions, same=True), jnp.sum(dual.gram(directions, teacher), axis=1)
 
 
 def _fit_one(dual: Kernel, teacher: Array, directions: np.ndarray) -> np.ndarray:
-    rows = jnp.asarray(directions)
-    gram = np.asarray(_gram(dual, rows, rows, same=True))
-    correlation = np.asarray(_gram(dual, rows, teacher, same=False)).sum(axis=1)
+    gram, correlation = jax.device_get(_normal_equations(dual, directions, teacher))
     # min ½zᵀGz − bᵀz = ½‖Az − r‖² + const with G = AᵀA, b = Aᵀr. Many students make G singular to rounding; b
     # lies in its range, so directions with negligible eigenvalues are left out.
     values, vectors = np.linalg.eigh(gram)

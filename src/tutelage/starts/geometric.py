@@ -4,7 +4,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
+from jax.tree_util import Partial
 from jaxtyping import PyTree
 
 from tutelage.checks import positive
@@ -37,23 +39,23 @@ def sphere_ball(problem: Problem, runs: int, radius: float | None = None, seed: 
     target: FilterAndOutput = problem.target
     patches = target.output.shape[0]
     if radius is None:
-        size = jnp.abs(jnp.sum(target.output)) * jnp.linalg.norm(target.filter) / jnp.sqrt(patches)
-        if float(size) == 0:
+        output, filters = np.asarray(target.output), np.asarray(target.filter)
+        radius = float(np.abs(np.sum(output)) * np.linalg.norm(filters) / np.sqrt(patches))
+        if radius == 0:
             raise invalid(
                 "radius",
                 "be given where the teacher's output weights sum to zero",
                 "None",
                 "Pass a positive radius",
             )
-    else:
-        size = jnp.asarray(positive("radius", radius))
+    size = np.asarray(positive("radius", radius))
+    return batch(problem, runs, seed, first_run, Partial(_sphere_ball, size, target.filter.shape[0], patches))
 
-    def draw(key):
-        filter_key, direction_key, radius_key = jax.random.split(key, 3)
-        distance = size * jax.random.uniform(radius_key) ** (1.0 / patches)
-        return FilterAndOutput(_unit(filter_key, target.filter.shape), distance * _unit(direction_key, (patches,)))
 
-    return batch(problem, runs, seed, first_run, draw)
+def _sphere_ball(radius, dimension, patches, key):
+    filter_key, direction_key, radius_key = jax.random.split(key, 3)
+    distance = radius * jax.random.uniform(radius_key) ** (1.0 / patches)
+    return FilterAndOutput(_unit(filter_key, (dimension,)), distance * _unit(direction_key, (patches,)))
 
 
 def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -68,9 +70,13 @@ def near(problem: Problem, runs: int, point: Any, distance: float, seed: int = 0
         first_run: Number of the first run.
     """
     checked_problem(problem)
-    centre, unravel = ravel_pytree(problem.point(point))
-    distance = positive("distance", distance)
-    return batch(problem, runs, seed, first_run, lambda key: unravel(centre + distance * _unit(key, centre.shape)))
+    draw = Partial(_near, problem.point(point), np.asarray(positive("distance", distance)))
+    return batch(problem, runs, seed, first_run, draw)
+
+
+def _near(point, distance, key):
+    centre, unravel = ravel_pytree(point)
+    return unravel(centre + distance * _unit(key, centre.shape))
 
 
 def large_norm(problem: Problem, runs: int, norm_sum: float, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -83,13 +89,17 @@ def large_norm(problem: Problem, runs: int, norm_sum: float, seed: int = 0, firs
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    norm_sum = positive("norm_sum", norm_sum)
-    gaussian = leafwise(problem, lambda key, _, shape: jax.random.normal(key, shape))
-
-    def draw(key):
-        point = gaussian(key)
-        vectors = problem.student.vectors(point)
-        total = jnp.sum(jnp.linalg.norm(vectors, axis=-1))
-        return problem.student.with_vectors(point, vectors * (norm_sum / total))
-
+    gaussian = leafwise(problem, _entry)
+    draw = Partial(_scaled, problem.student, gaussian, np.asarray(positive("norm_sum", norm_sum)))
     return batch(problem, runs, seed, first_run, draw)
+
+
+def _entry(key, _, shape):
+    return jax.random.normal(key, shape)
+
+
+def _scaled(student, gaussian, norm_sum, key):
+    point = gaussian(key)
+    vectors = student.vectors(point)
+    total = jnp.sum(jnp.linalg.norm(vectors, axis=-1))
+    return student.with_vectors(point, vectors * (norm_sum / total))

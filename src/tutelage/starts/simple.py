@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.tree_util import Partial
 from jaxtyping import PyTree
 
 from tutelage.checks import finite_number, positive
@@ -31,13 +33,13 @@ def xavier(problem: Problem, runs: int, seed: int = 0, first_run: int = 0) -> Py
     Returns:
         A batch of students, runs first.
     """
+    return batch(problem, runs, seed, first_run, leafwise(problem, _glorot))
 
-    def draw(key, name, shape):
-        if not shape or name.endswith("biases"):
-            return jnp.zeros(shape)
-        return jax.random.normal(key, shape) * jnp.sqrt(2.0 / _fans(shape))
 
-    return batch(problem, runs, seed, first_run, leafwise(problem, draw))
+def _glorot(key, name, shape):
+    if not shape or name.endswith("biases"):
+        return jnp.zeros(shape)
+    return jax.random.normal(key, shape) * jnp.sqrt(2.0 / _fans(shape))
 
 
 def gaussian(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -50,9 +52,12 @@ def gaussian(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, fir
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    scale = positive("scale", scale)
-    draw = leafwise(problem, lambda key, _, shape: scale * jax.random.normal(key, shape))
-    return batch(problem, runs, seed, first_run, draw)
+    draw = Partial(_normal, np.asarray(positive("scale", scale)))
+    return batch(problem, runs, seed, first_run, leafwise(problem, draw))
+
+
+def _normal(scale, key, _, shape):
+    return scale * jax.random.normal(key, shape)
 
 
 def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -68,18 +73,14 @@ def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_ru
     if not callable(draw):
         raise invalid("draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace")
 
-    def entries(key, _, shape):
-        drawn = jnp.asarray(draw(key, shape), float)
-        if drawn.shape != shape:
-            raise invalid(
-                "draw",
-                f"return an array of shape {shape}",
-                f"shape {drawn.shape}",
-                "Draw one number an entry",
-            )
-        return drawn
+    return batch(problem, runs, seed, first_run, leafwise(problem, Partial(_entries, draw)))
 
-    return batch(problem, runs, seed, first_run, leafwise(problem, entries))
+
+def _entries(draw, key, _, shape):
+    drawn = jnp.asarray(draw(key, shape), float)
+    if drawn.shape != shape:
+        raise invalid("draw", f"return an array of shape {shape}", f"shape {drawn.shape}", "Draw one number an entry")
+    return drawn
 
 
 def signs(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_run: int = 0) -> PyTree:
@@ -92,8 +93,11 @@ def signs(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, first_
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    scale = positive("scale", scale)
-    return product(problem, runs, lambda key, shape: scale * jax.random.rademacher(key, shape), seed, first_run)
+    return product(problem, runs, Partial(_signs, np.asarray(positive("scale", scale))), seed, first_run)
+
+
+def _signs(scale, key, shape):
+    return scale * jax.random.rademacher(key, shape)
 
 
 def uniform(
@@ -112,10 +116,8 @@ def uniform(
     low, high = finite_number("low", low), finite_number("high", high)
     if low >= high:
         raise invalid("low", "be below `high`", f"{low} and {high}", "Exchange them or widen the interval")
-    return product(
-        problem,
-        runs,
-        lambda key, shape: jax.random.uniform(key, shape, minval=low, maxval=high),
-        seed,
-        first_run,
-    )
+    return product(problem, runs, Partial(_uniform, np.asarray(low), np.asarray(high)), seed, first_run)
+
+
+def _uniform(low, high, key, shape):
+    return jax.random.uniform(key, shape, minval=low, maxval=high)

@@ -21,10 +21,10 @@ from jaxtyping import Array, Bool, Float, PyTree
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, Neurons
+from tutelage.models import Committee, Homogeneous, Model, Neuron, NeuronModel, Neurons
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.exactness import Exactness
-from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
+from tutelage.objectives.population.reduction import reduced_to_span
 from tutelage.problems import Problem
 
 
@@ -168,12 +168,9 @@ class NeuronSum(Objective):
         return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
 
     def reduced(self, points: PyTree) -> Reduction:
-        teacher, student = self.problem.teacher, self.problem.student
-        basis, coordinates = teacher_coordinates(teacher.vectors(self.target))
-        reduced, dimension, lift = reduce_points(student, points, basis)
-        padded = jnp.zeros((coordinates.shape[0], dimension)).at[:, : coordinates.shape[1]].set(coordinates)
-        objective = eqx.tree_at(lambda o: o.target, self, teacher.with_vectors(self.target, padded))
-        return Reduction(_with_axes(objective), reduced, lift)
+        reduction = reduced_to_span(self, points)
+        assert isinstance(reduction.objective, NeuronSum)
+        return reduction._replace(objective=_with_axes(reduction.objective))
 
 
 @eqx.filter_custom_jvp
@@ -199,10 +196,8 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    # Of the student, what is asked for is known from shapes; nothing has to be compiled for it.
-    groups = eqx.filter_eval_shape(problem.student.neurons, problem.template_tree())
-    students = [group.activation for group in groups]
-    teachers = problem.teacher.neurons(problem.target)
+    students = [group.activation for group in _neurons(problem.student, _zeros(problem))]
+    teachers = _neurons(problem.teacher, problem.target)
 
     def dual(sigma, tau):
         return kernel(sigma, tau, problem.inputs, quadrature)
@@ -223,27 +218,44 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     return _with_axes(objective)
 
 
+# Compiled as a whole: operation by operation, every shape would be dozens of programs.
 @eqx.filter_jit
-def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
-    """Return half the mean square of the labels."""
-    teachers = problem.teacher.neurons(problem.target)  # type: ignore[attr-defined]
-    constant = jnp.asarray(0.5 * problem.noise**2)
+def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
+    return model.neurons(parameters)
+
+
+@eqx.filter_jit
+def _mean_square(teacher: Model, target: PyTree, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+    teachers = teacher.neurons(target)  # type: ignore[attr-defined]
+    total = jnp.zeros(())
     for i, first in enumerate(teachers):
         for j, second in enumerate(teachers):
             gram = duals[i][j].gram(first.weights, second.weights, i == j)
-            constant = constant + 0.5 * first.coefficients @ gram @ second.coefficients
-    return constant
+            total = total + first.coefficients @ gram @ second.coefficients
+    return total
+
+
+def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+    """Return half the mean square of the labels."""
+    return 0.5 * problem.noise**2 + 0.5 * _mean_square(problem.teacher, problem.target, duals)
+
+
+def _zeros(problem: Problem) -> PyTree:
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape), problem.template_tree())
+
+
+@eqx.filter_jit
+def _on_axes(teacher: Model, target: PyTree) -> Bool[Array, ""]:
+    weights = teacher.neurons(target)[0].weights  # type: ignore[attr-defined]
+    return jnp.all(weights == jnp.eye(*weights.shape))
 
 
 def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose neurons are on the first coordinate axes, where the duals make use of it."""
-    groups = objective._dense_teacher_groups()
-    weights = groups[0].weights
-    structured = len(groups) == 1 and all(isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
+    structured = all(len(row) == 1 and isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
+    axes = structured and _on_axes(objective.problem.teacher, objective.target)
     # Of a traced teacher nothing is known.
-    known = structured and not isinstance(weights, Tracer)
-    axes = known and np.array_equal(weights, np.eye(weights.shape[0], weights.shape[1]))
-    return dataclasses.replace(objective, axes=axes)
+    return dataclasses.replace(objective, axes=not isinstance(axes, Tracer) and bool(axes))
 
 
 def uses_quadrature(duals: PyTree) -> bool:

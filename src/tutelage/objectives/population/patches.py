@@ -17,7 +17,7 @@ from tutelage.models.base import safe_norm
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
-from tutelage.objectives.population.reduction import reduce_points, teacher_coordinates
+from tutelage.objectives.population.reduction import reduced_to_span
 from tutelage.problems import Problem
 
 
@@ -41,12 +41,7 @@ class PatchObjective(Objective):
         return eqx.tree_at(lambda o: (o.problem, o.target), self, (problem, problem.target))
 
     def reduced(self, points: PyTree) -> Reduction:
-        teacher = self.problem.teacher
-        basis, coordinates = teacher_coordinates(teacher.vectors(self.target))
-        reduced, dimension, lift = reduce_points(self.problem.student, points, basis)
-        padded = jnp.zeros((coordinates.shape[0], dimension)).at[:, : coordinates.shape[1]].set(coordinates)
-        objective = eqx.tree_at(lambda o: o.target, self, teacher.with_vectors(self.target, padded))
-        return Reduction(objective, reduced, lift)
+        return reduced_to_span(self, points)
 
 
 class ConvolutionLoss(PatchObjective):

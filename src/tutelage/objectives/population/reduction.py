@@ -1,42 +1,92 @@
 """Working in the span of a start and the teacher, whatever the dimension of the inputs."""
 
+import dataclasses
+import math
 from collections.abc import Callable
+from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from tutelage.inputs import Gaussian, gaussian
 from tutelage.models import Model
+from tutelage.objectives.base import Objective, Reduction
+from tutelage.problems import Problem
+from tutelage.problems.problem import template_of
+
+# Most runs, and most numbers, that a compiled program takes at once.
+_RUNS, _NUMBERS = 64, 1 << 16
 
 
-def teacher_coordinates(vectors: Float[Array, "teacher dim"]) -> tuple[Array, Array]:
+def _teacher_coordinates(vectors: Float[Array, "teacher dim"]) -> tuple[Array, Array]:
     """Return an orthonormal basis of the teacher's span (rows) and the teacher's coordinates in it.
 
     An orthonormal teacher becomes the first coordinate axes exactly, which saves two matrix products a step.
     """
-    gram = vectors @ vectors.T
-    if vectors.shape[0] <= vectors.shape[1] and bool(jnp.all(gram == jnp.eye(vectors.shape[0]))):
-        return vectors, jnp.eye(vectors.shape[0])
-    basis, coordinates = jnp.linalg.qr(vectors.T)
-    return basis.T, coordinates.T
+    # In NumPy: operation by operation, every shape of a teacher would be a dozen programs.
+    rows = np.asarray(vectors)
+    if rows.shape[0] <= rows.shape[1] and np.array_equal(rows @ rows.T, np.eye(rows.shape[0])):
+        return vectors, jnp.asarray(np.eye(rows.shape[0]))
+    basis, coordinates = np.linalg.qr(rows.T)
+    return jnp.asarray(basis.T), jnp.asarray(coordinates.T)
 
 
-def reduce_points(
-    student: Model, points: PyTree, basis: Float[Array, "axis dim"]
-) -> tuple[PyTree, int, Callable[[PyTree, Array], PyTree]]:
-    """Express a batch of students in the span of a basis and of themselves.
+def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
+    """Return an objective, and a batch of students, in the span of the teacher and of each student.
 
     Args:
-        student: The student's model.
+        objective: An objective that sees vectors only through their norms and angles.
         points: A batch of students, runs first.
-        basis: Orthonormal rows that span the teacher.
-
-    Returns:
-        The students in the reduced coordinates (those along the basis first), the reduced dimension, and the map
-        back: from reduced students and the numbers of their runs to the original coordinates.
     """
+    student, teacher = objective.problem.student, objective.problem.teacher
+    basis, coordinates = _teacher_coordinates(teacher.vectors(objective.target))
+    # Along the basis first, then along axes of each student's own.
+    reduced, extras = _in_parts(partial(_reduce, student, basis), points)
+    padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
+    target = teacher.with_vectors(objective.target, jnp.asarray(padded))
+    problem = _in_span(objective.problem, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
-    def split(point):
+    def lift(reduced_points, runs):
+        rows = (reduced_points, extras[np.asarray(runs)])
+        return jax.tree.map(jnp.asarray, _in_parts(partial(_lift, student, basis), rows))
+
+    return Reduction(dataclasses.replace(objective, problem=problem, target=target), reduced, lift)
+
+
+def _in_span(problem: Problem, target: PyTree, point: PyTree) -> Problem:
+    """Return a problem in the coordinates of a span, where its law is known: one program then serves all dimensions."""
+    if not (isinstance(problem.inputs, Gaussian) and problem.inputs.standard):
+        return problem
+    dimension = problem.teacher.vectors(target).shape[1]
+    return dataclasses.replace(problem, target=target, inputs=gaussian(dimension), template=template_of(point))
+
+
+def _in_parts(function: Callable[[PyTree], PyTree], rows: PyTree) -> PyTree:
+    """Apply a compiled function of rows to some of them at a time, and return NumPy arrays.
+
+    Always to as many, whatever their number: one program serves all, and rounds all alike. The rest of the last part is
+    thrown away.
+    """
+    rows = jax.tree.map(np.asarray, rows)
+    leaves = jax.tree.leaves(rows)
+    number, numbers = len(leaves[0]), sum(leaf[0].size for leaf in leaves)
+    size = 2 ** round(math.log2(min(max(_NUMBERS / numbers, 1), _RUNS)))
+    parts = []
+    for begin in range(0, number, size):
+        chosen = np.resize(np.arange(begin, min(begin + size, number)), size)
+        parts.append(jax.device_get(function(jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], rows))))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *parts)
+
+
+# One run after another: the starts may be a million dimensions wide.
+@eqx.filter_jit
+def _reduce(student: Model, basis: Float[Array, "axis dim"], points: PyTree) -> tuple[PyTree, Array]:
+    """Return students in the span of the basis and of themselves, and the axes that are theirs alone."""
+
+    def one(point):
         vectors = student.vectors(point)
         along = vectors @ basis.T
         # Twice: what the first projection leaves of the basis is rounding error, removed by the second.
@@ -46,17 +96,17 @@ def reduce_points(
         reduced = jnp.concatenate([along, coordinates.T], axis=1)
         return student.with_vectors(point, reduced), extra.T
 
-    # One run after another: the starts may be a million dimensions wide.
-    reduced, extras = jax.lax.map(split, points)
-    dimension = basis.shape[0] + extras.shape[1]
+    return jax.lax.map(one, points)
 
-    def lift(reduced_points, runs):
-        def one(argument):
-            point, run = argument
-            vectors = student.vectors(point)
-            axes = basis.shape[0]
-            return student.with_vectors(point, vectors[:, :axes] @ basis + vectors[:, axes:] @ extras[run])
 
-        return jax.lax.map(one, (reduced_points, runs))
+@eqx.filter_jit
+def _lift(student: Model, basis: Float[Array, "axis dim"], rows: tuple[PyTree, Array]) -> PyTree:
+    """Return students in the original coordinates, given the axes that are theirs alone."""
 
-    return reduced, dimension, lift
+    def one(row):
+        point, extra = row
+        vectors = student.vectors(point)
+        axes = basis.shape[0]
+        return student.with_vectors(point, vectors[:, :axes] @ basis + vectors[:, axes:] @ extra)
+
+    return jax.lax.map(one, rows)

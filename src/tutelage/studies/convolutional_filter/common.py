@@ -3,6 +3,7 @@ r"""What the studies of this paper share: teachers with a chosen sum, and the lo
 Symbols as in the paper: filter $v$, output weights $a$, teacher $w^*, a^*$, $k$ patches, $p$ the size of a filter.
 """
 
+import equinox as eqx
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import spurious_output
@@ -28,10 +29,18 @@ def objective_of(filter_size: int, output: np.ndarray) -> Objective:
     return population(convolution(np.eye(filter_size)[0], output))
 
 
-def spurious_loss(objective: Objective) -> float:
-    """Loss of the second stationary point of Lemma 4.1, where the filter is opposite to the teacher's."""
+def spurious_loss(output: np.ndarray) -> float:
+    """Loss of the second stationary point of Lemma 4.1, given the teacher's output weights.
+
+    Its filter is opposite to the teacher's: one dimension is enough, whatever the size of the filters.
+    """
+    return float(_loss_of_opposite(objective_of(1, output)))
+
+
+@eqx.filter_jit
+def _loss_of_opposite(objective: Objective):
     target: FilterAndOutput = objective.target
-    return float(objective.loss(FilterAndOutput(-target.filter, spurious_output(target.output))))
+    return objective.loss(FilterAndOutput(-target.filter, spurious_output(target.output)))
 
 
 def saddle_ratio(patches: int) -> float:

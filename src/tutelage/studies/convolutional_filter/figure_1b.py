@@ -18,7 +18,8 @@ def _pieces(values: Values):
 
 
 def _measure(values: Values, seed: int, kind: str) -> Arrays:
-    objective = objective_of(values.p, np.eye(values.k)[0])
+    output = np.eye(values.k)[0]
+    objective = objective_of(values.p, output)
     if kind == "structured":
         # The same direction and size for all entries; the second start is the first with both signs turned.
         filters = np.full(values.p, 1 / np.sqrt(values.p))
@@ -37,7 +38,7 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
     return {
         "loss": np.stack([curve[0] for curve in curves]),
         "angle": np.stack([curve[1] for curve in curves]),
-        "spurious_loss": np.asarray(spurious_loss(objective)),
+        "spurious_loss": np.asarray(spurious_loss(output)),
     }
 
 

@@ -51,45 +51,50 @@ def _on_slice(objective: Objective, across, phi, signal) -> FilterAndOutput:
     return FilterAndOutput(filters, along + amount * across)
 
 
-def _field(objective: Objective, across, phi, signal):
-    """The velocity of angle and signal under gradient flow, on the slice."""
-    point = _on_slice(objective, across, phi, signal)
-    gradient = objective.gradient(point)
-    turning = -gradient.filter @ jnp.array([-jnp.sin(phi), jnp.cos(phi)])
-    return turning, -gradient.output @ objective.target.output
+@eqx.filter_jit
+def _field(objective: Objective, across, places):
+    """The students at places (angle and signal) on the slice, and the velocity of both under gradient flow."""
+
+    def at(place):
+        phi, signal = place
+        point = _on_slice(objective, across, phi, signal)
+        gradient = objective.gradient(point)
+        turning = -gradient.filter @ jnp.array([-jnp.sin(phi), jnp.cos(phi)])
+        return point, turning, -gradient.output @ objective.target.output
+
+    return jax.vmap(at)(places)
+
+
+def _output(point: FilterAndOutput):
+    return point.output
 
 
 def _measure(values: Values, seed: int, ratio: float) -> Arrays:
     objective = objective_of(2, output_weights(values.k, ratio))
-    across = jnp.asarray(_across(np.asarray(objective.target.output)))
+    target = np.asarray(objective.target.output)
     # Close to a half turn the filter turns away from it ever more slowly: stay where the horizon suffices.
     phi = np.linspace(_MARGIN, np.pi - _MARGIN, values.grid)
     signal = np.linspace(*_SIGNALS, values.grid)
     mesh = np.stack(np.meshgrid(phi, signal), axis=-1).reshape(-1, 2)
-    starts = eqx.filter_jit(jax.vmap(lambda at: _on_slice(objective, across, at[0], at[1])))(jnp.asarray(mesh))
-    turning, growth = eqx.filter_jit(jax.vmap(lambda at: _field(objective, across, at[0], at[1])))(jnp.asarray(mesh))
+    points, turning, growth = _field(objective, _across(target), np.concatenate([mesh, values.shown]))
+    filters, outputs = np.asarray(points.filter), np.asarray(points.output)
+    starts, shown = (filters[: len(mesh)], outputs[: len(mesh)]), (filters[len(mesh) :], outputs[len(mesh) :])
     stop = gradient_norm(1e-6) | step_limit(values.steps)
     ends = descend(objective, starts, GradientDescent(values.step), stop)
-    shown = jnp.asarray(values.shown)
-    paths = descend(
-        objective,
-        eqx.filter_jit(jax.vmap(lambda at: _on_slice(objective, across, at[0], at[1])))(shown),
-        GradientDescent(values.step),
-        stop,
-        record("angle", every=1, at_most=600, signal=lambda point: point.output @ objective.target.output),
-    )
-    lines = [np.stack([paths.curve("angle", run)[1], paths.curve("signal", run)[1]]) for run in range(len(paths))]
+    # The outputs and not the signal: a function of a student alone, and one compiled program for all teachers.
+    remembered = record("angle", every=1, at_most=600, output=_output)
+    paths = descend(objective, shown, GradientDescent(values.step), stop, remembered)
+    lines = [np.stack([paths.curve("angle", i)[1], paths.curve("output", i)[1] @ target]) for i in range(len(paths))]
     longest = max(line.shape[1] for line in lines)
     padded = [np.pad(line, ((0, 0), (0, longest - line.shape[1])), constant_values=np.nan) for line in lines]
     shape = (values.grid, values.grid)
-    target = np.asarray(objective.target.output)
     return {
         "phi": phi,
         "signal": signal,
-        "turning": np.asarray(turning).reshape(shape),
-        "growth": np.asarray(growth).reshape(shape),
+        "turning": np.asarray(turning)[: len(mesh)].reshape(shape),
+        "growth": np.asarray(growth)[: len(mesh)].reshape(shape),
         "success": (ends.losses <= SUCCESS).reshape(shape),
-        "admissible": (np.abs(np.asarray(starts.output).sum(axis=1)) <= abs(target.sum()) + 1e-12).reshape(shape),
+        "admissible": (np.abs(starts[1].sum(axis=1)) <= abs(target.sum()) + 1e-12).reshape(shape),
         "paths": np.stack(padded),
         # At a half turn the mean of the gradient vanishes only at one signal: that of the second stationary point.
         "second_signal": _second_signal(values.k, ratio),

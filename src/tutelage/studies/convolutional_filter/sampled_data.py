@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.models import FilterAndOutput
-from tutelage.objectives import stream
+from tutelage.objectives import Objective, stream
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
 from tutelage.studies.convolutional_filter.common import objective_of
@@ -25,28 +27,27 @@ def _measure(values: Values, seed: int, batch: int) -> Arrays:
     filters = np.full(values.p, 1 / np.sqrt(values.p))
     outputs = np.full(values.k, values.output_sum / values.k)
     number = values.runs if batch else 1
-    starts = FilterAndOutput(jnp.tile(filters, (number, 1)), jnp.tile(outputs, (number, 1)))
-    runs = descend(
-        stream(population.problem, batch) if batch else population,
-        starts,
-        GradientDescent(values.step),
-        step_limit(values.steps),
-        record(
-            every=1,
-            at_most=values.steps + 1,
-            exact_loss=lambda point: population.loss(point),
-            parameters=lambda point: jnp.concatenate([point.filter, point.output]),
-        ),
-        seed=seed,
-    )
+    starts = (np.tile(filters, (number, 1)), np.tile(outputs, (number, 1)))
+    objective = stream(population.problem, batch) if batch else population
+    remembered = record(every=1, at_most=values.steps + 1, parameters=_parameters)
+    runs = descend(objective, starts, GradientDescent(values.step), step_limit(values.steps), remembered, seed=seed)
     # A diverged run ends early: what follows is not a number.
-    shape = (number, values.steps + 1)
-    losses, parameters = np.full(shape, np.nan), np.full((*shape, values.p + values.k), np.nan)
+    parameters = np.full((number, values.steps + 1, values.p + values.k), np.nan)
     for run in range(number):
-        steps, exact = runs.curve("exact_loss", run)
-        losses[run, steps] = exact
-        parameters[run, steps] = runs.curve("parameters", run)[1]
-    return {"loss": losses, "parameters": parameters}
+        steps, reached = runs.curve("parameters", run)
+        parameters[run, steps] = reached
+    return {"loss": np.stack([_losses(population, run) for run in parameters]), "parameters": parameters}
+
+
+def _parameters(point: FilterAndOutput):
+    return jnp.concatenate([point.filter, point.output])
+
+
+@eqx.filter_jit
+def _losses(objective: Objective, parameters):
+    """The losses along a run, `[step, parameter]`."""
+    size = objective.target.filter.shape[0]
+    return jax.vmap(lambda one: objective.loss(FilterAndOutput(one[:size], one[size:])))(parameters)
 
 
 def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:

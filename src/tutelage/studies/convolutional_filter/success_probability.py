@@ -37,7 +37,8 @@ def _pieces(values: Values):
 
 
 def _measure(values: Values, seed: int, p: int, k: int, ratio: float, step: float) -> Arrays:
-    objective = objective_of(p, output_weights(k, ratio))
+    output = output_weights(k, ratio)
+    objective = objective_of(p, output)
     limit = int(values.horizon / step)
     tried = restarts(
         objective,
@@ -49,7 +50,7 @@ def _measure(values: Values, seed: int, p: int, k: int, ratio: float, step: floa
     first = tried.runs[0]
     return {
         "success": first.losses <= SUCCESS,
-        "spurious": np.abs(first.losses / spurious_loss(objective) - 1) < 0.01,
+        "spurious": np.abs(first.losses / spurious_loss(output) - 1) < 0.01,
         "diverged": first.statuses == "diverged",
         "settled": first.statuses == "converged",
         "restarts_succeed": tried.succeeded,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.geometry import line_angles
+from tutelage.claims.local_convergence import formulas as f
 
 
 def spread_teachers(r: int, d: int, delta: float | None = None) -> np.ndarray:
@@ -23,7 +23,7 @@ def spread_teachers(r: int, d: int, delta: float | None = None) -> np.ndarray:
 
 def own_angles(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
     """Angle of every student to the nearest teacher's line; `[..., student]`."""
-    return np.asarray(line_angles(students, teachers)).min(axis=-1)
+    return f.line_angles(students, teachers).min(axis=-1)
 
 
 def stray_mass(students: np.ndarray, teachers: np.ndarray, angle: float) -> np.ndarray:

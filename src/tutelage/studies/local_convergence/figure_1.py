@@ -31,11 +31,16 @@ def _pieces(values: Values):
     return {regime: {"regime": regime} for regime in _REGIMES}
 
 
+def _student(student):
+    return student
+
+
 def _measure(values: Values, seed: int, regime: str) -> Arrays:
     random = np.random.default_rng([seed, list(_REGIMES).index(regime)])
     m, teachers = values.students, _teachers(values)
     start = random.normal(size=(m, 2))
-    signs, step = None, values.step
+    # Signs in all regimes, so that one compiled program follows all of them.
+    signs, step = np.ones(m), values.step
     if regime == "lazy":
         # Every neuron twice, with both signs: the network starts at zero, whatever the scale.
         start[m // 2 :] = start[: m // 2]
@@ -55,7 +60,7 @@ def _measure(values: Values, seed: int, regime: str) -> Arrays:
         start[None],
         GradientDescent(step),
         step_limit(values.iterations),
-        record("loss", every=max(values.iterations // 3000, 1), at_most=4000, place=lambda student: student),
+        record("loss", every=max(values.iterations // 3000, 1), at_most=4000, place=_student),
     )
     return {"place": runs.curve("place", 0)[1], "loss": runs.curve("loss", 0)[1], "step": runs.curve("loss", 0)[0]}
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.descent import across
 from tutelage.dynamics import AcceleratedDescent, GradientDescent, descend, loss_below, record, step_limit
 from tutelage.objectives import population
@@ -37,16 +38,13 @@ def _measure(values: Values, seed: int, kind: str, m: int, delta: float) -> Arra
     noise = random.normal(size=(len(scales), m, d)) / np.sqrt(d)
     starts = share[:, None] * (teachers[owner] + scales[:, None, None] * noise)
     objective = population(homogeneous(teachers, m))
-    runs = descend(
-        objective, starts, GradientDescent(values.step / r), step_limit(values.iterations), record("loss", steps=(1,))
-    )
-    first = np.array([runs.curve("loss", i)[1][0] for i in range(len(runs))])
+    runs = descend(objective, starts, GradientDescent(values.step / r), step_limit(values.iterations))
     # By now the runs are close to a minimum, but small students turn slowly: acceleration takes them to the end.
     stop = loss_below(values.enough) | step_limit(values.more)
     ended = descend(objective, runs.points, AcceleratedDescent(values.step / r), stop)
     plain, ends = np.asarray(runs.points), np.asarray(ended.points)
     return {
-        "first": first,
+        "first": f.loss(starts, teachers),
         "plain_loss": np.asarray(runs.losses),
         "last": np.asarray(ended.losses),
         "plain_every": np.all(own_angles(plain, teachers) < values.matched, axis=1),
@@ -60,22 +58,26 @@ def _rates(values: Values, seed: int) -> Arrays:
     """Losses along runs: one student, two, four, and two of which one is exactly across the teacher."""
     random = np.random.default_rng([seed, 99])
     target = np.array([[1.0, 0.0]])
-    shown = {}
-    steps = np.unique(np.geomspace(1, values.long, 120).astype(int))
-    for name, m in (("one", 1), ("two", 2), ("four", 4), ("across", 2)):
+    sizes = {"one": 1, "two": 2, "four": 4, "across": 2}
+    # A student that is zero stays zero: filled up with zeros, all runs are one batch of one problem.
+    starts = np.zeros((len(sizes), max(sizes.values()), 2))
+    for start, (name, m) in zip(starts, sizes.items(), strict=True):
         if name == "across":
-            start = across(3)["students"][1]
+            start[:m] = across(3)["students"][1]
         else:
-            start = np.sqrt(1 / m) * (target + 0.4 * random.normal(size=(m, 2)))
-        runs = descend(
-            population(homogeneous(target, m)),
-            start[None],
-            GradientDescent(values.step),
-            step_limit(values.long),
-            record("loss", steps=steps.tolist()),
-        )
-        shown[f"{name}_step"], shown[f"{name}_loss"] = runs.curve("loss", 0)
-        shown[f"{name}_angle"] = own_angles(np.asarray(runs.points)[0], target)
+            start[:m] = np.sqrt(1 / m) * (target + 0.4 * random.normal(size=(m, 2)))
+    steps = np.unique(np.geomspace(1, values.long, 120).astype(int))
+    runs = descend(
+        population(homogeneous(target, starts.shape[1])),
+        starts,
+        GradientDescent(values.step),
+        step_limit(values.long),
+        record("loss", steps=steps.tolist()),
+    )
+    shown = {}
+    for run, (name, m) in enumerate(sizes.items()):
+        shown[f"{name}_step"], shown[f"{name}_loss"] = runs.curve("loss", run)
+        shown[f"{name}_angle"] = own_angles(np.asarray(runs.points)[run, :m], target)
     return shown
 
 
