@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 from scipy.optimize import linear_sum_assignment
@@ -226,7 +227,7 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
         )
     activation: Activation = problem.student.activation  # type: ignore[attr-defined]
     duals = (objective.student_duals[0][0], objective.teacher_duals[0][0], objective.own_duals[0][0])
-    left, right = (float(activation.derivative(np.asarray(side))) for side in (-1.0, 1.0))
+    left, right = (float(activation.derivative(jnp.asarray(side))) for side in (-1.0, 1.0))
     scale = _variance(problem.inputs)
     if scale is None or not all(_agrees(dual, left, right, scale) for dual in duals):
         raise UnsupportedCombination(
@@ -327,7 +328,7 @@ def _certificate(
             kind=kind,
             reason=reason,
             centre=objective.problem.student.with_vectors(
-                point, np.array([[float(entry) for entry in row] for row in decimals])
+                point, jnp.array([[float(entry) for entry in row] for row in decimals])
             ),
             decimals=decimals,
             radius=found.radius,

@@ -12,8 +12,8 @@ eigenvalues everywhere in the larger ball as at $c$, and none that is zero.
 
 *Proof.* $T(x) = x - H(c)^{-1}g(x)$ has $\|T(c) - c\| \le \gamma/\lambda$ and, by Taylor's formula,
 $\|T(x) - T(c)\| \le \Lambda\|x - c\|^2/(2\lambda)$, so that it maps both balls into themselves; its derivative
-$H(c)^{-1}(H(c) - H(x))$ is at most $\Lambda R/\lambda < 1$, so that it is a contraction. Its fixed points are the zeros of
-$g$. By Weyl's inequality eigenvalues move by at most $\Lambda R < \lambda$ from $c$ to any point of the ball. ∎
+$H(c)^{-1}(H(c) - H(x))$ is at most $\Lambda R/\lambda < 1$, so that it is a contraction. Its fixed points are the zeros
+of $g$. By Weyl's inequality eigenvalues move by at most $\Lambda R < \lambda$ from $c$ to any point of the ball. ∎
 
 **Eigenvalues.** Of a symmetric $H$ they are enclosed from any matrix $X$ of approximate eigenvectors. Let
 $\|X^\top X - I\| \le \delta < 1$ and $X^\top HX = D + E$ with $D$ diagonal. By Weyl the eigenvalues $\mu_k$ of
