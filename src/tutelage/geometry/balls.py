@@ -27,7 +27,7 @@ $$\partial_w^3K[a, a, a] = -\tfrac{2e}\pi\tfrac{\|v\|}{\|w\|^2}\bigl(\cos\theta\
 
 By Cauchy–Schwarz in $\theta$, the square of the bracket is at most $a_n^2(m + 2t)^2 + 9a_w^2m^2$ with
 $t = \|a_\perp\|^2$ and $m = 2a_n^2 + t$, which for unit vectors is $9m^2 - 4m^3 - 3tm^2 - 2t^3 \le 27/4$. With $b$ a
-change of $v$, of parts $b_v$ along $\hat v$, $b_n$ along its normal in the plane towards $w$, and $b_\perp$ beyond both,
+change of $v$, of parts $b_v$ along $\hat v$, $b_n$ along its normal in the plane towards $w$, and $b_\perp$,
 
 $$\partial_w^2\partial_vK[a, a, b] = \tfrac{2e}\pi\tfrac1{\|w\|}\bigl((\sin\theta\,b_v - \cos\theta\,b_n)
 (2a_n^2 + \|a_\perp\|^2) + 2a_n\,a_\perp\cdot b_\perp\bigr),$$
@@ -35,7 +35,8 @@ $$\partial_w^2\partial_vK[a, a, b] = \tfrac{2e}\pi\tfrac1{\|w\|}\bigl((\sin\thet
 whose bracket is at most $\sqrt{4a_n^4 + 8a_n^2t + t^2} \le 2$. So these derivatives are at most
 $c_{30}e\|v\|/\|w\|^2$ and $c_{21}e/\|w\|$ with $c_{30} = 3\sqrt3/\pi$ and $c_{21} = 4/\pi$. They exist wherever the
 vectors are not parallel; on a segment that is everywhere, or but for finitely many points, or nowhere (then the Hessian
-of the pair is constant), and the Hessian is continuous where no vector is zero, so that they bound its Lipschitz constant.
+of the pair is constant), and the Hessian is continuous where no vector is zero, so that they bound its Lipschitz
+constant.
 """
 
 from __future__ import annotations
@@ -261,13 +262,13 @@ def pairs_of(first: arb_mat, second: arb_mat | None) -> Pairs:
     for i, row in enumerate(cosine):
         if second is None:
             row[i] = flint.arb(1)
-        together = [_sine_and_angle(c) for c in row]
+        together = [sine_and_angle(c) for c in row]
         sine.append([s for s, _ in together])
         angle.append([theta for _, theta in together])
     return Pairs(norms, units, other_norms, other_units, cosine, sine, angle)
 
 
-def _sine_and_angle(cosine: arb) -> tuple[arb, arb]:
+def sine_and_angle(cosine: arb) -> tuple[arb, arb]:
     """Return the sine, not below zero, and the angle, between zero and π, of a cosine."""
     flint = flint_module()
     if cosine == 1:
