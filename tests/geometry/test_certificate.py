@@ -13,6 +13,8 @@ import tutelage as tl
 
 flint = pytest.importorskip("flint")
 
+from two_slopes_by_integrals import half_mean_square, transcribed  # noqa: E402
+
 from tutelage.geometry import certificate as module  # noqa: E402
 from tutelage.geometry.balls import NotProved  # noqa: E402
 from tutelage.geometry.enclosure import refined  # noqa: E402
@@ -150,6 +152,31 @@ def test_numbers_of_the_text_satisfy_the_conditions(certificate):
     assert [[float(entry) for entry in row.split(", ")] for row in rows] == np.asarray(certificate.centre).tolist()
     assert all(len(entry.partition(".")[2]) == 50 for row in rows for entry in row.split(", "))
     assert "6 students with slopes 0.0 and 1.0 (relu)" in text and "first 6 coordinate axes" in text
+
+
+def test_the_text_is_true_by_other_formulas(six, certificate):
+    """Gradient and loss at the printed decimals, from differences of integrals with 150 digits, are within bounds."""
+    loss = module.ball_loss(six)[1]
+    with flint.ctx.workdps(150):
+        flat = [flint.arb(entry) for row in certificate.decimals for entry in row]
+        step = flint.arb(10) ** -40
+        square = flint.arb(0)
+        for i in range(len(flat)):
+            sides = [transcribed([*flat[:i], flat[i] + sign * step, *flat[i + 1 :]], loss) for sign in (1, -1)]
+            square += ((sides[0] - sides[1]) / (2 * step)) ** 2
+        # The differences err by less than 1e-70.
+        assert square.sqrt() <= flint.arb(certificate.gradient_norm) + flint.arb("1e-70")
+        assert square.sqrt() > 1e-3 * certificate.gradient_norm
+        value = transcribed(flat, loss) + half_mean_square(loss.teachers.tolist(), loss)
+        assert flint.arb(certificate.loss[0]) < value < flint.arb(certificate.loss[1])
+
+
+def test_more_dimensions_than_teachers_span(certificate):
+    """The same minimum beside two axes that no teacher has: it is one there too, with the same loss."""
+    objective = tl.population(tl.problems.committee(np.eye(SIZE, SIZE + 2), students=SIZE))
+    other = tl.certify(objective, np.pad(SPURIOUS, ((0, 0), (0, 2))))
+    assert other.kind == "spurious minimum" and other.loss == certificate.loss
+    assert {entry.lstrip("-") for row in other.decimals for entry in row[SIZE:]} == {"0." + "0" * 50}
 
 
 def test_single_neuron_in_the_plane():

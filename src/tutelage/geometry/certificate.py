@@ -44,8 +44,8 @@ _GUARD = 12
 
 _FEWEST_DIGITS, _MOST_DIGITS = 20, 250
 
-# A dense Hessian in balls takes about 150 bytes an entry.
-_MOST_PARAMETERS = 3000
+# The Hessian and a few matrices of its size are held in balls, each of which is an object of its own on the way.
+_MOST_PARAMETERS = 1600
 
 # Students this close to a zero of the loss that is known exactly are compared with it first.
 _CLOSE = 1e-3
