@@ -9,7 +9,15 @@ flint = pytest.importorskip("flint")
 
 from two_slopes_by_integrals import half_mean_square, transcribed  # noqa: E402
 
-from tutelage.geometry.balls import BallLoss, NotProved, exact, frobenius, pairs_of, sine_and_angle  # noqa: E402
+from tutelage.geometry.balls import (  # noqa: E402
+    BallLoss,
+    NotProved,
+    exact,
+    frobenius,
+    mixed_constant,
+    pairs_of,
+    sine_and_angle,
+)
 
 arb, arb_mat, ctx = flint.arb, flint.arb_mat, flint.ctx
 MANY = 220
@@ -158,12 +166,36 @@ def test_lipschitz_constant_is_sharp_for_a_neuron():
         assert frobenius(change) / (2 * step) > constant * arb("0.999")
 
 
-def test_lipschitz_constant_of_a_pair_is_sharp():
-    """The mixed third derivative of two students attains 4/π times the even factor over the norm."""
+def test_mixed_constant_is_sharp():
+    """The mixed third derivative of two students attains its constant times the even factor over the norm."""
     loss = BallLoss(np.array([[1e-12, 0.0]]), -1.0, 1.0, 1.0, 0.0)  # a teacher that hardly matters
     with ctx.workdps(40):
         students, step = np.array([[1.0, 0.0], [0.0, 1.0]]), arb("1e-12")
         # θ = π/2: the second student grows along itself, the first one's curvature is seen across.
         away = exact(np.array([[0.0, 0.0], [0.0, 1.0]])) * step
         change = loss.hessian(exact(students) + away) - loss.hessian(exact(students) - away)
-        assert float(change[1, 1] / (2 * step)) == pytest.approx(4 / math.pi, rel=1e-9)
+        assert float(change[1, 1] / (2 * step)) == pytest.approx(float(mixed_constant()), rel=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.05, 1.0, 3.0])
+def test_largest_third_derivative_of_a_pair(angle):
+    """The largest third derivative of two students, by a power method, is below the constant, not far for small angles.
+
+    At small angles it is above half of the constant: without the factor 3 of mixed terms the bound would be wrong.
+    """
+    loss, draw = BallLoss(np.array([[1e-9, 0.0, 0.0]]), -1.0, 1.0, 1.0, 0.0), np.random.default_rng(0)
+    students, step, largest = np.array([[1.0, 0, 0], [math.cos(angle), math.sin(angle), 0]]), 1e-7, 0.0
+    with ctx.workdps(40):
+        for _ in range(4):
+            along = draw.normal(size=6)
+            for _ in range(25):
+                along /= np.linalg.norm(along)
+                ends = [loss.hessian(exact(students + sign * step * along.reshape(2, 3))) for sign in (1, -1)]
+                change = [[float(entry) for entry in row] for row in (ends[0] - ends[1]).tolist()]
+                image = np.array(change) @ along / (2 * step)
+                value = along @ image
+                along = image + value * along
+            largest = max(largest, abs(value))
+        constant = float(loss.lipschitz(exact(students), 0.0))
+    assert largest < constant
+    assert largest > (0.3 if angle == 1.0 else 0.5) * constant

@@ -36,7 +36,7 @@ whose bracket is at most $\sqrt{4a_n^4 + 8a_n^2t + t^2} \le 2$. So these derivat
 $c_{30}e\|v\|/\|w\|^2$ and $c_{21}e/\|w\|$ with $c_{30} = 3\sqrt3/\pi$ and $c_{21} = 4/\pi$. They exist wherever the
 vectors are not parallel; on a segment that is everywhere, or but for finitely many points, or nowhere (then the Hessian
 of the pair is constant), and the Hessian is continuous where no vector is zero, so that they bound its Lipschitz
-constant.
+constant; the norm of a symmetric trilinear form is attained at three equal vectors (Banach).
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class BallLoss:
             NotProved: If a neuron may be zero in the ball.
         """
         flint = flint_module()
-        reach, pi = flint.arb(radius), flint.arb.pi()
+        reach = flint.arb(radius)
         norms, _ = _polar(students)
         most = [norm + reach for norm in norms]
         others = sum(_polar(self.teachers)[0], flint.arb(0)) + sum(most, flint.arb(0))
@@ -215,10 +215,21 @@ class BallLoss:
             least = norm - reach
             if not least > 0:
                 raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
-            cubic = cubic.max((27 ** flint.arb(0.5) / pi) * self.even * (others - own) / least**2)
+            cubic = cubic.max(pure_constant() * self.even * (others - own) / least**2)
             if len(norms) > 1:
-                mixed = mixed.max(3 * flint.arb(len(norms)).sqrt() * (4 / pi) * self.even / least)
+                mixed = mixed.max(3 * flint.arb(len(norms)).sqrt() * mixed_constant() * self.even / least)
         return cubic + mixed
+
+
+def pure_constant() -> arb:
+    r"""Return $c_{30}$ of the module's text."""
+    arb = flint_module().arb
+    return arb(27).sqrt() / arb.pi()
+
+
+def mixed_constant() -> arb:
+    r"""Return $c_{21}$ of the module's text."""
+    return 4 / flint_module().arb.pi()
 
 
 def exact(values: np.ndarray) -> arb_mat:
