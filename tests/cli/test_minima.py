@@ -50,7 +50,6 @@ def test_saved_atlas_is_shown(saved):
 
 def test_certificates(saved):
     """`--certify` proves the point of a saved atlas: a column of the table, a field of the document."""
-    pytest.importorskip("flint")
     path, document = saved
     (entry,) = json.loads(run(app, ["minima", str(path), "--certify", "--json"]).stdout)["minima"]
     proof = entry.pop("proved")
@@ -87,7 +86,6 @@ def test_what_is_not_proved_says_why(saved, monkeypatch):
     path, _ = saved
     refused = SimpleNamespace(proved=False, kind="not proved", reason="no [luck]")
     monkeypatch.setattr(tl, "certify", lambda *arguments: refused)
-    pytest.importorskip("flint")
     shown = run(app, ["minima", str(path), "--certify"]).stdout
     assert shown.splitlines()[1].split()[-1] == "no" and "0, not proved: no [luck]" in shown
     (entry,) = json.loads(run(app, ["minima", str(path), "--certify", "--json"]).stdout)["minima"]

@@ -2,14 +2,12 @@
 
 import math
 
+import flint
 import numpy as np
 import pytest
+from two_slopes_by_integrals import half_mean_square, transcribed
 
-flint = pytest.importorskip("flint")
-
-from two_slopes_by_integrals import half_mean_square, transcribed  # noqa: E402
-
-from tutelage.geometry.balls import (  # noqa: E402
+from tutelage.geometry.balls import (
     BallLoss,
     NotProved,
     exact,

@@ -6,18 +6,15 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
+from two_slopes_by_integrals import half_mean_square, transcribed
 
 import tutelage as tl
-
-flint = pytest.importorskip("flint")
-
-from two_slopes_by_integrals import half_mean_square, transcribed  # noqa: E402
-
-from tutelage.geometry import certificate as module  # noqa: E402
-from tutelage.geometry.balls import NotProved  # noqa: E402
-from tutelage.geometry.enclosure import refined  # noqa: E402
+from tutelage.geometry import certificate as module
+from tutelage.geometry.balls import NotProved
+from tutelage.geometry.enclosure import refined
 
 SIZE = 6
 

@@ -2,13 +2,12 @@
 
 import math
 
+import flint
 import numpy as np
 import pytest
 
-flint = pytest.importorskip("flint")
-
-from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact  # noqa: E402
-from tutelage.geometry.enclosure import (  # noqa: E402
+from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact
+from tutelage.geometry.enclosure import (
     at_least,
     at_most,
     conditions_hold,
