@@ -40,6 +40,7 @@ from .errors import MissingDependency as MissingDependency
 from .errors import TutelageError as TutelageError
 from .errors import UnsupportedCombination as UnsupportedCombination
 from .geometry import atlas as atlas
+from .geometry import certify as certify
 from .geometry import critical_point as critical_point
 from .geometry import descent_direction as descent_direction
 from .geometry import global_minima as global_minima

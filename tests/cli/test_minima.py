@@ -1,11 +1,14 @@
 """`tutelage minima` as a user meets it."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import tutelage as tl
 from tutelage.cli.main import app
 
 run = CliRunner().invoke
@@ -43,6 +46,50 @@ def test_saved_atlas_is_shown(saved):
     assert shown.exit_code == 0
     assert "global minimum" in shown.stdout and "██" in shown.stdout and "5 converged" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_certificates(saved):
+    """`--certify` proves the point of a saved atlas: a column of the table, a field of the document."""
+    path, document = saved
+    (entry,) = json.loads(run(app, ["minima", str(path), "--certify", "--json"]).stdout)["minima"]
+    proof = entry.pop("proved")
+    assert [entry] == document["minima"]
+    assert (proof["kind"], proof["reason"], proof["loss"], proof["radius"]) == ("global minimum", "", [0.0, 0.0], 0.0)
+    low, high = proof["smallest_eigenvalue"]
+    assert low <= 0.25 - 0.5 / np.pi <= high and proof["index"] == 0
+    assert proof["lipschitz"] * proof["unique_radius"] < proof["least_curvature"]
+    assert [[float(text) for text in row] for row in proof["centre"]] == np.eye(3).tolist()
+    shown = run(app, ["minima", str(path), "--certify"], env={"COLUMNS": "80"})
+    heading, row = shown.stdout.splitlines()[:2]
+    assert shown.exit_code == 0 and heading.split()[-1] == "proved" and row.split()[-1] == "yes"
+
+
+def test_certificates_of_other_problems_are_refused(tmp_path):
+    """An atlas of a problem that the command does not make is not certified by guessing what it was."""
+    objective = tl.population(tl.problems.committee(np.eye(2), students=2, noise=0.1))
+    path = tmp_path / "noisy.npz"
+    tl.atlas(objective, np.eye(2)[None]).save(path)
+    result = run(app, ["minima", str(path), "--certify"])
+    assert result.exit_code == 2 and "--certify takes committees" in result.stderr and not result.stdout
+
+
+def test_missing_package_is_named_before_work_starts(monkeypatch):
+    """Without python-flint the search does not begin."""
+    monkeypatch.setitem(sys.modules, "flint", None)
+    monkeypatch.setattr("tutelage.cli.minima._search", lambda *arguments: pytest.fail("searched"))
+    result = run(app, ["minima", "--neurons", "3", "--certify"])
+    assert result.exit_code == 2 and "tutelage[certify]" in result.stderr and not result.stdout
+
+
+def test_what_is_not_proved_says_why(saved, monkeypatch):
+    """Where a proof does not succeed the table says no, and a line below why; the document has the reason."""
+    path, _ = saved
+    refused = SimpleNamespace(proved=False, kind="not proved", reason="no [luck]")
+    monkeypatch.setattr(tl, "certify", lambda *arguments: refused)
+    shown = run(app, ["minima", str(path), "--certify"]).stdout
+    assert shown.splitlines()[1].split()[-1] == "no" and "0, not proved: no [luck]" in shown
+    (entry,) = json.loads(run(app, ["minima", str(path), "--certify", "--json"]).stdout)["minima"]
+    assert entry["proved"] == {"kind": "not proved", "reason": "no [luck]"}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from tutelage.studies import all_studies, studies_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = ("README.md", "docs/getting-started.md", "docs/tutorial.md", "docs/your-own-claim.md", "docs/claims.md")
+PAGES = (
+    "README.md",
+    "docs/getting-started.md",
+    "docs/tutorial.md",
+    "docs/your-own-claim.md",
+    "docs/claims.md",
+    "docs/numerics.md",
+)
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 

@@ -16,7 +16,7 @@ from tutelage.cli.options import Json
 from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
-    from tutelage.geometry import Atlas, AtlasEntry
+    from tutelage.geometry import Atlas, AtlasEntry, Certificate
 
 _RUNS, _STEPS = 100, 100_000
 # Rows and columns shown of a block; the others look the same.
@@ -37,6 +37,9 @@ def minima(
     steps: Annotated[int, typer.Option(help="Most gradients of a run.", min=1)] = _STEPS,
     seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="Save the atlas to this file (.npz).")] = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove what each point is, by interval arithmetic (needs python-flint).")
+    ] = False,
     json: Json = False,
 ) -> None:
     """The atlas of a committee: the minima that gradient descent reaches, up to symmetry.
@@ -57,7 +60,12 @@ def minima(
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         console.bad_input(f"--out must name a file in a folder that exists, but received {out}")
     begun = time.monotonic()
+    certificates = None
     try:
+        if certify:
+            from tutelage.geometry.balls import flint_module
+
+            flint_module()  # refused before work starts if it is absent
         if neurons is None:
             from tutelage.geometry import load_atlas
 
@@ -66,6 +74,8 @@ def minima(
         else:
             students = students or neurons
             atlas = _search(neurons, students, runs, step or _default_step(neurons, students), steps, seed)
+        if certify:
+            certificates = _proofs(atlas)
     except TutelageError as error:
         console.bad_input(str(error))
     if out is not None:
@@ -75,9 +85,9 @@ def minima(
             console.bad_input(f"{out} cannot be written: {error.strerror or error}")
     seconds = atlas.seconds if file is not None else time.monotonic() - begun
     if json:
-        console.print_document(document(atlas, seconds))
+        console.print_document(document(atlas, seconds, certificates))
     else:
-        show(atlas, seconds)
+        show(atlas, seconds, certificates)
 
 
 def _default_step(neurons: int, students: int) -> float:
@@ -107,6 +117,31 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
     return tl.atlas(objective, reached)
 
 
+def _proofs(atlas: Atlas) -> list[Certificate]:
+    """Return the certificate of each point of an atlas, whose problem is built again from its description."""
+    import numpy as np
+
+    import tutelage as tl
+    from tutelage.geometry.atlas import describe
+
+    shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
+    objective = None
+    if atlas.problem["name"] == "committee" and atlas.problem["activation"] == "relu":
+        objective = tl.population(tl.problems.committee(teacher, students=shapes[0][0]))
+    # The words leave out kinks, covariances and noise, which a digest stands for.
+    if objective is None or describe(objective) != atlas.problem:
+        raise tl.UnsupportedCombination(
+            "--certify takes committees of ReLU neurons under standard Gaussian inputs, not the problem of this atlas; "
+            "tutelage.certify takes others"
+        )
+    certificates = []
+    with console.progress(len(atlas), "certifying") as advance:
+        for entry in atlas:
+            certificates.append(tl.certify(objective, entry.point))
+            advance("certifying")
+    return certificates
+
+
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -115,8 +150,9 @@ def _fixed(value: float) -> str:
     return f"{round(value, 4) + 0.0:.4f}"  # no minus sign in front of a rounded zero
 
 
-def document(atlas: Atlas, seconds: float) -> dict[str, Any]:
-    """Return an atlas as a JSON document."""
+def document(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = None) -> dict[str, Any]:
+    """Return an atlas as a JSON document, with what is proved of its points if that was asked for."""
+    proofs = [{}] * len(atlas) if certificates is None else [{"proved": _proof(proof)} for proof in certificates]
     return {
         "neurons": len(atlas.problem["teacher"]),
         "students": atlas.problem["shapes"][0][0],
@@ -135,14 +171,34 @@ def document(atlas: Atlas, seconds: float) -> dict[str, Any]:
                 "split_curvature": _number(entry.split_curvature),
                 "symmetry": entry.symmetry,
                 "point": entry.vectors.tolist(),
+                **proof,
             }
-            for entry in atlas
+            for entry, proof in zip(atlas, proofs, strict=True)
         ],
     }
 
 
-def show(atlas: Atlas, seconds: float) -> None:
-    """Print an atlas as a table, and a small picture of each of its points."""
+def _proof(certificate: Certificate) -> dict[str, Any]:
+    if not certificate.proved:
+        return {"kind": certificate.kind, "reason": certificate.reason}
+    return {
+        "kind": certificate.kind,
+        "reason": certificate.reason,
+        "loss": list(certificate.loss),
+        "smallest_eigenvalue": list(certificate.smallest_eigenvalue),
+        "index": certificate.index,
+        "radius": certificate.radius,
+        "unique_radius": certificate.unique_radius,
+        "gradient_norm": certificate.gradient_norm,
+        "least_curvature": certificate.least_curvature,
+        "lipschitz": certificate.lipschitz,
+        "digits": certificate.digits,
+        "centre": [list(row) for row in certificate.decimals],
+    }
+
+
+def show(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = None) -> None:
+    """Print an atlas as a table, and a small picture of each of its points; and what is proved, if that is given."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("count", justify="right")
@@ -150,7 +206,10 @@ def show(atlas: Atlas, seconds: float) -> None:
     for heading in ("loss", "norm sum", "smallest λ", "split λ"):
         table.add_column(heading, justify="right")
     table.add_column("blocks")
+    if certificates is not None:
+        table.add_column("proved")
     for number, entry in enumerate(atlas):
+        proved = [] if certificates is None else [_verdict(entry, certificates[number])]
         table.add_row(
             str(number),
             str(entry.count),
@@ -160,8 +219,12 @@ def show(atlas: Atlas, seconds: float) -> None:
             _fixed(entry.smallest_eigenvalue),
             _fixed(entry.split_curvature),
             entry.symmetry,
+            *proved,
         )
     console.out.print(table)
+    for number, certificate in enumerate(certificates or []):
+        if certificate.reason:
+            console.out.print(f"\n{number}, {certificate.kind}: {certificate.reason}", highlight=False, markup=False)
     statuses = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in atlas.statuses.items())
     left = f"; {atlas.left_out} not at a critical point" if atlas.left_out else ""
     console.out.print(
@@ -170,6 +233,12 @@ def show(atlas: Atlas, seconds: float) -> None:
     for number, entry in enumerate(atlas):
         console.out.print()
         console.out.print(picture(atlas, number, entry))
+
+
+def _verdict(entry: AtlasEntry, certificate: Certificate) -> str:
+    if not certificate.proved:
+        return "no"
+    return "yes" if certificate.kind == entry.kind else certificate.kind
 
 
 def picture(atlas: Atlas, number: int, entry: AtlasEntry) -> Text:

@@ -3,6 +3,8 @@
 from tutelage.geometry.atlas import atlas as atlas
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
+from tutelage.geometry.certificate import Certificate as Certificate
+from tutelage.geometry.certificate import certify as certify
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point

@@ -1,0 +1,389 @@
+r"""From measured to proved: certificates of critical points by ball arithmetic.
+
+The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
+conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, in which
+every rounding error is inside a ball. What is proved holds for the loss with the closed form of the duals, with the
+float64 numbers of the problem (teacher, slopes, variance of the inputs, noise) taken exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+from scipy.optimize import linear_sum_assignment
+
+from tutelage import checks
+from tutelage._html import facts
+from tutelage.activations import Activation
+from tutelage.duals.piecewise_linear import PiecewiseLinear
+from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_module, frobenius
+from tutelage.geometry.checks import require_deterministic
+from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
+from tutelage.geometry.symmetry import orbit_dimension
+from tutelage.inputs import Gaussian, Inputs
+from tutelage.models import Committee, Neuron
+from tutelage.objectives import Objective
+from tutelage.objectives.population.neuron_sum import NeuronSum
+
+if TYPE_CHECKING:
+    from flint import arb
+
+ProvedKind = Literal["global minimum", "spurious minimum", "minimum", "saddle", "maximum", "not proved"]
+
+# Decimal digits of the arithmetic beyond those of the centre.
+_GUARD = 12
+
+_FEWEST_DIGITS, _MOST_DIGITS = 20, 250
+
+# The Hessian and a few matrices of its size are held in balls, each of which is an object of its own on the way.
+_MOST_PARAMETERS = 1600
+
+# Students this close to a zero of the loss that is known exactly are compared with it first.
+_CLOSE = 1e-3
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved of a point; build one with `certify`.
+
+    All bounds are rounded outwards. Where nothing is proved, they are not numbers.
+
+    Attributes:
+        kind: `global minimum`, `spurious minimum` (a strict local minimum whose loss is above that of the global
+            minima), `minimum` (a strict local minimum of a problem whose lowest loss is not known, or not told apart),
+            `saddle`, `maximum`, or `not proved`.
+        reason: Why not, or what is left open; empty if nothing is.
+        centre: A student close to the critical point.
+        decimals: The same in full: decimal numbers, one row a neuron. Those are meant exactly below.
+        radius: The critical point is within this distance of the centre.
+        unique_radius: It is the only one within this distance of the centre, and the Hessian has the same index in the
+            whole ball; around a minimum, the loss is strictly convex there.
+        distance: The critical point is within this distance of the given point.
+        loss: Bounds of the loss of the critical point.
+        excess: Bounds of its loss above half the variance of the noise.
+        smallest_eigenvalue: Bounds of the smallest eigenvalue of the Hessian at the critical point.
+        index: Number of negative eigenvalues.
+        gradient_norm: Bound of the gradient's norm at the centre.
+        least_curvature: No eigenvalue at the centre has a smaller absolute value.
+        lipschitz: Lipschitz constant of the Hessian in the ball of radius `unique_radius`.
+        digits: Decimal digits of the centre.
+        problem: The problem in words.
+    """
+
+    kind: ProvedKind
+    reason: str
+    centre: PyTree = field(repr=False)
+    decimals: tuple[tuple[str, ...], ...] = field(repr=False)
+    radius: float
+    unique_radius: float
+    distance: float
+    loss: tuple[float, float]
+    excess: tuple[float, float]
+    smallest_eigenvalue: tuple[float, float]
+    index: int | None
+    gradient_norm: float
+    least_curvature: float
+    lipschitz: float
+    digits: int
+    problem: str
+
+    @property
+    def proved(self) -> bool:
+        """Whether it is proved that there is a critical point, and of which index."""
+        return self.kind != "not proved"
+
+    def __str__(self) -> str:
+        """Return the theorem with the numbers of its proof, to be checked with any arithmetic of many digits."""
+        if not self.proved:
+            return f"Not proved: {self.reason}.\nProblem: {self.problem}."
+        rows = "\n".join(f"  ({', '.join(row)})" for row in self.decimals)
+        note = f" ({self.reason})" if self.reason else ""
+        convex = " The loss is strictly convex there." if self.index == 0 else ""
+        return (
+            f"Theorem ({self.kind}){note}.\n"
+            f"Problem: {self.problem}.\n"
+            f"Let c be the student with the rows\n{rows}\n"
+            f"There is exactly one critical point within R = {self.unique_radius!r} of c.{convex}\n"
+            f"It is within r = {self.radius!r} of c, its loss is in [{self.loss[0]!r}, {self.loss[1]!r}],\n"
+            f"and its Hessian has {self.index} negative eigenvalues, none that is zero, and the smallest in "
+            f"[{self.smallest_eigenvalue[0]!r}, {self.smallest_eigenvalue[1]!r}].\n"
+            "Proof: At c the gradient's norm is at most "
+            f"g = {self.gradient_norm!r}, and no eigenvalue of the Hessian is in the interval (-m, m) with "
+            f"m = {self.least_curvature!r}.\n"
+            f"Within R of c the Hessian has the Lipschitz constant K = {self.lipschitz!r}.\n"
+            "The conditions of Newton and Kantorovich hold: K R < m, g + K R^2/2 <= m R, and g + K r^2/2 <= m r."
+        )
+
+    def _repr_html_(self) -> str:
+        def interval(bounds: tuple[float, float]) -> str | None:
+            return f"[{bounds[0]:.10g}, {bounds[1]:.10g}]" if self.proved else None
+
+        def number(value: float) -> float | None:
+            return value if self.proved else None
+
+        return facts(
+            f"Proved: {self.kind}" if self.proved else "Not proved",
+            {
+                "problem": self.problem,
+                "reason" if not self.proved else "note": self.reason or None,
+                "loss": interval(self.loss),
+                "smallest eigenvalue": interval(self.smallest_eigenvalue),
+                "index": self.index,
+                "distance from the centre, at most": number(self.radius),
+                "the only one within": number(self.unique_radius),
+                "distance from the given point, at most": number(self.distance),
+                "digits": self.digits,
+            },
+        )
+
+
+def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificate:
+    """Prove that there is exactly one critical point near a point, and what it is, by ball arithmetic.
+
+    Newton's method with many digits brings the point close to a critical point; Newton–Kantorovich's theorem, with
+    gradient, Hessian and its Lipschitz constant enclosed in Arb balls, proves that there is one, where it is, its index
+    and bounds of its loss. A global minimum is proved by finding the teacher itself in the ball in which there is one
+    critical point only.
+
+    Needs python-flint, the extra `certify`.
+
+    Args:
+        objective: The population loss of a `neuron` or a `committee` with two slopes (ReLU, leaky ReLU, absolute value)
+            under a rotation-invariant law.
+        point: A student near a critical point.
+        digits: Decimal digits of the centre, 20 to 250; bounds of position and loss are about as good.
+
+    Returns:
+        The certificate. Its kind is `not proved` where the proof does not succeed: far from a critical point, or where
+        the Hessian is singular, as at points that a rotation moves and at the global minima of more students than
+        teachers.
+
+    Raises:
+        UnsupportedCombination: If the loss has no ball arithmetic here.
+        InvalidArgument: If the point does not fit the problem, or the number of digits is out of range.
+        MissingDependency: If python-flint is not installed.
+    """
+    require_deterministic(objective)
+    objective, loss = ball_loss(objective)
+    point = objective.problem.point(point)
+    if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:
+        raise invalid("digits", f"be between {_FEWEST_DIGITS} and {_MOST_DIGITS}", digits, "Pass 50, for instance")
+    flint_module()
+    vectors = np.asarray(jax.device_get(objective.problem.student.vectors(point)))
+    if vectors.size > _MOST_PARAMETERS:
+        raise UnsupportedCombination(
+            f"Certificates are for at most {_MOST_PARAMETERS} parameters, not {vectors.size}: "
+            "they need the whole Hessian in ball arithmetic."
+        )
+    problem = _described(objective, loss, vectors)
+    zero = _zero_of_loss(loss, vectors)
+    if zero is not None:
+        with contextlib.suppress(NotProved):
+            return _certificate(objective, loss, point, vectors, zero, digits, problem)
+    try:
+        return _certificate(objective, loss, point, vectors, None, digits, problem)
+    except NotProved as failure:
+        nothing = (math.nan, math.nan)
+        return Certificate(
+            kind="not proved",
+            reason=_explained(failure, objective, point, loss, vectors.shape[0]),
+            centre=point,
+            decimals=(),
+            radius=math.nan,
+            unique_radius=math.nan,
+            distance=math.nan,
+            loss=nothing,
+            excess=nothing,
+            smallest_eigenvalue=nothing,
+            index=None,
+            gradient_norm=math.nan,
+            least_curvature=math.nan,
+            lipschitz=math.nan,
+            digits=digits,
+            problem=problem,
+        )
+
+
+def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
+    """Return a population loss of neurons, and the same in ball arithmetic.
+
+    Raises:
+        UnsupportedCombination: If there is none.
+    """
+    problem = objective.problem
+    models = isinstance(problem.student, (Committee, Neuron)) and isinstance(problem.teacher, (Committee, Neuron))
+    if not (isinstance(objective, NeuronSum) and models):
+        raise UnsupportedCombination(
+            f"Certificates are for population losses of the neuron and committee problems, not for {_named(objective)}."
+        )
+    activation: Activation = problem.student.activation  # type: ignore[attr-defined]
+    duals = (objective.student_duals[0][0], objective.teacher_duals[0][0], objective.own_duals[0][0])
+    left, right = (float(activation.derivative(jnp.asarray(side))) for side in (-1.0, 1.0))
+    scale = _variance(problem.inputs)
+    if scale is None or not all(_agrees(dual, left, right, scale) for dual in duals):
+        raise UnsupportedCombination(
+            "Certificates are for activations with two slopes (relu, leaky_relu, abs, linear) under a centred, "
+            f"rotation-invariant law, not for {activation.name} under {problem.inputs.name}."
+        )
+    teacher = np.asarray(jax.device_get(problem.teacher.vectors(objective.target)))
+    return objective, BallLoss(teacher, left, right, scale, float(problem.noise))
+
+
+def _named(objective: Objective) -> str:
+    kind = type(objective).__name__
+    return f"the {objective.problem.name} problem" if isinstance(objective, NeuronSum) else f"an objective `{kind}`"
+
+
+def _variance(inputs: Inputs) -> float | None:
+    """Return the variance of each coordinate under a law that rotations do not change."""
+    if isinstance(inputs, Gaussian):
+        return inputs.variance
+    return inputs.radial_moment(2) / inputs.dimension if inputs.symmetry == "rotation" else None
+
+
+def _agrees(dual: object, left: float, right: float, scale: float) -> bool:
+    """Whether a dual is the one of these slopes, up to rounding."""
+    odd, even = scale * ((right + left) / 2) ** 2, scale * ((right - left) / 2) ** 2
+    error = 1e-14 * (odd + even)
+    return isinstance(dual, PiecewiseLinear) and bool(
+        odd + even > 0 and abs(float(dual.odd) - odd) <= error and abs(float(dual.even) - even) <= error
+    )
+
+
+def _described(objective: NeuronSum, loss: BallLoss, students: np.ndarray) -> str:
+    problem = objective.problem
+    activation: Activation = problem.student.activation  # type: ignore[attr-defined]
+    number, dimension = loss.teacher.shape
+    axes = np.array_equal(loss.teacher, np.eye(number, dimension))
+    rows = "; ".join("(" + ", ".join(repr(float(entry)) for entry in row) + ")" for row in loss.teacher)
+    teachers = f"the first {number} coordinate axes" if axes else f"the rows {rows}"
+    return (
+        f"{students.shape[0]} students with slopes {loss.left!r} and {loss.right!r} ({activation.name}) "
+        f"in dimension {dimension} learn {number} teachers, {teachers}, under {problem.inputs.name} with variance "
+        f"{loss.scale!r}, label noise {loss.noise!r}"
+    )
+
+
+def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
+    """Return a student close to the given one whose loss above the noise is exactly zero, if one is found.
+
+    It has the vectors of the teacher, in another order and with other signs: these do not matter for an even
+    activation, and for others if the vectors with a minus sign add up to zero, because only odd parts change.
+    """
+    if students.shape != loss.teacher.shape:
+        return None
+    plus, minus = (np.linalg.norm(students[:, None] - sign * loss.teacher, axis=-1) for sign in (1, -1))
+    rows, columns = linear_sum_assignment(np.minimum(plus, minus) ** 2)
+    negative = minus[rows, columns] < plus[rows, columns]
+    found = np.where(negative[:, None], -1.0, 1.0) * loss.teacher[columns]
+    same = loss.left == -loss.right or all(math.fsum(column) == 0 for column in found[negative].T)
+    return found if same and np.linalg.norm(students - found) <= _CLOSE else None
+
+
+def _certificate(
+    objective: NeuronSum,
+    loss: BallLoss,
+    point: PyTree,
+    vectors: np.ndarray,
+    zero: np.ndarray | None,
+    digits: int,
+    problem: str,
+) -> Certificate:
+    """Prove what the critical point near a point is; near a zero of the loss, that it is this one.
+
+    Raises:
+        NotProved: If that does not succeed.
+    """
+    flint = flint_module()
+    with flint.ctx.workdps(digits + _GUARD):
+        if zero is None:
+            units = refined(loss, vectors, digits)
+            decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
+            students = flint.arb_mat([[flint.arb(flint.fmpq(entry, 10**digits)) for entry in row] for row in units])
+        else:
+            decimals = tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in zero)
+            students = exact(zero)
+        # A zero of the loss is a critical point: no loss is smaller.
+        found = enclosed(loss, students, critical=zero is not None)
+        away = at_most(frobenius(students - exact(vectors)))
+        if away > found.unique_radius:
+            raise NotProved(
+                f"the critical point that Newton's method finds is {away:.3g} away, further than the "
+                f"{found.unique_radius:.3g} within which it is the only one"
+            )
+        excess = loss.excess(students) + _spread(found) if zero is None else flint.arb(0)
+        least = max(at_least(excess), 0.0)
+        kind, reason = _kind(found, least > 0, zero is not None, vectors.shape[0] >= loss.teacher.shape[0])
+        total = loss.lowest() + excess
+        return Certificate(
+            kind=kind,
+            reason=reason,
+            centre=objective.problem.student.with_vectors(
+                point, jnp.array([[float(entry) for entry in row] for row in decimals])
+            ),
+            decimals=decimals,
+            radius=found.radius,
+            unique_radius=found.unique_radius,
+            distance=at_most(flint.arb(away) + flint.arb(found.radius)),
+            loss=(max(at_least(total), at_least(loss.lowest())), at_most(total)),
+            excess=(least, at_most(excess)),
+            smallest_eigenvalue=(float(found.eigenvalues[0, 0]), float(found.eigenvalues[0, 1])),
+            index=found.index,
+            gradient_norm=found.gradient_norm,
+            least_curvature=found.least_curvature,
+            lipschitz=found.lipschitz,
+            digits=digits,
+            problem=problem,
+        )
+
+
+def _decimal(units: int, digits: int) -> str:
+    """Return a whole number of units of `10^-digits` as a decimal number."""
+    text = f"{abs(units):0{digits + 1}d}"
+    return f"{'-' if units < 0 else ''}{text[:-digits]}.{text[-digits:]}"
+
+
+def _spread(found: Enclosure) -> arb:
+    """Return a ball around zero that contains the difference of the losses of the critical point and of the centre.
+
+    By Taylor's formula around the critical point, where the gradient is zero.
+    """
+    ball = flint_module().arb
+    curvature = ball(float(np.abs(found.eigenvalues).max())) + ball(found.lipschitz) * ball(found.radius)
+    return ball(0, (curvature * ball(found.radius) ** 2 / 2).upper())
+
+
+def _kind(found: Enclosure, above_zero: bool, zero: bool, realizable: bool) -> tuple[ProvedKind, str]:
+    """Return the kind, and what is left open."""
+    if 0 < found.index < len(found.eigenvalues):
+        return "saddle", ""
+    if found.index:
+        return "maximum", ""
+    if zero:
+        return "global minimum", ""
+    if not realizable:
+        return "minimum", "the lowest loss of fewer students than teachers is not known"
+    if not above_zero:
+        return "minimum", "whether its loss is the lowest one is left open"
+    return "spurious minimum", ""
+
+
+def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: BallLoss, students: int) -> str:
+    """Return why a proof did not succeed, with what is known of a singular Hessian."""
+    reason = str(failure)
+    if isinstance(failure, Singular):
+        moved = orbit_dimension(objective, point)
+        if moved:
+            reason += f"; rotations that fix the teacher move the point in {moved} directions without changing the loss"
+        elif students > loss.teacher.shape[0]:
+            reason += "; with more students than teachers, critical points may form a continuum"
+    return reason
