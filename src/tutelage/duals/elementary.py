@@ -302,11 +302,13 @@ class Elementary(Kernel):
         assert form is not None, "the dispatcher builds this kernel only where there is a closed form"
         p, q = self.first_scale, self.second_scale
         scaled = GaussianPair(p * pair.mu, q * pair.nu, p * p * pair.a, q * q * pair.b, p * q * pair.c)
-        value = form(scaled)
         own = _same_neuron_form(self.first_kind, self.second_kind, (p, q)) if same else None
-        if own is not None:
-            value = jnp.where(jnp.eye(value.shape[0], dtype=bool), own(scaled), value)
-        return self.factor * value
+        if own is None:
+            return self.factor * form(scaled)
+        if pair.c.shape == (1, 1):
+            # A neuron alone: the general form, which may be an integral, is not needed at all.
+            return self.factor * own(scaled)
+        return self.factor * jnp.where(jnp.eye(pair.c.shape[0], dtype=bool), own(scaled), form(scaled))
 
     def gram(self, first, second, same=False):
         return self._value(self.frame.pairs(first, second, same), same)

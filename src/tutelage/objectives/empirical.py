@@ -56,6 +56,13 @@ class Empirical(Objective):
         return jax.grad(self.loss)(point)
 
 
+# Compiled as a whole: operation by operation, every shape of the inputs would be several programs.
+@eqx.filter_jit
+def _labels(problem: Problem, inputs: Float[Array, "sample ..."]) -> Float[Array, " sample"]:
+    """Return the teacher's labels, without noise."""
+    return problem.teacher.predict(problem.target, inputs)
+
+
 def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
     """The loss over a fixed sample.
 
@@ -78,7 +85,7 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
             "Put samples on the first axis",
         )
     if labels is None:
-        values = problem.teacher.predict(problem.target, array)
+        values = _labels(problem, array)
     else:
         values = finite_array("labels", labels, dimensions=1)
         if values.shape[0] != array.shape[0]:
@@ -88,5 +95,6 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
 
 def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
     """The population loss under a law with finite support, an exact sum."""
-    labels = problem.teacher.predict(problem.target, points)
-    return Empirical(problem, points, labels, weights, jnp.asarray(0.5 * problem.noise**2), support=True)
+    return Empirical(
+        problem, points, _labels(problem, points), weights, jnp.asarray(0.5 * problem.noise**2), support=True
+    )

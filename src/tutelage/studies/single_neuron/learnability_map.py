@@ -2,10 +2,14 @@
 
 Every law stands as a fixed sample of points, over which the loss is an exact sum, so that laws without closed forms and
 real image patches are treated alike.
+
+Stochastic descent draws the same rows of the sample and the same label noise for all activations, laws and strengths of the
+noise. They are drawn apart from the descent, so that only one program makes random numbers, which are slow to compile.
 """
 
-from collections.abc import Mapping
-from functools import lru_cache
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 
 import equinox as eqx
 import jax
@@ -14,9 +18,10 @@ import numpy as np
 import polars as pl
 
 from tutelage.activations import Activation, Cosine, get
-from tutelage.dynamics import GradientDescent, descend, step_limit
-from tutelage.inputs import Inputs, data, finite, gaussian, mnist_patches, rademacher, sphere, student_t, uniform_box
-from tutelage.objectives import Objective, population, stream
+from tutelage.dynamics import GradientDescent, descend, gradient_norm, loss_below, step_limit
+from tutelage.dynamics.lanes import run_key
+from tutelage.inputs import Inputs, finite, gaussian, mnist_patches, rademacher, sphere, student_t, uniform_box
+from tutelage.objectives import empirical
 from tutelage.plot import SEQUENTIAL, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
@@ -31,22 +36,20 @@ ACTIVATIONS: dict[str, Activation] = {
 
 _HARD = "Theorem 3.1's"
 _SPREAD = ("Gaussian", "sphere", "uniform box", "heavy tails")
-
-
-@lru_cache
-def _laws(dimension: int, size: int) -> dict[str, Inputs]:
-    mean = np.zeros(dimension)
-    mean[0] = 3.0
-    return {
-        "Gaussian": gaussian(dimension),
-        "sphere": sphere(dimension, radius=np.sqrt(dimension)),
-        "uniform box": uniform_box(dimension, low=-np.sqrt(3), high=np.sqrt(3)),
-        "heavy tails": student_t(dimension, degrees=5),
-        "signs": rademacher(dimension),
-        "shifted Gaussian": gaussian(dimension, mean=mean),
-        "digit patches": mnist_patches(size),
-        _HARD: finite(-np.sqrt(dimension) * np.eye(dimension)),
-    }
+_LAWS: dict[str, Callable[[int], Inputs]] = {
+    "Gaussian": gaussian,
+    "sphere": sphere,
+    "uniform box": lambda dimension: uniform_box(dimension, low=-np.sqrt(3), high=np.sqrt(3)),
+    "heavy tails": lambda dimension: student_t(dimension, degrees=5),
+    "signs": rademacher,
+    "shifted Gaussian": lambda dimension: gaussian(dimension, mean=3 * np.eye(dimension)[0]),
+    "digit patches": lambda dimension: mnist_patches(math.isqrt(dimension)),
+    _HARD: lambda dimension: finite(-np.sqrt(dimension) * np.eye(dimension)),
+}
+# Steps whose batches are drawn at once: a few megabytes.
+_STRETCH = 1000
+# Little optimisation: programs of random numbers take far longer to compile than to run.
+_LITTLE = {"xla_backend_optimization_level": 1}
 
 
 def _pieces(values: Values):
@@ -54,49 +57,95 @@ def _pieces(values: Values):
 
 
 @lru_cache
-def _samples(size: int, number: int, seed: int) -> dict[str, np.ndarray]:
+def _samples(dimension: int, number: int, seed: int) -> dict[str, np.ndarray]:
     """Every law as a fixed sample, of the same size for all laws, so that one program serves them all."""
-    laws = _laws(size**2, size)
-    return {name: np.asarray(law.sample(jax.random.key(seed), number)) for name, law in laws.items()}
+    drawn = _draws([law(dimension) for law in _LAWS.values()], jax.random.key(seed), number)
+    return {name: np.asarray(sample) for name, sample in zip(_LAWS, drawn, strict=True)}
+
+
+@partial(jax.jit, static_argnames=("number",), compiler_options=_LITTLE)
+def _draws(laws: list[Inputs], key, number: int):
+    return [law.sample(key, number) for law in laws]
+
+
+@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=_LITTLE)
+def _batches(seed, first, steps: int, runs: int, batch: int, number: int):
+    """Return rows of a sample and standard label noise of the steps from `first`, `[step, run, batch]` each."""
+
+    def draw(step, run):
+        row_key, noise_key = jax.random.split(jax.random.fold_in(run_key(seed, run), step))
+        rows = (number * jax.random.uniform(row_key, (batch,))).astype(int)
+        return rows, jax.random.normal(noise_key, (batch,))
+
+    over_runs = jax.vmap(draw, (None, 0))
+    return jax.vmap(over_runs, (0, None))(first + jnp.arange(steps), jnp.arange(runs))
 
 
 @eqx.filter_jit
-def _losses(objective: Objective, points):
-    return jax.vmap(lambda point: objective.loss(point))(points)
+def _stochastic(activation: Activation, points, labels, noises, step, students, batches):
+    """Move students `[law, noise, run, dim]` by stochastic descent on given batches."""
+
+    def move(points, labels, noise, student, rows, errors):
+        inputs, outputs = points[rows], labels[rows] + noise * errors
+        slope = jax.grad(lambda student: 0.5 * jnp.mean((activation(inputs @ student) - outputs) ** 2))
+        return student - step * slope(student)
+
+    over_runs = jax.vmap(move, (None, None, None, 0, 0, 0))
+    over_noises = jax.vmap(over_runs, (None, None, 0, 0, None, None))
+    over_laws = jax.vmap(over_noises, (0, 0, None, 0, None, None))
+
+    def advance(students, batch):
+        return over_laws(points, labels, noises, students, *batch), None
+
+    return jax.lax.scan(advance, students, batches)[0]
+
+
+@eqx.filter_jit
+def _losses(activation: Activation, points, labels, students):
+    """Return the losses over the samples of students `[law, noise, run, dim]`."""
+
+    def of_law(law):
+        points, labels, students = law
+        return 0.5 * jnp.mean((activation(students @ points.T) - labels) ** 2, axis=-1)
+
+    # One law after another: the residuals of all of them would fill the memory at paper scale.
+    return jax.lax.map(of_law, (points, labels, students))
 
 
 def _measure(values: Values, seed: int, name: str) -> Arrays:
     activation = ACTIVATIONS[name]
     dimension = values.patch**2
-    random = np.random.default_rng([seed, 1])
-    teacher = random.normal(size=dimension)
+    teacher = np.random.default_rng([seed, 1]).normal(size=dimension)
     teacher /= np.linalg.norm(teacher)
-    success, noisy = [], []
-    for law_name, points in _samples(values.patch, values.sample, seed).items():
-        sample = data(points)
-        # Theorem 3.1 comes with a teacher of its own, which sees every input.
-        target = np.full(dimension, -1 / np.sqrt(dimension)) if law_name == _HARD else teacher
-        problem = neuron(target, activation, inputs=sample)
-        objective = population(problem)
-        starts = gaussian_starts(problem, values.runs, scale=1 / np.sqrt(dimension), seed=seed)
-        runs = descend(objective, starts, GradientDescent(values.step), step_limit(values.descent_iterations))
-        # What the best constant prediction leaves: half the variance of the labels, or all of them if they are equal.
-        labels = activation.value(jnp.asarray(points @ target))
-        trivial = 0.5 * float(jnp.var(labels) if jnp.var(labels) > 1e-9 else jnp.mean(labels**2))
-        success.append(runs.losses < values.found * trivial)
-        row = []
-        for noise in values.noises:
-            batches = stream(neuron(target, activation, inputs=sample, noise=noise), values.batch)
-            stochastic = descend(
-                batches, starts, GradientDescent(values.step), step_limit(values.iterations), seed=seed
-            )
-            row.append(np.asarray(_losses(objective, stochastic.points)) < values.found * trivial)
-        noisy.append(row)
-    return {"success": np.array(success), "noisy": np.array(noisy)}
+    samples = _samples(dimension, values.sample, seed)
+    # Theorem 3.1 comes with a teacher of its own, which sees every input.
+    targets = [np.full(dimension, -1 / np.sqrt(dimension)) if law == _HARD else teacher for law in samples]
+    objectives = [
+        empirical(neuron(target, activation), points) for target, points in zip(targets, samples.values(), strict=True)
+    ]
+    starts = gaussian_starts(objectives[0].problem, values.runs, scale=1 / np.sqrt(dimension), seed=seed)
+    labels = np.stack([objective.labels for objective in objectives])
+    # What the best constant prediction leaves: half the variance of the labels, or all of them if they are equal.
+    variance = labels.var(axis=1)
+    found = values.found * 0.5 * np.where(variance > 1e-9, variance, np.mean(labels**2, axis=1))
+    success = []
+    for objective, enough in zip(objectives, found, strict=True):
+        # A little below what is enough, so that the last bits do not decide.
+        stop = loss_below(0.99 * enough) | gradient_norm(1e-10) | step_limit(values.descent_iterations)
+        success.append(descend(objective, starts, GradientDescent(values.step), stop).losses < enough)
+    points = np.stack(list(samples.values()))
+    students = np.broadcast_to(starts, (len(points), len(values.noises), *starts.shape))
+    noises, step = np.array(values.noises), np.array(values.step)
+    for first in range(0, values.iterations, _STRETCH):
+        stretch = min(_STRETCH, values.iterations - first)
+        batches = _batches(seed, first, stretch, values.runs, values.batch, values.sample)
+        students = _stochastic(activation, points, labels, noises, step, students, batches)
+    noisy = np.asarray(_losses(activation, points, labels, students)) < found[:, None, None]
+    return {"success": np.array(success), "noisy": noisy}
 
 
 def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    laws = list(_laws(values.patch**2, values.patch))
+    laws = list(_LAWS)
     exact = np.stack([pieces[name]["success"].mean(axis=1) for name in values.activations])
     noisy = np.stack([pieces[name]["noisy"].mean(axis=2) for name in values.activations])
     rows = [

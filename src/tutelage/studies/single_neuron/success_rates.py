@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import polars as pl
 from scipy.stats import chi, norm
 
-from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.inputs import ball, gaussian, sphere, student_t
-from tutelage.objectives import population
+from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
@@ -23,6 +25,8 @@ _LAWS = {
     "ball": lambda d: ball(d, radius=np.sqrt(d + 2)),
     "heavy tails": lambda d: student_t(d, degrees=5),
 }
+# Iterations between two entries of a curve.
+_EVERY = 5
 
 
 def _pieces(values: Values):
@@ -44,29 +48,42 @@ def _measure(values: Values, seed: int, kind: str, d: int, tau: float, law: str)
     problem = neuron(np.eye(d)[0], inputs=inputs)
     # Small starts are given in units of the largest variance that Lemma 5.1 allows, 1/(d√2).
     scale = tau / (d * np.sqrt(2)) if kind == "small" else 1 / np.sqrt(d)
-    starts = gaussian_starts(problem, values.runs, scale=scale, seed=seed)
-    runs = descend(
-        population(problem),
-        starts,
-        # Heavy tails have a larger variance in this parametrisation: keep the step times the curvature fixed.
-        GradientDescent(values.step / float(np.asarray(inputs.covariance())[0, 0])),
-        step_limit(values.iterations),
-        record("distance", every=5, at_most=values.iterations),
-    )
-    steps = np.arange(0, values.iterations + 1, 5)
-    curves = np.stack([_filled(*runs.curve("distance", run), steps) for run in range(len(runs))])
-    points = np.asarray(starts)
+    starts = np.asarray(gaussian_starts(problem, values.runs, scale=scale, seed=seed))
+    objective = population(problem)
+    # Heavy tails have a larger variance in this parametrisation: keep the step times the curvature fixed.
+    step = values.step / np.asarray(inputs.covariance())[0, 0]
+    followed = _in_plane(objective, starts) if objective.span_suffices else (objective, starts)
     return {
-        "distance": curves,
-        "step": steps,
-        "inside": ((points - np.eye(d)[0]) ** 2).sum(axis=1) <= 1 - 2 * scale**2 * d,
+        "distance": np.asarray(_distances(*followed, step, values.iterations // _EVERY)),
+        "step": _EVERY * np.arange(values.iterations // _EVERY + 1),
+        "inside": ((starts - np.eye(d)[0]) ** 2).sum(axis=1) <= 1 - 2 * scale**2 * d,
         "scale": np.asarray(scale),
     }
 
 
-def _filled(recorded: np.ndarray, curve: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """A curve at all steps: a run that has ended stays where it is."""
-    return curve[np.searchsorted(recorded, steps, side="right") - 1]
+def _in_plane(objective: Objective, starts: np.ndarray) -> tuple[Objective, np.ndarray]:
+    """Return what descent sees of an objective and of starts: the plane of the teacher (first axis) and of a start.
+
+    What a neuron sees of a spherical law is in the duals: one compiled program serves all laws and dimensions.
+    """
+    plane = neuron([1.0, 0.0])
+    across = np.linalg.norm(starts[:, 1:], axis=1)
+    flat = eqx.tree_at(lambda o: (o.problem, o.target), objective, (plane, plane.target))
+    return flat, np.stack([starts[:, 0], across], axis=1)
+
+
+@eqx.filter_jit
+def _distances(objective: Objective, starts, step, entries: int):
+    """Return distances to the teacher along descent, `[run, entry]`, the first at the start."""
+
+    def one(start):
+        def stretch(student, _):
+            moved = jax.lax.fori_loop(0, _EVERY, lambda _, at: at - step * objective.gradient(at), student)
+            return moved, jnp.linalg.norm(student - objective.target)
+
+        return jax.lax.scan(stretch, start, length=entries + 1)[1]
+
+    return jax.vmap(one)(starts)
 
 
 def _exact_inside(scale: float, d: int) -> float:
