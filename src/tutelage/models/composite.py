@@ -66,6 +66,10 @@ class OuterLayer(NamedTuple):
     output: Float[Array, " unit"]
     offset: Float[Array, ""]
 
+    def __call__(self, hidden: Float[Array, "batch patch"], activation: Activation) -> Float[Array, " batch"]:
+        """Return the outer function of the first layer's outputs, given the activation of the hidden layer."""
+        return activation(hidden @ self.weights.T + self.biases) @ self.output + self.offset
+
 
 class FirstAndOuter(NamedTuple):
     """Parameters of a composite model with a learned outer function."""
@@ -93,9 +97,7 @@ class LearnedComposite(Model):
         return self.inner.patches
 
     def predict(self, parameters: FirstAndOuter, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
-        first = self.inner.hidden(parameters.first, inputs)
-        hidden = self.activation(first @ parameters.outer.weights.T + parameters.outer.biases)
-        return hidden @ parameters.outer.output + parameters.outer.offset
+        return parameters.outer(self.inner.hidden(parameters.first, inputs), self.activation)
 
     def vectors(self, parameters: FirstAndOuter) -> Float[Array, "vector dim"]:
         return self.inner.vectors(parameters.first)

@@ -10,10 +10,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
+from tutelage.activations import ReLU
 from tutelage.inputs import Inputs, gaussian, mnist_patches, photo_patches
-from tutelage.models import FirstAndOuter, OuterLayer
-from tutelage.problems import Problem, composite
+from tutelage.models import OuterLayer
+from tutelage.models.composite import OUTER_FUNCTIONS
 
 DATA = {"gaussian": "Gaussian inputs", "mnist": "MNIST patches", "photos": "photograph patches"}
 OUTERS = ("low", "high", "both")
@@ -48,14 +50,32 @@ def teacher_of(inputs: Inputs, norm: float, seed: int) -> np.ndarray:
     return norm * direction / np.linalg.norm(direction)
 
 
-def _start(problem: Problem, student: Student, random: np.random.Generator, units: int):
+class _Kinds(NamedTuple):
+    """What differs between students, as arrays: one compiled program serves all of them."""
+
+    outer: Float[np.ndarray, "student outer"]  # one at the student's outer function, zero at the others
+    sharing: Bool[np.ndarray, " student"]
+    step: Float[np.ndarray, " student"]
+
+
+class _Points(NamedTuple):
+    """The parameters of students; those that learn their outer function come last."""
+
+    first: Float[Array | np.ndarray, "student patch dim"]  # a shared vector is the first row
+    outer: OuterLayer | None  # of the students that learn it
+
+
+def _kinds(students: Sequence[Student]) -> _Kinds:
+    outer = np.array([[float(student.outer == name) for name in OUTERS] for student in students])
+    return _Kinds(outer, np.array([one.sharing for one in students]), np.array([one.step for one in students]))
+
+
+def _start(student: Student, patches: int, dimension: int, units: int, random: np.random.Generator) -> _Points:
     """A start: Gaussian entries in the first layer, and the usual uniform law for a learned outer function."""
-    patches = problem.student.patches
-    assert patches is not None
-    shape = (problem.dimension,) if student.sharing else (patches, problem.dimension)
-    first = student.scale / np.sqrt(problem.dimension) * random.normal(size=shape)
+    shape = (dimension,) if student.sharing else (patches, dimension)
+    first = np.broadcast_to(student.scale / np.sqrt(dimension) * random.normal(size=shape), (patches, dimension))
     if not student.learned:
-        return jnp.asarray(first)
+        return _Points(first, None)
     inner, outer = 1 / np.sqrt(patches), 1 / np.sqrt(units)
     layer = OuterLayer(
         jnp.asarray(random.uniform(-inner, inner, size=(units, patches))),
@@ -63,7 +83,11 @@ def _start(problem: Problem, student: Student, random: np.random.Generator, unit
         jnp.asarray(random.uniform(-outer, outer, size=units)),
         jnp.asarray(random.uniform(-outer, outer)),
     )
-    return FirstAndOuter(jnp.asarray(first), layer)
+    return _Points(first, layer)
+
+
+def _stacked(trees: Sequence):
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
 def train(
@@ -92,74 +116,126 @@ def train(
         `loss`, the batch losses before each step, `[seed, student, iteration]`; `cosine`, the mean over patches of the
         final cosine with the teacher, `[seed, student]`.
     """
-    problems = [
-        composite(student.outer, teachers[0], patches, student.sharing, student.learned, units=units, inputs=inputs)
-        for student in students
-    ]
+    order = np.argsort([student.learned for student in students], kind="stable")
     starts = []
     for seed in seeds:
         random = np.random.default_rng([seed, 2])
-        pairs = zip(problems, students, strict=True)
-        starts.append([_start(problem, student, random, units) for problem, student in pairs])
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
-    keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-    losses, ends = _train_all(
-        problems, tuple(s.step for s in students), stacked, jnp.asarray(teachers), keys, batch, iterations
-    )
-    cosines = [
-        _cosine(problem.student.vectors(end[run]) if not isinstance(end, FirstAndOuter) else end.first[run], teacher)
-        for run, teacher in enumerate(teachers)
-        for problem, end in zip(problems, ends, strict=True)
-    ]
-    return {
-        "loss": np.moveaxis(np.asarray(losses), 1, 2),
-        "cosine": np.array(cosines).reshape(len(teachers), len(students)),
-    }
+        points = [_start(student, patches, inputs.dimension, units, random) for student in students]
+        layers = [point.outer for point in points if point.outer is not None]
+        starts.append(_Points(np.stack([points[one].first for one in order]), _stacked(layers) if layers else None))
+    kinds = _stacked([_kinds([students[one] for one in order])] * len(seeds))
+    losses, rows = _train(inputs, kinds, _stacked(starts), teachers, np.array(seeds), batch, iterations)
+    back = np.argsort(order)
+    return {"loss": np.moveaxis(np.asarray(losses), 1, 2)[:, back], "cosine": _cosines(rows, teachers)[:, back]}
 
 
-def _cosine(vectors, teacher) -> float:
-    rows = np.atleast_2d(np.asarray(vectors))
-    return float(np.mean(rows @ teacher / (np.linalg.norm(rows, axis=1) * np.linalg.norm(teacher) + 1e-300)))
+def train_starts(
+    inputs: Inputs,
+    students: Sequence[Sequence[Student]],
+    teachers: np.ndarray,
+    starts: np.ndarray,
+    batch: int,
+    iterations: int,
+    seed: int,
+) -> np.ndarray:
+    """Train students with known outer functions from given starts, for several teachers, all on the same batches.
+
+    Args:
+        inputs: Law of one patch.
+        students: The kind of each student of each teacher; its scale is not used.
+        teachers: The teachers' vectors.
+        starts: The starts, `[student, patch, dim]`, the same for every teacher; a shared vector is the first row.
+        batch: Batch size.
+        iterations: Number of steps of stochastic descent.
+        seed: Seed of the batches.
+
+    Returns:
+        The batch losses before each step, `[teacher, student, iteration]`.
+    """
+    kinds = _stacked([_kinds(one) for one in students])
+    points = _stacked([_Points(starts, None)] * len(teachers))
+    losses, _ = _train(inputs, kinds, points, teachers, np.array(seed), batch, iterations)
+    return np.moveaxis(np.asarray(losses), 1, 2)
+
+
+def _cosines(rows, teachers: np.ndarray) -> np.ndarray:
+    """The mean cosine of the rows of each student with its teacher, `[seed, student]`."""
+    rows, teachers = np.asarray(rows), teachers[:, None, None]
+    norms = np.linalg.norm(rows, axis=-1) * np.linalg.norm(teachers, axis=-1)
+    return np.mean(np.sum(rows * teachers, axis=-1) / (norms + 1e-300), axis=-1)
+
+
+def zero_losses(inputs: Inputs, teachers: np.ndarray, patches: int, samples: int, seed: int) -> np.ndarray:
+    """Return the losses of a student that is zero, by sampling, `[teacher, outer]`; the samples are the same for all."""
+    return np.asarray(_zero_losses(inputs, teachers, np.array(seed), patches, samples))
 
 
 @eqx.filter_jit
-def _train_all(problems, steps, starts, teachers, keys, batch: int, iterations: int):
-    def loss(point, problem, hidden, inputs):
-        labels = jax.vmap(problem.teacher.outer)(hidden)
-        return 0.5 * jnp.mean((problem.student.predict(point, inputs) - labels) ** 2)
+def _zero_losses(inputs: Inputs, teachers, seed, patches: int, samples: int):
+    drawn = inputs.sample(jax.random.key(seed), (samples, patches))
+    return jax.vmap(lambda teacher: 0.5 * jnp.mean(_labels(teacher, drawn) ** 2, axis=0))(teachers)
 
-    def one(points, teacher, key):
+
+@eqx.filter_jit
+def _train(inputs: Inputs, kinds: _Kinds, starts: _Points, teachers, seeds, batch: int, iterations: int):
+    """Train the students of several teachers, each teacher's on batches of their own or, with one seed, all on the same.
+
+    Returns:
+        Batch losses, `[teacher, iteration, student]`, and the vectors at the end, `[teacher, student, patch, dim]`.
+    """
+    patches = starts.first.shape[-2]
+
+    def of_teacher(kinds, points, teacher, seed):
+        def draw(number):
+            return inputs.sample(jax.random.fold_in(jax.random.key(seed), number), (batch, patches))
+
         def step(points, number):
-            first = problems[0]
-            inputs = first.inputs.sample(jax.random.fold_in(key, number), first.input_shape(batch))
-            hidden = first.teacher.hidden(teacher, inputs)
-            values, moved = [], []
-            for problem, size, point in zip(problems, steps, points, strict=True):
-                value, gradient = jax.value_and_grad(loss)(point, problem, hidden, inputs)
-                values.append(value)
-                moved.append(jax.tree.map(lambda leaf, slope, size=size: leaf - size * slope, point, gradient))
-            return moved, jnp.stack(values)
+            # Always taken: XLA draws once in a branch, but else again for every order in which the batch is read.
+            drawn = jax.lax.cond(number >= 0, draw, lambda _: jnp.zeros((batch, patches, inputs.dimension)), number)
+            slopes, losses = jax.grad(_losses, has_aux=True)(points, kinds, drawn, _labels(teacher, drawn))
+            return jax.tree.map(lambda leaf, slope: leaf - _last(kinds.step, leaf) * slope, points, slopes), losses
 
-        ends, values = jax.lax.scan(step, points, jnp.arange(iterations))
-        return values, ends
+        ends, losses = jax.lax.scan(step, points, jnp.arange(iterations))
+        return losses, _rows(kinds, ends)
 
-    return jax.vmap(one)(starts, teachers, keys)
+    if seeds.ndim:
+        # One after another: a batch then stays in the cache, and the program is smaller.
+        return jax.lax.map(lambda one: of_teacher(*one), (kinds, starts, teachers, seeds))
+    return jax.vmap(of_teacher, in_axes=(0, 0, 0, None))(kinds, starts, teachers, seeds)
 
 
-def train_starts(problem: Problem, step: float, starts, key, batch: int, iterations: int) -> np.ndarray:
-    """Train many starts of one problem on the same batches; return losses, `[start, iteration]`."""
-    return np.asarray(_train_starts(problem, step, starts, key, batch, iterations)).T
+def _losses(points: _Points, kinds: _Kinds, inputs, labels):
+    """Return the sum of all losses, whose gradient holds that of every student, and the losses.
+
+    The first layers of all students are one product of matrices.
+    """
+    hidden = jnp.tanh(jnp.einsum("bpd,spd->sbp", inputs, _rows(kinds, points)))
+    learned = 0 if points.outer is None else len(points.outer.offset)
+    known = len(hidden) - learned
+    outputs = jnp.einsum("sbo,so->sb", _outers(hidden[:known]), kinds.outer[:known])
+    if points.outer is not None:
+        outputs = jnp.concatenate(
+            [outputs, jax.vmap(lambda layer, hidden: layer(hidden, ReLU()))(points.outer, hidden[known:])]
+        )
+    losses = 0.5 * jnp.mean((outputs - kinds.outer @ labels.T) ** 2, axis=1)
+    return jnp.sum(losses), losses
 
 
-@eqx.filter_jit
-def _train_starts(problem, step, starts, key, batch: int, iterations: int):
-    def loss(point, inputs, labels):
-        return 0.5 * jnp.mean((problem.student.predict(point, inputs) - labels) ** 2)
+def _rows(kinds: _Kinds, points: _Points) -> Float[Array, "student patch dim"]:
+    """The vector of each patch."""
+    return jnp.where(kinds.sharing[:, None, None], points.first[:, :1], points.first)
 
-    def move(points, number):
-        inputs = problem.inputs.sample(jax.random.fold_in(key, number), problem.input_shape(batch))
-        labels = problem.teacher.predict(problem.target, inputs)
-        values, gradients = jax.vmap(jax.value_and_grad(loss), in_axes=(0, None, None))(points, inputs, labels)
-        return points - step * gradients, values
 
-    return jax.lax.scan(move, starts, jnp.arange(iterations))[1]
+def _last(steps: Float[Array, " student"], leaf: Array) -> Array:
+    """The steps of the students that have a leaf, the last ones, shaped to multiply it."""
+    return steps[len(steps) - len(leaf) :].reshape(-1, *(1,) * (leaf.ndim - 1))
+
+
+def _labels(teacher: Float[Array, " dim"], inputs: Float[Array, "batch patch dim"]) -> Float[Array, "batch outer"]:
+    """The teacher's outputs under each outer function."""
+    return _outers(jnp.tanh(inputs @ teacher))
+
+
+def _outers(hidden: Float[Array, "... patch"]) -> Float[Array, "... outer"]:
+    """All outer functions side by side."""
+    return jnp.stack([jnp.vectorize(OUTER_FUNCTIONS[name], signature="(p)->()")(hidden) for name in OUTERS], axis=-1)

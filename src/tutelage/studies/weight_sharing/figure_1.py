@@ -2,16 +2,23 @@
 
 from collections.abc import Mapping
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.inputs import Inputs
 from tutelage.plot import BLUE, COLOURS, GREY, RED, panels
-from tutelage.problems import composite
 from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
-from tutelage.studies.weight_sharing.common import DATA, OUTERS, Student, inputs_of, teacher_of, train, train_starts
+from tutelage.studies.weight_sharing.common import (
+    DATA,
+    OUTERS,
+    Student,
+    inputs_of,
+    teacher_of,
+    train,
+    train_starts,
+    zero_losses,
+)
 
 _LEARNED, _FAILED = 0.2, 0.5
 _TAIL = 200
@@ -27,20 +34,17 @@ def _students(values: Values) -> list[Student]:
 
 
 def _pieces(values: Values):
-    trained = {data: {"kind": "train", "data": data, "norm": 0.0, "factor": 0.0} for data in values.data}
-    varied = {
-        f"varied-{norm:g}-{factor:g}": {"kind": "vary", "data": "gaussian", "norm": norm, "factor": factor}
-        for norm, factor in values.variations
+    return {data: {"kind": "train", "data": data} for data in values.data} | {
+        "varied": {"kind": "vary", "data": "gaussian"}
     }
-    return {**trained, **varied}
 
 
-def _measure(values: Values, seed: int, kind: str, data: str, norm: float, factor: float) -> Arrays:
+def _measure(values: Values, seed: int, kind: str, data: str) -> Arrays:
     inputs = inputs_of(data, values.dimension)
-    return _vary(values, seed, inputs, norm, factor) if kind == "vary" else _train(values, seed, inputs, data)
+    return _vary(values, seed, inputs) if kind == "vary" else _train(values, seed, inputs, data)
 
 
-def _train(values: Values, seed: int, inputs, data: str) -> Arrays:
+def _train(values: Values, seed: int, inputs: Inputs, data: str) -> Arrays:
     number = values.seeds if data == "gaussian" else values.image_seeds
     seeds = [1000 * seed + run for run in range(number)]
     teachers = np.stack([teacher_of(inputs, values.teacher_norm, run) for run in seeds])
@@ -51,7 +55,8 @@ def _train(values: Values, seed: int, inputs, data: str) -> Arrays:
     # Curves are shown as means over a few iterations.
     block = values.block
     blocks = loss[..., : loss.shape[-1] // block * block].reshape(*loss.shape[:2], -1, block).mean(axis=-1)
-    zero = np.stack([_zero_losses(values, inputs, teacher, run) for teacher, run in zip(teachers, seeds, strict=True)])
+    pairs = zip(teachers, seeds, strict=True)
+    zero = np.concatenate([_zero_losses(values, inputs, teacher[None], run) for teacher, run in pairs])
     covariance = np.asarray(inputs.covariance())
     return {
         "loss": blocks,
@@ -62,34 +67,28 @@ def _train(values: Values, seed: int, inputs, data: str) -> Arrays:
     }
 
 
-def _zero_losses(values: Values, inputs, teacher: np.ndarray, seed: int) -> np.ndarray:
-    """The loss of a student that is zero, for each outer function."""
-    drawn = inputs.sample(jax.random.key(seed + 10_000), (values.samples, values.patches))
-    hidden = np.tanh(np.asarray(drawn) @ teacher)
-    targets = {"low": hidden[:, 0], "high": hidden.prod(axis=1), "both": hidden[:, 0] + hidden.prod(axis=1)}
-    return np.array([0.5 * np.mean(targets[outer] ** 2) for outer in OUTERS])
+def _zero_losses(values: Values, inputs: Inputs, teachers: np.ndarray, seed: int) -> np.ndarray:
+    return zero_losses(inputs, teachers, values.patches, values.samples, seed + 10_000)
 
 
-def _vary(values: Values, seed: int, inputs, norm: float, factor: float) -> Arrays:
+def _vary(values: Values, seed: int, inputs: Inputs) -> Arrays:
     """Final losses on both degrees for many starts, by scale of the start; the outer function is known."""
-    teacher = teacher_of(inputs, norm * values.teacher_norm, seed)
     random = np.random.default_rng([seed, 3])
-    final = np.zeros((2, len(values.scales), values.starts))
-    for row, sharing in enumerate((True, False)):
-        problem = composite("both", teacher, values.patches, sharing, inputs=inputs)
-        shape = (values.dimension,) if sharing else (values.patches, values.dimension)
-        scales = np.repeat(values.scales, values.starts).reshape(-1, *(1,) * len(shape))
-        starts = scales / np.sqrt(values.dimension) * random.normal(size=(scales.size, *shape))
-        losses = train_starts(
-            problem,
-            factor * values.step,
-            jnp.asarray(starts),
-            jax.random.key(seed),
-            values.batch,
-            values.varied_iterations,
-        )
-        final[row] = losses[:, -_TAIL:].mean(axis=1).reshape(len(values.scales), values.starts)
-    return {"final": final, "zero": _zero_losses(values, inputs, teacher, seed)}
+    scales = np.repeat(values.scales, values.starts)
+    starts = np.empty((2, scales.size, values.patches, values.dimension))
+    for row, rows in enumerate((1, values.patches)):  # shared and not
+        entries = random.normal(size=(scales.size, rows, values.dimension))
+        starts[row] = scales[:, None, None] / np.sqrt(values.dimension) * entries
+    students = [
+        [Student("both", False, sharing, scale, factor * values.step) for sharing in (True, False) for scale in scales]
+        for _, factor in values.variations
+    ]
+    teachers = np.stack([teacher_of(inputs, norm * values.teacher_norm, seed) for norm, _ in values.variations])
+    losses = train_starts(
+        inputs, students, teachers, starts.reshape(-1, *starts.shape[2:]), values.batch, values.varied_iterations, seed
+    )
+    final = losses[..., -_TAIL:].mean(axis=-1).reshape(-1, 2, len(values.scales), values.starts)
+    return {"final": final, "zero": _zero_losses(values, inputs, teachers, seed)}
 
 
 def _rows(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
@@ -163,14 +162,13 @@ def _expectations(values: Values, frame: pl.DataFrame):
 
 
 def _varied(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
-    rows = []
-    for norm, factor in values.variations:
-        arrays = pieces[f"varied-{norm:g}-{factor:g}"]
-        high = arrays["zero"][OUTERS.index("high")]
+    rows, arrays = [], pieces["varied"]
+    for number, (norm, factor) in enumerate(values.variations):
+        high = arrays["zero"][number, OUTERS.index("high")]
         for index, scale in enumerate(values.scales):
             # Relative to the high part: for a short teacher it is a small part of the loss.
-            shared = arrays["final"][0, index] / high
-            unshared = arrays["final"][1, index] / high
+            shared = arrays["final"][number, 0, index] / high
+            unshared = arrays["final"][number, 1, index] / high
             rows.append(
                 {
                     "teacher_norm": norm * values.teacher_norm,

@@ -30,10 +30,6 @@ def _measure(values: Values, seed: int, kind: str, patches: int) -> Arrays:
     return _basins(values, patches) if kind == "basins" else _random(values, seed, patches)
 
 
-def _objective(patches: int, dimension: int = 2):
-    return population(parity(np.eye(dimension)[0] * teacher_norm(patches), patches))
-
-
 def _on_line(x, radius, patches):
     """The loss on the teacher's line at `x`, its derivative along the line, and its curvature across it."""
     square = x * x
@@ -87,36 +83,38 @@ def _lines(values: Values) -> Arrays:
     }
 
 
-def _basins(values: Values, patches: int) -> Arrays:
-    """Where descent ends, from a grid of starts in the half-plane of the teacher's line."""
-    objective = _objective(patches)
+def _ends(values: Values, patches: int, starts: np.ndarray) -> np.ndarray:
+    """Where descent ends in the plane of start and teacher, from starts along and across the teacher's line.
+
+    Starts and ends are in units of the teacher's norm.
+    """
     radius = float(teacher_norm(patches))
-    # In polar coordinates, the teacher's line included.
-    turns, sizes = np.linspace(0, np.pi, values.turns), np.linspace(1e-3, 1, values.sizes)
-    mesh = sizes[:, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=-1)[None]
     runs = descend(
-        objective,
-        jnp.asarray(radius * mesh.reshape(-1, 2)),
+        population(parity(np.array([radius, 0.0]), patches)),
+        jnp.asarray(radius * starts),
         GradientDescent(1.0, Ball(radius)),
         gradient_norm(values.tolerance / patches**2) | step_limit(values.steps),
     )
-    return {"starts": mesh, "ends": np.asarray(runs.points).reshape(mesh.shape) / radius}
+    return np.asarray(runs.points) / radius
+
+
+def _basins(values: Values, patches: int) -> Arrays:
+    """Where descent ends, from a grid of starts in the half-plane of the teacher's line."""
+    # In polar coordinates, the teacher's line included.
+    turns, sizes = np.linspace(0, np.pi, values.turns), np.linspace(1e-3, 1, values.sizes)
+    mesh = sizes[:, None, None] * np.stack([np.cos(turns), np.sin(turns)], axis=-1)[None]
+    return {"starts": mesh, "ends": _ends(values, patches, mesh.reshape(-1, 2)).reshape(mesh.shape)}
 
 
 def _random(values: Values, seed: int, patches: int) -> Arrays:
     """Random starts of norm about one in high dimension."""
-    objective = _objective(patches, values.dimension)
-    starts = gaussian(objective.problem, values.runs, scale=1 / np.sqrt(values.dimension), seed=seed)
     radius = float(teacher_norm(patches))
-    runs = descend(
-        objective,
-        starts,
-        GradientDescent(1.0, Ball(radius)),
-        gradient_norm(values.tolerance / patches**2) | step_limit(values.steps),
-    )
-    target = np.eye(values.dimension)[0] * radius
-    reached = np.linalg.norm(np.asarray(runs.points) - target, axis=1) < 0.1 * radius
-    return {"reached": reached, "side": np.asarray(starts)[:, 0] > 0}
+    problem = parity(np.eye(values.dimension)[0] * radius, patches)
+    starts = np.asarray(gaussian(problem, values.runs, scale=1 / np.sqrt(values.dimension), seed=seed))
+    # A run stays in the plane of its start and the teacher.
+    plane = np.stack([starts[:, 0], np.linalg.norm(starts[:, 1:], axis=1)], axis=1)
+    reached = np.linalg.norm(_ends(values, patches, plane / radius) - np.array([1.0, 0.0]), axis=1) < 0.1
+    return {"reached": reached, "side": starts[:, 0] > 0}
 
 
 def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
