@@ -1,7 +1,8 @@
 # Every target sets up .venv by itself when it has to: Python 3.11 or newer, make and a compiler are enough.
 
 PYTHON ?= python3
-WORKERS ?= auto
+# One more than there are cores: tests that start processes wait for them.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + len(os.sched_getaffinity(0)))' 2>/dev/null || echo auto)
 
 VENV := .venv
 RUN := $(VENV)/bin/python
