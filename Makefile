@@ -1,8 +1,7 @@
 # Every target sets up .venv by itself when it has to: Python 3.11 or newer, make and a compiler are enough.
 
 PYTHON ?= python3
-# One more than there are cores: tests that start processes wait for them.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + len(os.sched_getaffinity(0)))' 2>/dev/null || echo auto)
+WORKERS ?= auto
 
 VENV := .venv
 RUN := $(VENV)/bin/python

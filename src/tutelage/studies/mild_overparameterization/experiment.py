@@ -166,13 +166,16 @@ def _curvatures(frame: pl.DataFrame):
         (axes[1], "smallest_eigenvalue", "smallest eigenvalue", frame),
         (axes[2], "split_curvature", "split curvature", spurious),
     ):
-        for kind, marker, colour in (("xavier", "o", BLUE), ("large", "x", ORANGE)):
+        # Rings around dots: most classes are reached from both kinds of starts.
+        for kind, title, style in (
+            ("xavier", "Xavier starts", {"marker": ".", "color": BLUE}),
+            ("large", "large starts", {"marker": "o", "color": ORANGE, "markerfacecolor": "none"}),
+        ):
             own = rows.filter(pl.col("starts") == kind)
-            label_ = "Xavier starts" if kind == "xavier" else "large starts"
-            panel.plot(own["k"], own[name], marker, color=colour, alpha=0.7, label=label_)
+            panel.plot(own["k"], own[name], linestyle="", label=title, **style)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(xlabel="$k$", ylabel=label)
-    axes[1].legend(loc="center left")
+    axes[2].legend(loc="best")
     return figure
 
 
