@@ -167,12 +167,12 @@ def _curvatures(frame: pl.DataFrame):
         (axes[2], "split_curvature", "split curvature", spurious),
     ):
         # Rings around dots: most classes are reached from both kinds of starts.
-        for kind, title, style in (
-            ("xavier", "Xavier starts", {"marker": ".", "color": BLUE}),
-            ("large", "large starts", {"marker": "o", "color": ORANGE, "markerfacecolor": "none"}),
+        for kind, title, marker, colour, inside in (
+            ("xavier", "Xavier starts", ".", BLUE, BLUE),
+            ("large", "large starts", "o", ORANGE, "none"),
         ):
             own = rows.filter(pl.col("starts") == kind)
-            panel.plot(own["k"], own[name], linestyle="", label=title, **style)
+            panel.plot(own["k"], own[name], marker, color=colour, markerfacecolor=inside, label=title)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(xlabel="$k$", ylabel=label)
     axes[2].legend(loc="best")
