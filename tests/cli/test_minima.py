@@ -81,6 +81,13 @@ def test_missing_package_is_named_before_work_starts(monkeypatch):
     assert result.exit_code == 2 and "tutelage[certify]" in result.stderr and not result.stdout
 
 
+def test_students_too_large_for_a_proof_are_refused_before_work_starts(monkeypatch):
+    """A search whose points cannot be certified does not begin, so that none is lost."""
+    monkeypatch.setattr("tutelage.cli.minima._search", lambda *arguments: pytest.fail("searched"))
+    result = run(app, ["minima", "--neurons", "40", "--students", "41", "--certify"])
+    assert result.exit_code == 2 and "1640" in result.stderr and not result.stdout
+
+
 def test_what_is_not_proved_says_why(saved, monkeypatch):
     """Where a proof does not succeed the table says no, and a line below why; the document has the reason."""
     path, _ = saved

@@ -63,9 +63,9 @@ def minima(
     certificates = None
     try:
         if certify:
-            from tutelage.geometry.balls import flint_module
+            from tutelage.geometry.certificate import require_certifiable
 
-            flint_module()  # refused before work starts if it is absent
+            require_certifiable(neurons * (students or neurons) if neurons else 0)  # before work starts
         if neurons is None:
             from tutelage.geometry import load_atlas
 

@@ -29,6 +29,7 @@ from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.objectives import Objective, Reduction
+from tutelage.objectives.tiles import in_tiles
 
 # Codes with which a run may be continued.
 _OPEN = (
@@ -285,7 +286,7 @@ class _Follower:
     def _evaluate(self) -> tuple[np.ndarray, ...]:
         objective, seed = self.task.objective, self.task.seed
         rows = (self.state.point, self.state.run, self.state.step)
-        return compiled.in_tiles(lambda rows: _evaluate_tile(objective, seed, *rows), self.tile, rows)
+        return in_tiles(lambda rows: _evaluate_tile(objective, seed, *rows), self.tile, rows)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -305,7 +306,7 @@ class _Follower:
 
 @eqx.filter_jit
 def _evaluate_tile(objective: Objective, seed: Array, points: PyTree, runs: Array, steps: Array):
-    # Not given the method and the stops, of which nothing depends: one program serves them all.
+    # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
         key = jax.random.fold_in(compiled.run_key(seed, run), step)
         return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
@@ -336,7 +337,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
-    begun = compiled.in_tiles(lambda rows: compiled.begin(task, rows[0], rows[1], gate), tile, (points, runs))
+    begun = in_tiles(lambda rows: compiled.begin(task, rows[0], rows[1], gate), tile, (points, runs))
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)

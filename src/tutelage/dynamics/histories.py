@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from tutelage.dynamics.lanes import Lanes, Task, in_tiles, remember
+from tutelage.dynamics.lanes import Lanes, Task, remember
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import History
+from tutelage.objectives.tiles import in_tiles
 
 
 class Recorder:

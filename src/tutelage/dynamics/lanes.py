@@ -6,7 +6,6 @@ between two calls the caller refills them with other runs.
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -100,19 +99,6 @@ def late_tile_size(tile: int) -> int:
 def run_key(seed, run):
     """Return the random key of a run's dynamics, apart from the one of its start."""
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), run), 2**31 - 1)
-
-
-def in_tiles(function: Callable[[PyTree], PyTree], tile: int, rows: PyTree) -> PyTree:
-    """Apply a compiled function to rows, a tile of them at a time, and return NumPy arrays.
-
-    One size for all batches, for the same reason as in `follow`; the rest of the last tile is thrown away.
-    """
-    rows = jax.tree.map(np.asarray, rows)
-    number = len(jax.tree.leaves(rows)[0])
-    pieces = [np.arange(begin, min(begin + tile, number)) for begin in range(0, number, tile)]
-    padded = [np.resize(piece, tile) for piece in pieces]
-    outcomes = [function(jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], rows)) for lanes in padded]
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *jax.device_get(outcomes))
 
 
 @eqx.filter_jit

@@ -177,13 +177,8 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     point = objective.problem.point(point)
     if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:
         raise invalid("digits", f"be between {_FEWEST_DIGITS} and {_MOST_DIGITS}", digits, "Pass 50, for instance")
-    flint_module()
     vectors = np.asarray(jax.device_get(objective.problem.student.vectors(point)))
-    if vectors.size > _MOST_PARAMETERS:
-        raise UnsupportedCombination(
-            f"Certificates are for at most {_MOST_PARAMETERS} parameters, not {vectors.size}: "
-            "they need the whole Hessian in ball arithmetic."
-        )
+    require_certifiable(vectors.size)
     problem = _described(objective, loss, vectors)
     zero = _zero_of_loss(loss, vectors)
     if zero is not None:
@@ -210,6 +205,21 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
             lipschitz=math.nan,
             digits=digits,
             problem=problem,
+        )
+
+
+def require_certifiable(parameters: int) -> None:
+    """Refuse what no certificate can be made of, whatever the point.
+
+    Raises:
+        UnsupportedCombination: If there are too many parameters.
+        MissingDependency: If python-flint is not installed.
+    """
+    flint_module()
+    if parameters > _MOST_PARAMETERS:
+        raise UnsupportedCombination(
+            f"Certificates are for at most {_MOST_PARAMETERS} parameters, not {parameters}: "
+            "they need the whole Hessian in ball arithmetic."
         )
 
 

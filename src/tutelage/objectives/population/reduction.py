@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
@@ -14,6 +13,7 @@ from jaxtyping import Array, Float, PyTree
 from tutelage.inputs import Gaussian, gaussian
 from tutelage.models import Model
 from tutelage.objectives.base import Objective, Reduction
+from tutelage.objectives.tiles import in_tiles
 from tutelage.problems import Problem
 from tutelage.problems.problem import template_of
 
@@ -44,14 +44,14 @@ def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
     student, teacher = objective.problem.student, objective.problem.teacher
     basis, coordinates = _teacher_coordinates(teacher.vectors(objective.target))
     # Along the basis first, then along axes of each student's own.
-    reduced, extras = _in_parts(partial(_reduce, student, basis), points)
+    reduced, extras = in_tiles(partial(_reduce, student, basis), _tile(points), points)
     padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
     target = teacher.with_vectors(objective.target, jnp.asarray(padded))
     problem = _in_span(objective.problem, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
     def lift(reduced_points, runs):
         rows = (reduced_points, extras[np.asarray(runs)])
-        return jax.tree.map(jnp.asarray, _in_parts(partial(_lift, student, basis), rows))
+        return jax.tree.map(jnp.asarray, in_tiles(partial(_lift, student, basis), _tile(rows), rows))
 
     return Reduction(dataclasses.replace(objective, problem=problem, target=target), reduced, lift)
 
@@ -64,21 +64,10 @@ def _in_span(problem: Problem, target: PyTree, point: PyTree) -> Problem:
     return dataclasses.replace(problem, target=target, inputs=gaussian(dimension), template=template_of(point))
 
 
-def _in_parts(function: Callable[[PyTree], PyTree], rows: PyTree) -> PyTree:
-    """Apply a compiled function of rows to some of them at a time, and return NumPy arrays.
-
-    Always to as many, whatever their number: one program serves all, and rounds all alike. The rest of the last part is
-    thrown away.
-    """
-    rows = jax.tree.map(np.asarray, rows)
-    leaves = jax.tree.leaves(rows)
-    number, numbers = len(leaves[0]), sum(leaf[0].size for leaf in leaves)
-    size = 2 ** round(math.log2(min(max(_NUMBERS / numbers, 1), _RUNS)))
-    parts = []
-    for begin in range(0, number, size):
-        chosen = np.resize(np.arange(begin, min(begin + size, number)), size)
-        parts.append(jax.device_get(function(jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], rows))))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *parts)
+def _tile(rows: PyTree) -> int:
+    """Return how many rows a compiled program takes at once."""
+    numbers = sum(leaf.size // len(leaf) for leaf in jax.tree.leaves(rows))
+    return 2 ** round(math.log2(min(max(_NUMBERS / numbers, 1), _RUNS)))
 
 
 # One run after another: the starts may be a million dimensions wide.
