@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
-from tutelage.duals.special import root
+from tutelage.duals.norms import safe_norm as safe_norm
 
 
 class Neurons(NamedTuple):
@@ -61,8 +61,3 @@ class NeuronModel(Model):
         for group in self.neurons(parameters):
             outputs = outputs + group.activation(inputs @ group.weights.T) @ group.coefficients
         return outputs
-
-
-def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
-    """Return Euclidean norms along the last axis, with derivative zero at the zero vector."""
-    return root(jnp.sum(vectors * vectors, axis=-1))
