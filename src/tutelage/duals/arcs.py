@@ -37,10 +37,8 @@ def _augmented(first: Side, second: Side, first_noise: bool, second_noise: bool)
 def value(first: Side, second: Side, first_noise: bool, second_noise: bool) -> Float[Array, "n m"]:
     """Return the dual of two functions, each a sign or (with noise) an error function, for all pairs."""
     first_rows, second_rows = _augmented(first, second, first_noise, second_noise)
-    first_units, second_units = polar(first_rows)[1], polar(second_rows)[1]
-    between = angles(first_units, second_units)
-    # The cosine from the product: of almost orthogonal vectors, short ones for instance, it has more digits.
-    return (2 / math.pi) * jnp.arctan2(first_units @ second_units.T, between.sine)
+    between = angles(polar(first_rows)[1], polar(second_rows)[1])
+    return (2 / math.pi) * jnp.arctan2(between.product, between.sine)
 
 
 def pull(

@@ -25,23 +25,31 @@ def binary_scale(sizes: Float[Array, "..."]) -> Float[Array, "..."]:
 
 def _balanced(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch dim"], Float[Array, "*batch"]]:
     """Return vectors times a power of two, and that power: their squares then neither overflow nor underflow."""
-    squares = jax.lax.stop_gradient(jnp.sum(vectors * vectors, axis=-1))
+    squares = jnp.sum(vectors * vectors, axis=-1)
     # Three powers are enough, and cost less than one for each vector: one more sum of squares.
     power = jnp.where(squares < 2.0**-900, 2.0**600, jnp.where(squares > 2.0**900, 2.0**-600, 1.0))
     return vectors * power[..., None], power
 
 
-def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
-    """Return Euclidean norms along the last axis, of vectors of any size, with derivative zero at the zero vector."""
-    balanced, power = _balanced(vectors)
-    return root(jnp.sum(balanced * balanced, axis=-1)) / power
-
-
+@jax.custom_jvp
 def polar(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch"], Float[Array, "*batch dim"]]:
-    """Return norms and unit vectors, of vectors of any size; the unit vector of a zero vector is zero."""
+    """Return norms and unit vectors, of vectors of any size; zero, with zero derivatives, for a zero vector."""
     balanced, power = _balanced(vectors)
     norms = root(jnp.sum(balanced * balanced, axis=-1))
     return norms / power, balanced * quotient(1.0, norms)[..., None]
+
+
+@polar.defjvp
+def _polar_jvp(primals, tangents):
+    (vectors,), (direction,) = primals, tangents
+    norms, units = polar(vectors)
+    growth = jnp.sum(units * direction, axis=-1)
+    return (norms, units), (growth, quotient(direction - units * growth[..., None], norms[..., None]))
+
+
+def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
+    """Return Euclidean norms along the last axis, of vectors of any size, with derivative zero at the zero vector."""
+    return polar(vectors)[0]
 
 
 def difference(second: Float[Array, "..."], first: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -62,6 +70,7 @@ class Angles(NamedTuple):
         half_sine: $\sin(\varphi/2)$.
         half_cosine: $\cos(\varphi/2)$.
         opposed: Whether the angle is obtuse.
+        product: The cosine, with all its digits for almost orthogonal vectors.
         towards: Unit vectors along $\hat v - \hat w$, or $\hat v + \hat w$ where the angle is obtuse: the smaller
             of both, so that it has all its digits for almost parallel vectors. Zero for parallel vectors.
     """
@@ -69,15 +78,12 @@ class Angles(NamedTuple):
     half_sine: Float[Array, "n m"]
     half_cosine: Float[Array, "n m"]
     opposed: Bool[Array, "n m"]
+    product: Float[Array, "n m"]
     towards: Float[Array, "n m dim"]
 
     @property
     def sine(self) -> Float[Array, "n m"]:
         return 2.0 * self.half_sine * self.half_cosine
-
-    @property
-    def cosine(self) -> Float[Array, "n m"]:
-        return (self.half_cosine - self.half_sine) * (self.half_cosine + self.half_sine)
 
 
 def angles(first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Angles:
@@ -85,12 +91,13 @@ def angles(first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Angle
 
     An angle has an absolute error of about 1e-16, and a relative one where the difference of the vectors is exact.
     """
-    opposed = first @ second.T < 0
+    product = first @ second.T
+    opposed = product < 0
     lesser, towards = polar(difference(second, jnp.where(opposed[..., None], -first[:, None], first[:, None])))
     zero = jnp.all(first == 0, axis=-1)[:, None] | jnp.all(second == 0, axis=-1)
     lesser = jnp.where(zero, 0.5**0.5, 0.5 * lesser)
     greater = jnp.sqrt((1.0 - lesser) * (1.0 + lesser))
-    return Angles(jnp.where(opposed, greater, lesser), jnp.where(opposed, lesser, greater), opposed, towards)
+    return Angles(jnp.where(opposed, greater, lesser), jnp.where(opposed, lesser, greater), opposed, product, towards)
 
 
 def normals(
@@ -109,6 +116,6 @@ def normals(
     inverse = quotient(1.0, jnp.where(close, 0.0, between.sine))
     by_difference = jnp.where(close & (lesser > 0), weights / greater, 0.0)
     tilt = jnp.where(between.opposed, -lesser, lesser)
-    along_first = jnp.sum(by_difference * tilt - weights * inverse * between.cosine, axis=1)
+    along_first = jnp.sum(by_difference * tilt - weights * inverse * between.product, axis=1)
     by_close = jnp.einsum("ij,ijk->ik", by_difference, between.towards)
     return by_close + (weights * inverse) @ second + along_first[:, None] * first

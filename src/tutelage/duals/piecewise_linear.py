@@ -184,11 +184,13 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
     mixed = slopes @ second_direction + even * (jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v)
 
-    # Curvature, ∂_w² K applied to the directions of the first vectors.
-    scale = weights * quotient(second_norms, first_norms[:, None])
-    along_first = jnp.sum(w * first_direction, axis=-1)
-    tangential = first_direction - along_first[:, None] * w
+    # Curvature, ∂_w² K applied to the directions of the first vectors, in units of these: their quotient is in range
+    # where that of the norms is not.
+    relative = quotient(first_direction, first_norms[:, None])
+    scale = weights * second_norms
+    along_first = jnp.sum(w * relative, axis=-1)
+    tangential = relative - along_first[:, None] * w
     total = jnp.sum(scale * sine, axis=1)
-    normal = scale * quotient(first_direction @ v.T - cosine * along_first[:, None], sine)
+    normal = scale * quotient(relative @ v.T - cosine * along_first[:, None], sine)
     curvature = even * (total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w)
     return value, by_weights + mixed + curvature

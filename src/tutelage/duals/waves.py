@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from tutelage.duals.base import Kernel, over_pairs
 from tutelage.duals.gaussian import Frame
+from tutelage.duals.norms import binary_scale, safe_norm
 
 
 class GaussianWaves(Kernel):
@@ -59,12 +60,17 @@ class GaussianWaves(Kernel):
             value = minus * jnp.cos(difference) + plus * jnp.cos(total)
         return 0.5 * self.factor * value
 
-    def _damping(self, weights):
+    def _vector(self, weights):
+        """Return the vector in the latent space, none longer than 2²¹: a wave along it has died out all the same."""
         vector = weights if self.frame.factor is None else weights @ self.frame.factor
+        return vector / jnp.maximum(binary_scale(safe_norm(vector)) * 2.0**-20, 1.0)
+
+    def _damping(self, weights):
+        vector = self._vector(weights)
         return jnp.exp(-0.5 * jnp.sum(vector * vector))
 
     def _covariance(self, w, v):
-        return w @ v if self.frame.factor is None else (w @ self.frame.factor) @ (v @ self.frame.factor)
+        return self._vector(w) @ self._vector(v)
 
     def gram(self, first, second, same=False):
         return over_pairs(self._value, first, second)
