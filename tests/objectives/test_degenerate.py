@@ -59,7 +59,7 @@ def test_a_neuron_on_a_teacher_has_its_block_without_it() -> None:
     np.testing.assert_allclose(blocks[0, :, 1], np.eye(3) / 4 + (exchange + exchange.T) / (2 * np.pi), atol=1e-15)
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e-8, 1e8, 1e100])
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-100, 1e-8, 1e8, 1e100, 1e155, 1e300])
 def test_tiny_and_huge_students(size: float) -> None:
     """The gradient of a student of any size is the formula's: no overflow, and no loss of digits."""
     w = np.array([0.3, -0.8, 0.5])
@@ -68,6 +68,41 @@ def test_tiny_and_huge_students(size: float) -> None:
     angles = np.arccos(unit)
     pulls = np.sum(np.sin(angles)) * unit / (2 * np.pi) + (np.pi - angles) / (2 * np.pi)
     np.testing.assert_allclose(found, size * w / 2 - pulls, rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e8, 1e78, 1e155, 1e300])
+def test_long_vectors_of_error_functions_are_signs(size: float) -> None:
+    """The loss of an erf neuron tends to that of a sign, 2θ/π, and its gradient to (2/π)/‖w‖ along the normal."""
+    w, v = size * np.array([0.6, 0.8, 0.0]), size * np.array([0.0, 0.8, 0.6])
+    objective = tl.population(tl.problems.neuron(v, "erf"))
+    loss, gradient, hessian = everything(objective, jnp.asarray(w))
+    cosine = 0.64
+    assert float(loss) == pytest.approx(2 * np.arccos(cosine) / np.pi, abs=2 / size)
+    normal = (v - cosine * w) / size / np.sqrt(1 - cosine**2)
+    np.testing.assert_allclose(np.asarray(gradient) * size, -(2 / np.pi) * normal, rtol=0, atol=2 / size + 1e-15)
+    assert np.isfinite(hessian).all()
+    at_teacher = everything(objective, jnp.asarray(v))
+    assert float(at_teacher[0]) == pytest.approx(0.0, abs=1e-15)
+    np.testing.assert_allclose(np.asarray(at_teacher[1]) * size, 0.0, atol=1e-15)
+
+
+def test_a_loss_that_overflows_is_infinite_not_nan() -> None:
+    """Student and teacher whose squares overflow: infinite, where the terms would leave ∞ − ∞; a NaN stays one."""
+    huge = 1e200 * jnp.ones((2, 3))
+    w = 1e200 * jnp.array([0.5, -1.0, 0.3])
+    cases = [
+        (tl.problems.committee(1e200 * TEACHER, 2), huge, jnp.full((2, 3), jnp.nan)),
+        (tl.problems.committee(TEACHER, 2, "quadratic"), huge, jnp.full((2, 3), jnp.nan)),
+        (
+            tl.problems.convolution(w, [1.0, 2.0], normalized=False),
+            FilterAndOutput(w, jnp.ones(2)),
+            FilterAndOutput(w, jnp.full(2, jnp.nan)),
+        ),
+    ]
+    for problem, point, undefined in cases:
+        objective = tl.population(problem)
+        assert float(objective.loss(point)) == np.inf, problem.name
+        assert np.isnan(objective.loss(undefined)), problem.name
 
 
 def test_a_sign_neuron_at_its_teacher_is_finite() -> None:

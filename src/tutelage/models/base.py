@@ -4,7 +4,6 @@ import abc
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
