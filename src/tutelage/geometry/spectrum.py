@@ -20,6 +20,7 @@ from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectru
 from tutelage.models import Committee, Homogeneous, Neuron
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.objectives.population.reduction import in_coordinates
 
 # A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
 DENSE_LIMIT = 2600
@@ -163,9 +164,10 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
 
     target = reduction.objective.target
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
-    inner = eqx.tree_at(lambda one: one.target, reduction.objective, wide)
+    beside = student.with_vectors(reduced, padded(rows))
     number, axes = rows.shape
-    return inner, _Padded(student.with_vectors(reduced, padded(rows)), number * (axes + 1)), dimension - axes
+    inner = in_coordinates(reduction.objective, wide, beside)
+    return inner, _Padded(beside, number * (axes + 1)), dimension - axes
 
 
 def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:

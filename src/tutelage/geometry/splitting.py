@@ -26,8 +26,8 @@ from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, WithLinear
 from tutelage.objectives import Empirical, Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.points import layout_of
 from tutelage.problems import Problem
-from tutelage.problems.problem import template_of
 
 
 def degree_of(problem: Problem) -> int:
@@ -152,7 +152,7 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
     if isinstance(student, Homogeneous) and student.signs is not None:
         signs = jnp.insert(student.signs, neuron, student.signs[neuron])
         student = Homogeneous(student.activation, signs, student.linear)
-    wide = replace(problem, student=student, template=template_of(shapes))
+    wide = replace(problem, student=student, template=layout_of(shapes))
     return eqx.tree_at(lambda one: one.problem, objective, wide)
 
 

@@ -17,13 +17,17 @@ class Committee(NeuronModel):
     activation: Activation
     patches = None
 
-    def neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
+    @property
+    def shapes(self):
+        return ("neuron", "dim")
+
+    def _neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
         return (Neurons(self.activation, parameters, jnp.ones(parameters.shape[0], parameters.dtype)),)
 
-    def vectors(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
+    def _vectors(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
         return parameters
 
-    def with_vectors(
+    def _with_vectors(
         self, parameters: Float[Array, "student dim"], vectors: Float[Array, "student other"]
     ) -> Float[Array, "student other"]:
         return vectors

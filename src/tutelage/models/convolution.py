@@ -35,16 +35,20 @@ class Convolution(Model):
     patches: int = eqx.field(static=True)
     normalized: bool = eqx.field(static=True, default=True)
 
+    @property
+    def shapes(self):
+        return FilterAndOutput(("dim",), (self.patches,))  # type: ignore[arg-type]
+
     def scale(self, filter: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return what the activation's output is multiplied by: one over the norm of the filter, or one."""
         return quotient(jnp.ones(()), safe_norm(filter)) if self.normalized else jnp.ones(())
 
-    def predict(self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         hidden = self.activation(inputs @ parameters.filter)
         return self.scale(parameters.filter) * (hidden @ parameters.output)
 
-    def vectors(self, parameters: FilterAndOutput) -> Float[Array, "1 dim"]:
+    def _vectors(self, parameters: FilterAndOutput) -> Float[Array, "1 dim"]:
         return parameters.filter[None]
 
-    def with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
+    def _with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
         return FilterAndOutput(vectors[0], parameters.output)

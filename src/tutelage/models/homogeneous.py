@@ -37,10 +37,15 @@ class Homogeneous(NeuronModel):
     linear: bool = eqx.field(static=True, default=False)
     patches = None
 
+    @property
+    def shapes(self):
+        matrix = ("neuron" if self.signs is None else self.signs.shape[0], "dim")
+        return WithLinear(matrix, ("dim",)) if self.linear else matrix  # type: ignore[arg-type]
+
     def _split(self, parameters) -> tuple[Float[Array, "student dim"], Float[Array, " dim"] | None]:
         return (parameters.neurons, parameters.linear) if self.linear else (parameters, None)
 
-    def neurons(self, parameters) -> tuple[Neurons, ...]:
+    def _neurons(self, parameters) -> tuple[Neurons, ...]:
         weights, linear = self._split(parameters)
         coefficients = jnp.ones(weights.shape[0]) if self.signs is None else self.signs
         group = Neurons(self.activation, safe_norm(weights)[:, None] * weights, coefficients)
@@ -48,9 +53,9 @@ class Homogeneous(NeuronModel):
             return (group,)
         return group, Neurons(Linear(), linear[None], jnp.ones(1))
 
-    def vectors(self, parameters) -> Float[Array, "vector dim"]:
+    def _vectors(self, parameters) -> Float[Array, "vector dim"]:
         weights, linear = self._split(parameters)
         return weights if linear is None else jnp.concatenate([weights, linear[None]])
 
-    def with_vectors(self, parameters, vectors: Float[Array, "vector dim"]):
+    def _with_vectors(self, parameters, vectors: Float[Array, "vector dim"]):
         return WithLinear(vectors[:-1], vectors[-1]) if self.linear else vectors

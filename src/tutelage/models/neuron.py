@@ -17,11 +17,15 @@ class Neuron(NeuronModel):
     activation: Activation
     patches = None
 
-    def neurons(self, parameters: Float[Array, " dim"]) -> tuple[Neurons, ...]:
+    @property
+    def shapes(self):
+        return ("dim",)
+
+    def _neurons(self, parameters: Float[Array, " dim"]) -> tuple[Neurons, ...]:
         return (Neurons(self.activation, parameters[None], jnp.ones(1)),)
 
-    def vectors(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
+    def _vectors(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
         return parameters[None]
 
-    def with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
+    def _with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
         return vectors[0]

@@ -3,19 +3,18 @@
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.objectives.base import Objective
+from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
 
-class Empirical(Objective):
+class Empirical(Sampled):
     r"""The loss $\tfrac12\sum_n p_n(\text{student}(x_n) - y_n)^2$ over fixed samples; build one with `empirical`.
 
     Attributes:
@@ -35,25 +34,17 @@ class Empirical(Objective):
     support: bool = eqx.field(static=True)
 
     @property
-    def target(self) -> PyTree:
-        """The teacher's parameters."""
-        return self.problem.target
-
-    @property
     def exactness(self) -> Exactness:
         size = self.labels.shape[0]
         if self.support:
             return Exactness("exact sum", detail=f"over a support of {size} points")
         return Exactness("sampling", detail=f"fixed sample of {size}")
 
-    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+    def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student.predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
-
-    def gradient(self, point: PyTree, key=None) -> PyTree:
-        return jax.grad(self.loss)(point)
 
 
 # Compiled as a whole: operation by operation, every shape of the inputs would be several programs.

@@ -28,7 +28,8 @@ from tutelage.models import (
     WithLinear,
 )
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.problems.problem import Problem, template_of
+from tutelage.points import layout_of
+from tutelage.problems.problem import Problem
 
 
 def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, "..."]:
@@ -98,7 +99,7 @@ def neuron(
         target=target,
         inputs=_law(inputs, target.shape[0]),
         noise=_deviation(noise),
-        template=template_of(target),
+        template=layout_of(target),
     )
 
 
@@ -135,7 +136,7 @@ def committee(
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
         noise=_deviation(noise),
-        template=template_of((students, teacher.shape[1])),
+        template=layout_of((students, teacher.shape[1])),
     )
 
 
@@ -190,7 +191,7 @@ def homogeneous(
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
         noise=_deviation(noise),
-        template=template_of(template),
+        template=layout_of(template),
     )
 
 
@@ -229,7 +230,7 @@ def convolution(
         target=FilterAndOutput(filter, output),
         inputs=_law(inputs, filter.shape[0]),
         noise=_deviation(noise),
-        template=template_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
+        template=layout_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
     )
 
 
@@ -272,7 +273,7 @@ def wave(
         target=target,
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -326,7 +327,7 @@ def parity(
         target=target,
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -401,5 +402,5 @@ def composite(
         target=target,
         inputs=_law(inputs, dimension),
         noise=_deviation(noise),
-        template=template_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
+        template=layout_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
     )

@@ -66,7 +66,7 @@ class NeuronSum(Objective):
         groups = self._dense_teacher_groups()
         return (groups[0]._replace(weights=Axes(groups[0].weights.shape[0])),) if self.axes else groups
 
-    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+    def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         return _loss(self, point)
 
     def _value(self, point: PyTree) -> Float[Array, ""]:
@@ -81,7 +81,7 @@ class NeuronSum(Objective):
                 total = total - group.coefficients @ gram @ teacher.coefficients
         return total
 
-    def gradient(self, point: PyTree, key=None) -> PyTree:
+    def _gradient(self, point: PyTree, key=None) -> PyTree:
         arrays, back = jax.vjp(self._trainable, point)
         groups, teachers = self._groups(point), self._teacher_groups()
         cotangents = [self._group_gradient(i, groups, teachers) for i in range(len(groups))]
@@ -108,7 +108,7 @@ class NeuronSum(Objective):
             by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
         return by_weights, by_coefficients
 
-    def error_estimate(self, point: PyTree) -> Float[Array, ""]:
+    def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
         total = jnp.zeros(())
         groups, teachers = self._groups(point), self._dense_teacher_groups()
         for i, group in enumerate(groups):
@@ -118,7 +118,7 @@ class NeuronSum(Objective):
                     total = total + jnp.abs(group.coefficients) @ errors @ jnp.abs(other.coefficients)
         return total
 
-    def singular(self, point: PyTree) -> Bool[Array, ""]:
+    def _singular(self, point: PyTree) -> Bool[Array, ""]:
         # A zero vector of an activation with a kink; a homogeneous student's change of variables smooths it out.
         if isinstance(self.problem.student, Homogeneous):
             return jnp.zeros((), bool)
@@ -133,7 +133,7 @@ class NeuronSum(Objective):
             )
         )
 
-    def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
+    def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         r"""Return a Lipschitz constant of the Hessian for plain neurons with two slopes; infinite for other models.
 
         The third derivatives of a dual with factor $qq'$ of its even part are bounded by $c_{30}qq'\|v\|/\|w\|^2$ in
@@ -167,7 +167,7 @@ class NeuronSum(Objective):
         constant = _constant(problem, self.own_duals)
         return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
 
-    def reduced(self, points: PyTree) -> Reduction:
+    def _reduced(self, points: PyTree) -> Reduction:
         reduction = reduced_to_span(self, points)
         assert isinstance(reduction.objective, NeuronSum)
         return reduction._replace(objective=_with_axes(reduction.objective))
@@ -184,7 +184,7 @@ def _loss_jvp(primals, tangents):
     objective, point = primals
     of_objective, of_point = tangents
     change = jnp.zeros(())
-    slopes = jax.tree.leaves(objective.gradient(point))
+    slopes = jax.tree.leaves(objective._gradient(point))
     for slope, move in zip(slopes, jax.tree.leaves(of_point, is_leaf=lambda leaf: leaf is None), strict=True):
         change = change if move is None else change + jnp.sum(slope * move)
     if jax.tree.leaves(of_objective):
