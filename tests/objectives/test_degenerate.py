@@ -210,6 +210,18 @@ class Weighted(NeuronModel):
     def _with_vectors(self, parameters, vectors):
         return NeuronsAndOutputs(vectors, parameters.outputs)
 
+    def symmetry(self, parameters):
+        return None
+
+    def canonical(self, parameters):
+        return parameters
+
+    def redundancy(self, parameters):
+        return 0
+
+    def contains(self, parameters, teacher, target):
+        return len(parameters.outputs) >= len(target.outputs)
+
 
 def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
     """Teacher and student are two groups each, the teacher's on coordinate axes, students parallel to each other.

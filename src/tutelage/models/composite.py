@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.models.base import Model
@@ -109,3 +109,15 @@ class LearnedComposite(Model):
 
     def _with_vectors(self, parameters: FirstAndOuter, vectors: Float[Array, "vector dim"]) -> FirstAndOuter:
         return FirstAndOuter(self.inner.with_vectors(parameters.first, vectors), parameters.outer)
+
+    def symmetry(self, parameters: FirstAndOuter) -> None:
+        return None
+
+    def canonical(self, parameters: FirstAndOuter) -> FirstAndOuter:
+        return parameters
+
+    def redundancy(self, parameters: FirstAndOuter) -> int:
+        return 0
+
+    def contains(self, parameters: FirstAndOuter, teacher: Model, target: PyTree) -> bool:
+        return False  # only approximately, with enough units

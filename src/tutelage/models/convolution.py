@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals.special import quotient
@@ -52,3 +52,20 @@ class Convolution(Model):
 
     def _with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
         return FilterAndOutput(vectors[0], parameters.output)
+
+    def symmetry(self, parameters: FilterAndOutput) -> None:
+        return None
+
+    def canonical(self, parameters: FilterAndOutput) -> FilterAndOutput:
+        """Return a filter of norm one: its norm does not matter, or is moved to the output weights."""
+        if self.activation.homogeneity != 1:
+            return parameters
+        norm = safe_norm(parameters.filter)
+        output = parameters.output if self.normalized else parameters.output * norm
+        return FilterAndOutput(parameters.filter * quotient(jnp.ones(()), norm), output)
+
+    def redundancy(self, parameters: FilterAndOutput) -> int:
+        return int(self.activation.homogeneity == 1 and bool(jnp.any(parameters.filter != 0)))
+
+    def contains(self, parameters: FilterAndOutput, teacher: Model, target: PyTree) -> bool:
+        return True

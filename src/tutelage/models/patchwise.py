@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, PyTree
 
-from tutelage.models.base import Model
+from tutelage.models.base import Model, Symmetry
 
 
 class Patchwise(Model):
@@ -38,3 +39,16 @@ class Patchwise(Model):
 
     def _with_vectors(self, parameters, vectors: Float[Array, "vector dim"]) -> Float[Array, "..."]:
         return vectors[0] if self.sharing else vectors
+
+    def symmetry(self, parameters: Float[Array, "..."]) -> Symmetry:
+        # Patches are not exchanged, but the inputs of each may be rotated.
+        return Symmetry(np.arange(1 if self.sharing else self.patches), patchwise=True)
+
+    def canonical(self, parameters: Float[Array, "..."]) -> Float[Array, "..."]:
+        return parameters
+
+    def redundancy(self, parameters: Float[Array, "..."]) -> int:
+        return 0
+
+    def contains(self, parameters: Float[Array, "..."], teacher: Model, target: PyTree) -> bool:
+        return True

@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from tutelage.errors import TutelageError, UnsupportedCombination
+from tutelage.models import Neuronwise
 from tutelage.objectives.exactness import Exactness
 from tutelage.points import fitted_array
 from tutelage.problems import Problem
@@ -62,6 +63,26 @@ class Objective(eqx.Module):
     def span_suffices(self) -> bool:
         """Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to it."""
 
+    @property
+    @abc.abstractmethod
+    def deterministic(self) -> bool:
+        """Whether the loss is the same at every call, without a random key."""
+
+    @property
+    @abc.abstractmethod
+    def floor(self) -> float:
+        """A lower bound of the loss: half the noise variance, or zero for a fixed sample."""
+
+    @property
+    @abc.abstractmethod
+    def taught(self) -> bool:
+        """Whether students that compute the teacher have the loss `floor`."""
+
+    @property
+    @abc.abstractmethod
+    def sample(self) -> PyTree:
+        """The arrays that an expectation is taken over; empty where it is taken over the law of the inputs."""
+
     @abc.abstractmethod
     def with_target(self, target: PyTree) -> "Objective":
         """Return the objective of the same problem with another teacher of the same shapes.
@@ -95,6 +116,10 @@ class Objective(eqx.Module):
     @abc.abstractmethod
     def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         """Return the Lipschitz constant; point and radius have been checked."""
+
+    @abc.abstractmethod
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        """Return the blocks; the point has been checked, and the student is a sum of neurons with vectors."""
 
     @abc.abstractmethod
     def _reduced(self, points: PyTree) -> Reduction:
@@ -140,6 +165,23 @@ class Objective(eqx.Module):
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
         return self._hessian_lipschitz(self.problem.point(point), fitted_array("radius", radius, ()))
 
+    def neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for all neurons $\varphi(w_i, x)$ of a student with residual $r$.
+
+        Raises:
+            UnsupportedCombination: If the student is not a sum of neurons with a vector each, or the expectation is
+                not known.
+        """
+        if not isinstance(self.problem.student, Neuronwise):
+            raise self._without_curvatures()
+        return self._neuron_curvatures(self.problem.point(point))
+
+    def _without_curvatures(self) -> UnsupportedCombination:
+        return UnsupportedCombination(
+            f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
+            f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
+        )
+
     def reduced(self, points: PyTree) -> Reduction:
         """Return this objective in the span of the teacher and the given points, runs first.
 
@@ -152,6 +194,26 @@ class Objective(eqx.Module):
                 "not depend on norms and angles alone. Work in the space of the inputs."
             )
         return self._reduced(self.problem.points(points, "points"))
+
+
+class Expected(Objective):
+    """A loss whose expectation is taken over the law of the inputs."""
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    @property
+    def floor(self) -> float:
+        return 0.5 * float(self.problem.noise) ** 2
+
+    @property
+    def taught(self) -> bool:
+        return True
+
+    @property
+    def sample(self) -> PyTree:
+        return ()
 
 
 class Sampled(Objective):

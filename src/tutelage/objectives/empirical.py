@@ -3,11 +3,13 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
+from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
@@ -40,11 +42,47 @@ class Empirical(Sampled):
             return Exactness("exact sum", detail=f"over a support of {size} points")
         return Exactness("sampling", detail=f"fixed sample of {size}")
 
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    @property
+    def floor(self) -> float:
+        return float(self.offset)
+
+    @property
+    def taught(self) -> bool:
+        labels = self.problem.teacher.predict(self.target, self.inputs)
+        return bool(jnp.allclose(self.labels, labels, rtol=0, atol=1e-12))
+
+    @property
+    def sample(self) -> PyTree:
+        return self.inputs, self.labels, self.weights
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        return _curvatures(self, point)
+
     def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student.predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
+
+
+@eqx.filter_jit
+def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    student = objective.problem.student
+    assert isinstance(student, Neuronwise)
+    residuals = student.predict(point, objective.inputs) - objective.labels
+    size = residuals.shape[0]
+    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
+    group = student.neurons(point)[0]
+
+    def coupling(row):
+        return jnp.sum(weights * residuals * group.activation(objective.inputs @ student.weights(row)))
+
+    rows = student.rows(point)
+    return student.where_smooth(rows, group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows))
 
 
 # Compiled as a whole: operation by operation, every shape of the inputs would be several programs.

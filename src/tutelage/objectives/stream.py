@@ -27,6 +27,25 @@ class Stream(Sampled):
     def exactness(self) -> Exactness:
         return Exactness("sampling", detail=f"a fresh batch of {self.batch} at every call")
 
+    @property
+    def deterministic(self) -> bool:
+        return False
+
+    @property
+    def floor(self) -> float:
+        return 0.5 * float(self.problem.noise) ** 2
+
+    @property
+    def taught(self) -> bool:
+        return False  # a batch has noise of its own
+
+    @property
+    def sample(self) -> PyTree:
+        return ()
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        raise self._without_curvatures()
+
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
         inputs, labels = self.problem.sample(random_key("key", key), self.batch)
         return 0.5 * jnp.mean((self.problem.student.predict(point, inputs) - labels) ** 2)

@@ -55,6 +55,10 @@ class Problem(eqx.Module):
         treedef, shapes = self.template
         return jax.tree.unflatten(treedef, [jax.ShapeDtypeStruct(shape, jnp.float64) for shape in shapes])
 
+    def zero(self) -> PyTree:
+        """Return the student whose parameters are all zero, as NumPy arrays."""
+        return jax.tree.map(lambda leaf: np.zeros(leaf.shape), self.template_tree())
+
     def input_shape(self, batch: int) -> tuple[int, ...]:
         """Return the shape of a batch of inputs without the last axis."""
         return (batch,) if self.student.patches is None else (batch, self.student.patches)

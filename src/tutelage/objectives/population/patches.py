@@ -14,14 +14,14 @@ from tutelage.errors import UnsupportedCombination
 from tutelage.inputs import Gaussian
 from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
 from tutelage.models.base import safe_norm
-from tutelage.objectives.base import Objective, Reduction
+from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
 from tutelage.objectives.population.reduction import reduced_to_span
 from tutelage.problems import Problem
 
 
-class PatchObjective(Objective):
+class PatchObjective(Expected):
     """A population loss of a model that reads patches.
 
     Attributes:
@@ -42,6 +42,9 @@ class PatchObjective(Objective):
 
     def _reduced(self, points: PyTree) -> Reduction:
         return reduced_to_span(self, points)
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        raise self._without_curvatures()
 
     def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         return jnp.asarray(jnp.inf)
