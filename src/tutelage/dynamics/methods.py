@@ -1,5 +1,6 @@
 """Discrete methods: descent, stochastic descent, perturbed descent, and any Optax transformation."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import count, positive
-from tutelage.dynamics.base import Method, add_scaled, size_at, step_size
+from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
 from tutelage.errors import invalid
 from tutelage.objectives import Objective, stream
 
@@ -41,7 +42,11 @@ def _ball(projection: Any) -> Ball | None:
     return projection
 
 
-class GradientDescent(Method):
+def _reach(projection: Ball | None):
+    return math.inf if projection is None else projection.radius
+
+
+class GradientDescent(Stepwise):
     r"""Gradient descent, $w \leftarrow \Pi(w - \eta_t\nabla L(w))$.
 
     On a `stream` objective this is stochastic descent on its batches.
@@ -59,8 +64,11 @@ class GradientDescent(Method):
         self.projection = _ball(projection)
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        steady = not callable(self.step)
+        return Traits(
+            equivariant=True, steady_step=self.step if steady else None, stalls=steady, reach=_reach(self.projection)
+        )
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -70,7 +78,7 @@ class GradientDescent(Method):
         return (moved if self.projection is None else self.projection(objective, moved)), state
 
 
-class StochasticGradientDescent(Method):
+class StochasticGradientDescent(Stepwise):
     r"""Stochastic gradient descent on fresh samples at every step, whatever the objective.
 
     The objective is still what stops and records see: with a population objective, the exact loss.
@@ -91,8 +99,8 @@ class StochasticGradientDescent(Method):
         self.projection = _ball(projection)
 
     @property
-    def equivariant(self) -> bool:
-        return False
+    def traits(self) -> Traits:
+        return Traits(random=True, batch=self.batch, reach=_reach(self.projection))
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -103,7 +111,7 @@ class StochasticGradientDescent(Method):
         return (moved if self.projection is None else self.projection(objective, moved)), state
 
 
-class PerturbedGradientDescent(Method):
+class PerturbedGradientDescent(Stepwise):
     r"""Gradient descent with random kicks, $w_i \leftarrow w_i - \eta\nabla_i L + \alpha\,\xi_i$.
 
     The kicks $\xi_i$ are uniform on the unit sphere of the input space: one for all vectors of the student
@@ -125,8 +133,8 @@ class PerturbedGradientDescent(Method):
         self.shared_direction = bool(shared_direction)
 
     @property
-    def equivariant(self) -> bool:
-        return False
+    def traits(self) -> Traits:
+        return Traits(random=True)
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -141,7 +149,7 @@ class PerturbedGradientDescent(Method):
         return student.with_vectors(moved, vectors + self.noise * kicks), state
 
 
-class OptaxMethod(Method):
+class OptaxMethod(Stepwise):
     """Any Optax transformation as a method; `descend` makes one of a transformation that it is given.
 
     Args:
@@ -151,8 +159,8 @@ class OptaxMethod(Method):
     transformation: Any = eqx.field(static=True)
 
     @property
-    def equivariant(self) -> bool:
-        return False  # most transformations act on coordinates
+    def traits(self) -> Traits:
+        return Traits()  # most transformations act on coordinates
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return self.transformation.init(point)
@@ -160,3 +168,17 @@ class OptaxMethod(Method):
     def advance(self, objective, point, gradient, state, step, key):
         updates, state = self.transformation.update(gradient, state, point)
         return optax.apply_updates(point, updates), state
+
+
+def as_method(method: Any) -> Method:
+    """Return a method, made of an Optax transformation where it is one, or raise if it is neither."""
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, (optax.GradientTransformation, optax.GradientTransformationExtraArgs)):
+        return OptaxMethod(method)
+    raise invalid(
+        "method",
+        "be a Method or an Optax transformation",
+        repr(method),
+        "Pass tutelage.GradientDescent(step)",
+    )

@@ -80,6 +80,11 @@ class Objective(eqx.Module):
 
     @property
     @abc.abstractmethod
+    def samples(self) -> int:
+        """Number of samples that an evaluation takes; zero where there are none."""
+
+    @property
+    @abc.abstractmethod
     def sample(self) -> PyTree:
         """The arrays that an expectation is taken over; empty where it is taken over the law of the inputs."""
 
@@ -210,6 +215,10 @@ class Expected(Objective):
     @property
     def taught(self) -> bool:
         return True
+
+    @property
+    def samples(self) -> int:
+        return 0
 
     @property
     def sample(self) -> PyTree:

@@ -56,6 +56,10 @@ class Empirical(Sampled):
         return bool(jnp.allclose(self.labels, labels, rtol=0, atol=1e-12))
 
     @property
+    def samples(self) -> int:
+        return self.labels.shape[0]
+
+    @property
     def sample(self) -> PyTree:
         return self.inputs, self.labels, self.weights
 

@@ -40,6 +40,10 @@ class Stream(Sampled):
         return False  # a batch has noise of its own
 
     @property
+    def samples(self) -> int:
+        return self.batch
+
+    @property
     def sample(self) -> PyTree:
         return ()
 
