@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count, positive
+from tutelage.checks import count, flag, of_kind, positive
 from tutelage.dynamics.base import Method, add_scaled, size_at, step_size
-from tutelage.errors import invalid
 from tutelage.objectives import Objective, stream
 
 
@@ -36,9 +35,9 @@ class Ball(eqx.Module):
 
 
 def _ball(projection: Any) -> Ball | None:
-    if projection is not None and not isinstance(projection, Ball):
-        raise invalid("projection", "be a Ball or None", repr(projection), "Pass tutelage.Ball(radius)")
-    return projection
+    if projection is None:
+        return None
+    return of_kind("projection", projection, Ball, "a Ball or None", "Pass tutelage.Ball(radius)")
 
 
 class GradientDescent(Method):
@@ -122,7 +121,7 @@ class PerturbedGradientDescent(Method):
     def __init__(self, step: float | Callable, noise: float, shared_direction: bool = True):
         self.step = step_size("step", step)
         self.noise = jnp.asarray(positive("noise", noise))
-        self.shared_direction = bool(shared_direction)
+        self.shared_direction = flag("shared_direction", shared_direction)
 
     @property
     def equivariant(self) -> bool:
@@ -149,6 +148,15 @@ class OptaxMethod(Method):
     """
 
     transformation: Any = eqx.field(static=True)
+
+    def __check_init__(self):
+        of_kind(
+            "transformation",
+            self.transformation,
+            (optax.GradientTransformation, optax.GradientTransformationExtraArgs),
+            "an Optax transformation",
+            "Pass for example optax.adam(1e-3)",
+        )
 
     @property
     def equivariant(self) -> bool:

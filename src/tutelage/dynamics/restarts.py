@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.checks import positive
+from tutelage.dynamics.checks import checked_objective
 from tutelage.dynamics.descend import descend
 from tutelage.dynamics.flow import GradientFlow
 from tutelage.dynamics.methods import GradientDescent
@@ -84,6 +85,7 @@ def restarts(
     Returns:
         The best student of each start, and how many attempts it took.
     """
+    checked_objective(objective)
     success = positive("success", success)
     # In NumPy: every number of starts that are left would be a program of its own.
     starts = jax.tree.map(np.asarray, objective.problem.points(starts))
