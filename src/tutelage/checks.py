@@ -240,6 +240,12 @@ def tried(argument: str, call: Callable[[], T]) -> T:
         ) from error
 
 
+def settle(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass to what their checks have made of them; for its `__post_init__` alone."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
 def affordable(argument: str, value: Any, numbers: float, what: str) -> None:
     """Raise if so many numbers of eight bytes do not fit into the memory of this machine.
 

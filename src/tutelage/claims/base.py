@@ -41,9 +41,9 @@ class Effort:
 
     def __post_init__(self):
         for name in ("samples", "restarts", "runs"):
-            checks.count(name, getattr(self, name))
+            checks.settle(self, **{name: checks.count(name, getattr(self, name))})
         for name in ("generations", "iterations"):
-            checks.count(name, getattr(self, name), least=0)
+            checks.settle(self, **{name: checks.count(name, getattr(self, name), least=0)})
         checks.affordable("samples", self.samples, self.samples, "as many numbers")
         if self.restarts > self.samples:
             received = f"{self.restarts} and {self.samples}"
@@ -134,7 +134,7 @@ class Form:
         checks.text("statement", self.statement)
         checks.text("recipe", self.recipe)
         checks.function("test", self.test, "a function of an effort and a seed", "Pass a Pointwise or a Scan")
-        checks.not_negative("slack", self.slack)
+        checks.settle(self, slack=checks.not_negative("slack", self.slack))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,8 @@ class Claim:
     def __post_init__(self):
         for name in ("id", "place", "title", "correction", "arithmetic"):
             checks.text(name, getattr(self, name))
-        for hypothesis in checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"):
+        checks.settle(self, hypotheses=checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"))
+        for hypothesis in self.hypotheses:
             checks.text("hypotheses", hypothesis)
         for name in ("as_printed", "control", "corrected"):
             form = getattr(self, name)

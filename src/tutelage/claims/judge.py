@@ -67,9 +67,12 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
 
 def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:
     """Judge many claims one after another, yielding verdicts as they come."""
-    if isinstance(claims, str) or not isinstance(claims, Iterable):
-        raise invalid("claims", "be several claims", shown(claims), "Pass a list, or what tutelage.claims.find returns")
-    for claim in claims:
+    try:
+        several = iter(claims)
+    except TypeError as error:
+        remedy = "Pass a list, or what tutelage.claims.find returns"
+        raise invalid("claims", "be several claims", shown(claims), remedy) from error
+    for claim in several:
         yield from judge(claim, effort, seed)
 
 

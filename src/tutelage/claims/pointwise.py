@@ -80,11 +80,17 @@ class Pointwise:
 
     def __post_init__(self):
         checks.function("check", self.check, "a function of an instance")
-        for family in checks.sequence("families", self.families, "a list of families"):
+        # As tuples: what can be read only once would be empty at the second reading.
+        checks.settle(
+            self,
+            families=checks.sequence("families", self.families, "a list of families"),
+            corners=checks.sequence("corners", self.corners, "a list of instances"),
+            gradient=checks.flag("gradient", self.gradient),
+        )
+        for family in self.families:
             checks.of_kind("families", family, Family, "a list of families", "Pass tutelage.claims.Family")
-        for corner in checks.sequence("corners", self.corners, "a list of instances"):
+        for corner in self.corners:
             checks.of_kind("corners", corner, Mapping, "a list of instances", "Pass arrays by name")
-        checks.flag("gradient", self.gradient)
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""

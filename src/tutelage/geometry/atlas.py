@@ -111,8 +111,7 @@ def atlas(
     deterministic(objective)
     checked_tolerances(tolerances)
     one_of("how", how, HOW)
-    positive("tolerance", tolerance)
-    positive("reach", reach)
+    tolerance, reach = positive("tolerance", tolerance), positive("reach", reach)
     problem = objective.problem
     if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
         raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.checks import finite_number, of_kind, one_of, positive
+from tutelage.checks import finite_number, of_kind, one_of, positive, settle
 from tutelage.dynamics.checks import deterministic
 from tutelage.geometry.floor import Floor, lowest_loss
 from tutelage.geometry.polish import values_at
@@ -43,7 +43,7 @@ class Tolerances:
 
     def __post_init__(self):
         for name in ("gradient", "eigenvalue", "loss"):
-            positive(name, getattr(self, name))
+            settle(self, **{name: positive(name, getattr(self, name))})
 
 
 def checked_tolerances(tolerances: Any) -> Tolerances:

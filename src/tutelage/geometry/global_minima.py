@@ -72,7 +72,7 @@ class GlobalMinima:
             point: A student.
             tolerance: Largest distance of a neuron from its teacher's ray, and of a sum of shares from one.
         """
-        positive("tolerance", tolerance)
+        tolerance = positive("tolerance", tolerance)
         rows = np.asarray(self.problem.point(point))
         if self._homogeneous:
             rows = np.linalg.norm(rows, axis=1, keepdims=True) * rows

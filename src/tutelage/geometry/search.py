@@ -133,7 +133,8 @@ def worst(
     deterministic(objective)
     of_kind("quotient", quotient, Quotient, "a Quotient", "Pass for example PolyakLojasiewicz()")
     of_kind("neighbourhood", neighbourhood, Neighbourhood, "a Neighbourhood", "Pass Neighbourhood(minimum, radius)")
-    if not 0 <= finite_number("inner", inner) < 1:
+    inner = finite_number("inner", inner)
+    if not 0 <= inner < 1:
         raise invalid("inner", "lie between zero and one", repr(inner), "Pass a part of the radius")
     centre = objective.problem.point(neighbourhood.centre, "centre")
     samples, rounds = _samples(objective, samples), count("rounds", rounds, least=0)

@@ -120,7 +120,7 @@ def spectrum(
     """
     deterministic(objective)
     one_of("how", how, HOW)
-    count("number", number)
+    number = count("number", number)
     point = objective.problem.point(point)
     size = sum(leaf.size for leaf in jax.tree.leaves(point))
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:

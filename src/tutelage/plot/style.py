@@ -108,8 +108,9 @@ def panels(
     rows, columns = count("rows", rows, most=_MOST_PANELS), count("columns", columns, most=_MOST_PANELS)
     if rows * columns > _MOST_PANELS:
         raise invalid("columns", f"make at most {_MOST_PANELS} panels", f"{rows} × {columns}", "Draw several figures")
+    width, height = positive("width", width), positive("height", height)
     for name, size, number in (("width", width, columns), ("height", height, rows)):
-        if not _SMALLEST <= positive(name, size) * number <= _LARGEST:
+        if not _SMALLEST <= size * number <= _LARGEST:
             limits = f"make a figure of {_SMALLEST:g} to {_LARGEST:g} inches"
             raise invalid(name, limits, f"{size:g} times {number}", "Pass a number of inches")
     with styled():
