@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from numpy.polynomial import chebyshev
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method, norm, select, step_size
+from tutelage.dynamics.base import Method, Traits, norm, select, step_size
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -139,8 +139,8 @@ class ChebyshevDescent(Method):
         self.stiffness = positive("stiffness", stiffness)
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return Traits(equivariant=True, steady_step=self.step)
 
     def init(self, objective: Objective, point: PyTree) -> _State:
         zero = jnp.zeros((), int)

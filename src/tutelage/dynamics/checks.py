@@ -5,7 +5,7 @@ from typing import Any
 
 from tutelage.checks import function, of_kind
 from tutelage.errors import invalid
-from tutelage.objectives import Objective, Stream
+from tutelage.objectives import Objective
 
 
 def checked_objective(objective: Any) -> Objective:
@@ -15,7 +15,7 @@ def checked_objective(objective: Any) -> Objective:
 
 def deterministic(objective: Any) -> Objective:
     """Return the argument, or raise if it is no objective that returns the same loss at every call."""
-    if isinstance(checked_objective(objective), Stream):
+    if not checked_objective(objective).deterministic:
         raise invalid(
             "objective",
             "be deterministic",

@@ -22,7 +22,7 @@ from tutelage.dynamics.devices import device_count
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Lanes, Task
-from tutelage.dynamics.methods import OptaxMethod
+from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
@@ -95,21 +95,13 @@ def descend(
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
     objective, progress = checked_objective(objective), checked_progress(progress)
-    follower = _prepare(objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish)
+    follower = _prepare(objective, starts, as_method(method), _stop(stop, objective), record, seed, first_run, finish)
     try:
         follower.follow_all(progress)
     except KeyboardInterrupt:
         follower.end_open_runs(Code.INTERRUPTED)
         raise Interrupted(follower.result()) from None
     return follower.result()
-
-
-def _method(method: Any) -> Method:
-    if isinstance(method, Method):
-        return method
-    kinds = (optax.GradientTransformation, optax.GradientTransformationExtraArgs)
-    what = "a Method or an Optax transformation"
-    return OptaxMethod(of_kind("method", method, kinds, what, "Pass tutelage.GradientDescent(step)"))
 
 
 def _stop(stop: Any, objective: Objective) -> Stop:
@@ -368,7 +360,7 @@ def tile_of(
     Returns:
         The number of runs of a tile, and the cost in units of a pair of neurons in closed form.
     """
-    method = _method(method)
+    method = as_method(method)
     random = np.random.default_rng(0)
     shapes = objective.problem.template_tree()
     points = jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=(1, *leaf.shape))), shapes)
@@ -380,7 +372,7 @@ def tile_of(
 
 def _reduction(objective: Objective, method: Method, record: Record | None, points: PyTree) -> Reduction | None:
     """Return the reduction to the span of start and teacher where that is allowed and smaller than the input space."""
-    if not (method.equivariant and objective.span_suffices and (record is None or record.invariant)):
+    if not (method.traits.equivariant and objective.span_suffices and (record is None or record.invariant)):
         return None
     one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), points)
     students = eqx.filter_eval_shape(objective.problem.student.vectors, one)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method
+from tutelage.dynamics.base import Method, Traits
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -57,8 +57,8 @@ class GradientFlow(Method):
             )
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return Traits(equivariant=True, steady_step=0.0, horizon=self.horizon)
 
     def _controller(self) -> diffrax.PIDController:
         # The Euclidean norm does not depend on the number of coordinates, so that a run in the span of its

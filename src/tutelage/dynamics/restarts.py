@@ -13,10 +13,9 @@ from jaxtyping import PyTree
 from tutelage.checks import positive
 from tutelage.dynamics.checks import checked_objective
 from tutelage.dynamics.descend import descend
-from tutelage.dynamics.flow import GradientFlow
-from tutelage.dynamics.methods import GradientDescent
+from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.runs import Runs
-from tutelage.objectives import Objective, Stream
+from tutelage.objectives import Objective
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def restarts(
     number = jax.tree.leaves(starts)[0].shape[0]
     choices = sign_choices(starts)
     # A deterministic run does not depend on its number, so that finished starts can be left out.
-    leave_out = isinstance(method, (GradientDescent, GradientFlow)) and not isinstance(objective, Stream)
+    leave_out = objective.deterministic and not as_method(method).traits.random
     points = jax.tree.map(np.copy, starts)
     losses = np.full(number, np.inf)
     attempts = np.zeros(number, int)

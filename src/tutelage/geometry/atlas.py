@@ -24,8 +24,8 @@ from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.polish import evaluate, polished
 from tutelage.geometry.spectrum import HOW
 from tutelage.geometry.splitting import reduced_blocks
-from tutelage.models import Committee, Homogeneous
-from tutelage.objectives import Empirical, Objective
+from tutelage.models import Neuronwise
+from tutelage.objectives import Objective
 
 # Fields that follow from others, but for last bits that differ between machines.
 _DERIVED = ("factor",)
@@ -37,8 +37,7 @@ def describe(objective: Objective) -> dict[str, Any]:
     activation = getattr(problem.student, "activation", None)
     # What the words leave out: slopes, covariances, signs, the sample.
     rest = [_said(part) for part in (problem.student, problem.teacher, problem.inputs)]
-    if isinstance(objective, Empirical):
-        rest += [_said(part) for part in (objective.inputs, objective.labels, objective.weights)]
+    rest += [_said(part) for part in objective.sample]
     return {
         "name": problem.name,
         "objective": objective.exactness.kind,
@@ -276,8 +275,7 @@ def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:
 
 def _is_ordered(objective: Objective, frame: Frame) -> bool:
     """Whether the neurons of an entry stand in the order of its blocks: they may be permuted freely."""
-    permutable = isinstance(objective.problem.student, (Committee, Homogeneous))
-    return permutable and len(set(frame.rows.tolist())) == 1
+    return isinstance(objective.problem.student, Neuronwise) and len(set(frame.rows.tolist())) == 1
 
 
 def _in_block_order(objective: Objective, point: PyTree, frame: Frame, blocks: Structure) -> PyTree:

@@ -30,7 +30,7 @@ from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
 from tutelage.geometry.symmetry import orbit_dimension
 from tutelage.inputs import Gaussian, Inputs
-from tutelage.models import Committee, Neuron
+from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
@@ -230,8 +230,9 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
         UnsupportedCombination: If there is none.
     """
     problem = objective.problem
-    models = isinstance(problem.student, (Committee, Neuron)) and isinstance(problem.teacher, (Committee, Neuron))
-    if not (isinstance(objective, NeuronSum) and models):
+    models = (problem.student, problem.teacher)
+    plain = all(isinstance(model, Neuronwise) and model.plain for model in models)
+    if not (isinstance(objective, NeuronSum) and plain):
         raise UnsupportedCombination(
             f"Certificates are for population losses of the neuron and committee problems, not for {_named(objective)}."
         )

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from tutelage.checks import finite_array, not_negative, one_of, positive, random_key
 from tutelage.errors import invalid
+from tutelage.points import fitted, layout_of
 
 Shape = Literal["ball", "neurons", "orthogonal"]
 
@@ -60,14 +61,7 @@ class Neighbourhood(eqx.Module):
 
     def _like_centre(self, argument: str, value: PyTree) -> PyTree:
         """Return a student, or a direction, as float64 arrays, or raise if it is not of the form of the centre."""
-        leaves, structure = jax.tree.flatten(self.centre)
-        given = [value] if structure == jax.tree.structure(0) else jax.tree.leaves(value)
-        arrays = [finite_array(argument, leaf) for leaf in given]
-        if [leaf.shape for leaf in leaves] != [array.shape for array in arrays]:
-            shapes = " and ".join(str(leaf.shape) for leaf in leaves)
-            received = " and ".join(str(array.shape) for array in arrays) or "none"
-            raise invalid(argument, f"have the shapes of the centre, {shapes}", received, "Pass a student like it")
-        return jax.tree.unflatten(structure, arrays)
+        return fitted(argument, value, layout_of(self.centre), owner="this neighbourhood")
 
     def _length(self, difference: PyTree) -> Float[Array, ""]:
         """Return the length of a difference, as the radius bounds it."""

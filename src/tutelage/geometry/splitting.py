@@ -23,12 +23,11 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import between, count, finite_array, finite_number, not_negative, positive
 from tutelage.dynamics.checks import checked_objective
-from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, WithLinear
-from tutelage.objectives import Empirical, Objective
-from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.errors import invalid
+from tutelage.models import Neuronwise, WithLinear
+from tutelage.objectives import Objective
+from tutelage.points import layout_of
 from tutelage.problems import Problem
-from tutelage.problems.problem import template_of
 
 
 def degree_of(problem: Problem) -> int:
@@ -37,11 +36,8 @@ def degree_of(problem: Problem) -> int:
     Raises:
         InvalidArgument: If the student is not a sum of neurons that are homogeneous.
     """
-    student = problem.student
-    if isinstance(student, Homogeneous):
-        return 2
-    if isinstance(student, (Committee, Neuron)) and (student.activation.homogeneity or 0) > 0:
-        return int(student.activation.homogeneity or 0)
+    if isinstance(problem.student, Neuronwise) and problem.student.degree is not None:
+        return problem.student.degree
     raise invalid(
         "objective",
         "have a student made of homogeneous neurons",
@@ -137,61 +133,12 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
     problem = checked_objective(objective).problem
     degree_of(problem)
     student = problem.student
-    template = problem.template_tree()
-    if isinstance(student, Neuron):
-        raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")
-    rows = template.neurons.shape if isinstance(template, WithLinear) else template.shape
-    neuron = _neuron("neuron", neuron, rows[0])
-    larger = (rows[0] + 1, rows[1])
-    shapes: Any = WithLinear(larger, (rows[1],)) if isinstance(template, WithLinear) else larger  # type: ignore
-    if isinstance(student, Homogeneous) and student.signs is not None:
-        signs = jnp.insert(student.signs, neuron, student.signs[neuron])
-        student = Homogeneous(student.activation, signs, student.linear)
-    wide = replace(problem, student=student, template=template_of(shapes))
+    assert isinstance(student, Neuronwise)  # they alone have a degree
+    rows = student.rows(problem.zero())
+    neuron = _neuron("neuron", neuron, rows.shape[0])
+    larger = student.with_rows(problem.zero(), jnp.zeros((rows.shape[0] + 1, rows.shape[1])))
+    wide = replace(problem, student=student.doubled(neuron), template=layout_of(larger))
     return eqx.tree_at(lambda one: one.problem, objective, wide)
-
-
-@eqx.filter_jit
-def _population_blocks(objective: NeuronSum, point: PyTree):
-    groups, teachers = objective._groups(point), objective._teacher_groups()
-    student = objective.problem.student
-    homogeneous = isinstance(student, Homogeneous)
-    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
-
-    def lift(row):
-        return jnp.linalg.norm(row) * row if homogeneous else row
-
-    def by_neuron(row):
-        # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
-        moved, back = jax.vjp(lift, row)
-        total = jnp.zeros_like(moved)
-        for dual, other in zip(objective.student_duals[0], groups, strict=True):
-            total = total + dual.pull(moved[None], other.weights, other.coefficients[None])[0]
-        for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
-            total = total - dual.pull(moved[None], other.weights, other.coefficients[None])[0]
-        return back(total)[0]
-
-    blocks = jax.lax.map(jax.jacfwd(by_neuron), rows)
-    blocks = groups[0].coefficients[:, None, None] * blocks
-    return 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2))
-
-
-@eqx.filter_jit
-def _empirical_blocks(objective: Empirical, point: PyTree):
-    student = objective.problem.student
-    assert isinstance(student, NeuronModel)
-    residuals = student.predict(point, objective.inputs) - objective.labels
-    size = residuals.shape[0]
-    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group = student.neurons(point)[0]
-    homogeneous = isinstance(student, Homogeneous)
-    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
-
-    def coupling(row):
-        moved = jnp.linalg.norm(row) * row if homogeneous else row
-        return jnp.sum(weights * residuals * group.activation(objective.inputs @ moved))
-
-    return group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows)
 
 
 def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student dim dim"]:
@@ -210,17 +157,7 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
     Raises:
         UnsupportedCombination: For other objectives.
     """
-    student = checked_objective(objective).problem.student
-    point = objective.problem.point(point)
-    if isinstance(student, (Committee, Homogeneous, Neuron)):
-        if isinstance(objective, NeuronSum):
-            return _population_blocks(objective, point)
-        if isinstance(objective, Empirical):
-            return _empirical_blocks(objective, point)
-    raise UnsupportedCombination(
-        f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
-        f"{objective.problem.name} problem under a {type(objective).__name__.lower()} objective."
-    )
+    return checked_objective(objective).neuron_curvatures(point)
 
 
 @dataclass(frozen=True)
@@ -288,9 +225,6 @@ def descent_direction(
     exponent = -(degree - 1) / degree
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
-    rows, _ = _rows(divided)
-    moved = jnp.zeros_like(rows)
-    moved = moved.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction)
-    full = jax.tree.map(jnp.zeros_like, divided)
-    full = full._replace(neurons=moved) if isinstance(full, WithLinear) else moved
+    rows, put = _rows(jax.tree.map(jnp.zeros_like, divided))
+    full = put(rows.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction))
     return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)

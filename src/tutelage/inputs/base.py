@@ -55,6 +55,15 @@ class Inputs(eqx.Module):
     def symmetry(self) -> Symmetry:
         """The strongest symmetry the law is known to have."""
 
+    @property
+    @abc.abstractmethod
+    def surrounds_zero(self) -> bool:
+        """Whether inputs come close to every point of every hyperplane through zero, up to their scale.
+
+        Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons with
+        positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
+        """
+
     @abc.abstractmethod
     def mean(self) -> Float[Array, " dim"]:
         """The mean $E[x]$."""

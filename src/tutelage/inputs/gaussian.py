@@ -70,6 +70,10 @@ class Gaussian(Inputs):
     def covariance(self) -> Float[Array, "dim dim"]:
         return identity(self) if self.scatter is None else self.scatter
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return not self.singular
+
     def atoms(self) -> None:
         return None
 

@@ -50,6 +50,10 @@ class UniformBox(Inputs):
     def covariance(self) -> Float[Array, "dim dim"]:
         return (self.high - self.low) ** 2 / 12 * identity(self)
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return bool(jnp.all((self.low < 0) & (self.high > 0)))
+
     def atoms(self) -> None:
         return None
 
@@ -102,6 +106,10 @@ class Rademacher(Inputs):
 
     def covariance(self) -> Float[Array, "dim dim"]:
         return self.scale**2 * identity(self)
+
+    @property
+    def surrounds_zero(self) -> bool:
+        return False
 
     def atoms(self) -> Atoms | None:
         if self.dimension > _LISTED_DIMENSION:

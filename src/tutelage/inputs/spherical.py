@@ -63,6 +63,10 @@ class Spherical(Inputs):
             raise unsupported("covariance", self, "its second moment diverges")
         return square / self.dimension * identity(self)
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return self.atoms() is None
+
     def atoms(self) -> Atoms | None:
         if self.dimension == 1 and isinstance(self.radius, SphereRadius):  # the "sphere" of a line is two points
             return jnp.array([[-self.radius.radius], [self.radius.radius]]), jnp.array([0.5, 0.5])

@@ -38,7 +38,8 @@ from tutelage.models import (
     WithLinear,
 )
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.problems.problem import Problem, template_of
+from tutelage.points import layout_of
+from tutelage.problems.problem import Problem
 
 
 def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, "..."]:
@@ -102,7 +103,7 @@ def neuron(
         target=target,
         inputs=_law(inputs, target.shape[0]),
         noise=not_negative("noise", noise),
-        template=template_of(target),
+        template=layout_of(target),
     )
 
 
@@ -139,7 +140,7 @@ def committee(
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
         noise=not_negative("noise", noise),
-        template=template_of((students, teacher.shape[1])),
+        template=layout_of((students, teacher.shape[1])),
     )
 
 
@@ -194,7 +195,7 @@ def homogeneous(
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
         noise=not_negative("noise", noise),
-        template=template_of(template),
+        template=layout_of(template),
     )
 
 
@@ -233,7 +234,7 @@ def convolution(
         target=FilterAndOutput(filter, output),
         inputs=_law(inputs, filter.shape[0]),
         noise=not_negative("noise", noise),
-        template=template_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
+        template=layout_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
     )
 
 
@@ -277,7 +278,7 @@ def wave(
         target=target,
         inputs=_law(inputs, dimension),
         noise=not_negative("noise", noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -332,7 +333,7 @@ def parity(
         target=target,
         inputs=_law(inputs, dimension),
         noise=not_negative("noise", noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -408,5 +409,5 @@ def composite(
         target=target,
         inputs=_law(inputs, dimension),
         noise=not_negative("noise", noise),
-        template=template_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
+        template=layout_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
     )

@@ -16,8 +16,9 @@ from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
 from tutelage.models import Homogeneous
+from tutelage.points import layout_of
 from tutelage.problems import Problem
-from tutelage.problems.problem import checked_problem, template_of
+from tutelage.problems.problem import checked_problem
 from tutelage.starts.base import batch
 
 
@@ -66,7 +67,7 @@ def subspace(
         raise invalid("rank", f"be at most the dimension {problem.dimension}", rank, "Lower it")
 
     # Axes and coordinates apart: samples do not depend on the student, so that one program of theirs serves all sizes.
-    teaching = dataclasses.replace(problem, student=problem.teacher, template=template_of(problem.target))
+    teaching = dataclasses.replace(problem, student=problem.teacher, template=layout_of(problem.target))
     numbers = samples * problem.dimension
     axes = batch(problem, runs, seed, first_run, Partial(_leading_axes, teaching, samples, rank), numbers)
     shape = (_shape(problem)[0], rank)
