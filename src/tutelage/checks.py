@@ -65,6 +65,8 @@ def _real(argument: str, value: Any) -> Any:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise invalid(argument, "have no masked entries", f"{np.ma.count_masked(value)} of them", "Fill them first")
     try:
+        if isinstance(value, (list, tuple)) and any(isinstance(part, Tracer) for part in jax.tree.leaves(value)):
+            value = jnp.asarray(value)
         array: Any = value if isinstance(value, Tracer) else np.asarray(value)
         if not _is_real(array):
             raise TypeError("text, dates, keys and complex numbers are no real numbers")
@@ -73,9 +75,6 @@ def _real(argument: str, value: Any) -> Any:
         with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as such
             return array.astype(np.float64)
     except Exception as error:
-        if any(isinstance(part, Tracer) for part in jax.tree.leaves(value)):  # a list of traced numbers
-            with suppress(TypeError, ValueError):
-                return jnp.asarray(value, dtype=jnp.float64)
         raise invalid(argument, "be an array of real numbers", shown(value), "Pass a NumPy or JAX array") from error
 
 

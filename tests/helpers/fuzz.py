@@ -27,12 +27,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from right_calls import DOORS, Call, right_calls, world
+from right_calls import UNCHECKED, Call, right_calls, world
 
 import tutelage as tl
 
@@ -49,7 +50,7 @@ def _generator() -> Any:
 
 
 # Of arrays: what an honest mistake makes of the right one.
-_OF_ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
+OF_ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "float32": lambda right: right.astype(np.float32),
     "whole numbers": lambda right: np.ceil(right).astype(int),
     "truth values": lambda right: right > 0,
@@ -76,7 +77,7 @@ _OF_ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "negative": lambda right: -right,
 }
 
-_VALUES: dict[str, Callable[[], Any]] = {
+VALUES: dict[str, Callable[[], Any]] = {
     "None": lambda: None,
     "True": lambda: True,
     "False": lambda: False,
@@ -161,8 +162,8 @@ class Case:
 
     def _value(self, argument: str, value: str) -> Any:
         if value.startswith("right, "):
-            return _OF_ARRAYS[value.removeprefix("right, ")](_as_array(self.call.arguments[argument]))
-        return _VALUES[value]()
+            return OF_ARRAYS[value.removeprefix("right, ")](_as_array(self.call.arguments[argument]))
+        return VALUES[value]()
 
 
 def _as_array(right: Any) -> np.ndarray:
@@ -185,19 +186,19 @@ def case(number: int, calls: Sequence[Call]) -> Case:
     changes = []
     for index in sorted(chosen.tolist()):
         name = names[index]
-        values = [value for value in _VALUES if not (name in call.endless and value in _LARGE)]
+        values = [value for value in VALUES if not (name in call.endless and value in _LARGE)]
         if name == "progress":  # what a function that only listens raises is the caller's own affair
             values = [value for value in values if value not in _RAISING]
         if _has_array(call, name) and random.random() < 0.5:
-            values = [f"right, {value}" for value in _OF_ARRAYS]
+            values = [f"right, {value}" for value in OF_ARRAYS]
         changes.append((name, values[random.integers(len(values))]))
     return Case(number, call, tuple(changes))
 
 
-def chosen_calls(prefix: str = "", doors: bool = True) -> list[Call]:
-    """Return the right calls whose names begin with a prefix, with those at the doors of objectives or without."""
+def chosen_calls(prefix: str = "", unchecked: bool = False) -> list[Call]:
+    """Return the right calls whose names begin with a prefix, with those whose arguments are not checked or without."""
     kept = [call for name, call in right_calls().items() if name.startswith(prefix) and call.parameters]
-    return [call for call in kept if doors or not call.name.startswith((*DOORS, "problems.Problem."))]
+    return [call for call in kept if unchecked or not call.name.startswith(UNCHECKED)]
 
 
 class TooLong(Exception):
@@ -245,12 +246,7 @@ def _unclear(error: tl.TutelageError) -> str | None:
 
 def _not_finite(value: Any, place: str, depth: int = 0) -> str:
     """Return where a result holds a number that is not finite; empty if nowhere."""
-    if (
-        isinstance(value, (bool, int, str, bytes, type(None)))
-        or depth > 6
-        or callable(value)
-        and not _has_fields(value)
-    ):
+    if depth > 6:
         return ""
     if isinstance(value, (float, complex, np.ndarray, np.generic, jax.Array)):
         return _not_finite_array(value, place)
@@ -282,14 +278,14 @@ def _not_finite_array(value: Any, place: str) -> str:
 
 def _limited_memory() -> None:
     """Let what asks for too much memory fail rather than slow down the machine."""
-    pages = int(open("/proc/self/statm").read().split()[0])
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + _MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _work(numbers: range, prefix: str) -> None:
     """Make calls one after another, and print the end of each as a line: the parent sees which one was the last."""
-    calls = chosen_calls(prefix)
+    calls = chosen_calls(prefix, unchecked=bool(prefix))
     _limited_memory()
     for number in numbers:
         one = case(number, calls)
@@ -336,7 +332,7 @@ def main() -> int:
         _work(range(*options.worker), options.only)
         return 0
     if options.number is not None:
-        one = case(options.number, chosen_calls(options.only))
+        one = case(options.number, chosen_calls(options.only, unchecked=bool(options.only)))
         print(one)
         print(one.call.made(one.values()))
         return 0
