@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import finite_array
 from tutelage.errors import InvalidArgument, invalid
@@ -79,16 +78,6 @@ def fitted_array(argument: str, value: Any, shape: Shape, sizes: Sizes | None = 
     return fitted(argument, value, Layout(_ONE_ARRAY, (shape,)), sizes, owner=owner)
 
 
-def random_key(argument: str, key: Any) -> PRNGKeyArray:
-    """Return a JAX random key, traced or not, or raise if it is none."""
-    shape, dtype = getattr(key, "shape", None), getattr(key, "dtype", None)
-    typed = isinstance(key, jax.Array) and shape == () and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    if not typed and (shape, dtype) != ((2,), jnp.uint32):
-        received = "None" if key is None else f"a {type(key).__name__}"
-        raise invalid(argument, "be a random key", received, "Pass jax.random.key(seed)")
-    return key
-
-
 def shown_shape(shape: Shape, sizes: Sizes | None = None) -> str:
     """Return a shape as Python writes it, with names in place of sizes that are not known."""
     entries = [str((sizes or {}).get(size, size) if isinstance(size, str) else size) for size in shape]
@@ -115,19 +104,9 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
 
 def _real(argument: str, leaf: Any) -> Float[Array, "..."]:
     """Return an array of float64; finite, if its values are known."""
-    if not any(isinstance(part, Tracer) for part in jax.tree.leaves(leaf)):
-        array = finite_array(argument, leaf)
-        # As it was, where nothing had to be changed: on its device.
-        return leaf if isinstance(leaf, jax.Array) and leaf.dtype == jnp.float64 else array
-    try:
-        traced = jnp.asarray(leaf)
-    except (TypeError, ValueError) as error:
-        raise invalid(argument, "be an array of real numbers", "a ragged list", "Pass a JAX array") from error
-    if not (jnp.issubdtype(traced.dtype, jnp.floating) or jnp.issubdtype(traced.dtype, jnp.integer)):
-        raise invalid(argument, "be an array of real numbers", f"one of {traced.dtype}", "Pass a JAX array of floats")
-    if traced.size == 0:
-        raise invalid(argument, "not be empty", f"shape {traced.shape}", "Pass at least one entry")
-    return traced.astype(jnp.float64)
+    array = finite_array(argument, leaf)
+    # As it was, where nothing had to be changed: on its device.
+    return leaf if isinstance(leaf, jax.Array) and leaf.dtype == jnp.float64 else array
 
 
 def _binds(received: tuple[int, ...], shape: Shape, sizes: Sizes) -> bool:

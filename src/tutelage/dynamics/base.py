@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from tutelage.checks import positive, tried
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -89,19 +89,13 @@ class Stepwise(Method):
 
 def step_size(argument: str, value: Any):
     """Return a step as a number, or a schedule as it is, or raise."""
-    if callable(value):
-        return value
-    if not isinstance(value, (jax.Array, np.ndarray, np.generic, float, int)):
-        raise invalid(argument, "be a positive number or a function of the step number", repr(value), "Pass one")
-    array = jnp.asarray(value, dtype=float)
-    if array.ndim != 0 or not bool(jnp.isfinite(array)) or not bool(array > 0):
-        raise invalid(
-            argument,
-            "be a positive number or a function of the step number",
-            repr(value),
-            "Lower or raise it",
-        )
-    return array
+    if not callable(value):
+        return jnp.asarray(positive(argument, value))
+    number = jax.ShapeDtypeStruct((), int)
+    size = tried(argument, lambda: jax.eval_shape(lambda step: jnp.asarray(value(step), float), number))
+    if size.shape != ():
+        raise invalid(argument, "return one number for a step number", f"shape {size.shape}", "Return a step")
+    return value
 
 
 def size_at(step, number: Int[Array, ""]) -> Float[Array, ""]:

@@ -134,7 +134,7 @@ class ChebyshevDescent(Method):
     def __init__(self, step: float, tolerance: float = 5e-3, stiffness: float = 2.0):
         if callable(step):
             raise invalid("step", "be a number", repr(step), "Pass a constant step")
-        self.step = jnp.asarray(step_size("step", step))
+        self.step = step_size("step", step)
         self.tolerance = jnp.asarray(positive("tolerance", tolerance))
         self.stiffness = positive("stiffness", stiffness)
 

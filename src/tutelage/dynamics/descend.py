@@ -14,9 +14,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, PyTree
 
-from tutelage.checks import count, random_seed
+from tutelage.checks import count, of_kind, random_seed
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.devices import device_count
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
@@ -93,8 +94,7 @@ def descend(
         InvalidArgument: If an argument does not fit.
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
-    if not isinstance(objective, Objective):
-        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
+    objective, progress = checked_objective(objective), checked_progress(progress)
     follower = _prepare(objective, starts, as_method(method), _stop(stop, objective), record, seed, first_run, finish)
     try:
         follower.follow_all(progress)
@@ -107,10 +107,9 @@ def descend(
 def _stop(stop: Any, objective: Objective) -> Stop:
     if stop is None:
         return Stop() if objective.exactness.kind == "sampling" else gradient_norm(1e-10)
-    stops = [stop] if isinstance(stop, Stop) else list(stop) if isinstance(stop, Sequence) else [stop]
+    stops = stop if isinstance(stop, (list, tuple)) else [stop]
     for one in stops:
-        if not isinstance(one, Stop):
-            raise invalid("stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)")
+        of_kind("stop", one, Stop, "a stop or a list of stops", "Pass tutelage.gradient_norm(1e-10)")
     return reduce(Stop.__or__, stops, Stop())
 
 
@@ -302,10 +301,10 @@ def _evaluate_tile(objective: Objective, seed: Array, points: PyTree, runs: Arra
 
 
 def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
-    if record is not None and not isinstance(record, Record):
-        raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
-    if newton is not None and not isinstance(newton, (Newton, NewtonKrylov)):
-        raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.NewtonKrylov()")
+    if record is not None:
+        of_kind("record", record, Record, "a record", 'Pass tutelage.record("loss")')
+    if newton is not None:
+        of_kind("finish", newton, (Newton, NewtonKrylov), "a Newton finish or None", "Pass tutelage.NewtonKrylov()")
     seed, first_run = random_seed("seed", seed), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
     if isinstance(starts, Runs):

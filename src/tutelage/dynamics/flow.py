@@ -1,6 +1,8 @@
 r"""Gradient flow, $\dot w = -\nabla L(w)$, by Diffrax."""
 
-from typing import NamedTuple
+import math
+from functools import partial
+from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
@@ -22,6 +24,10 @@ class _FlowState(NamedTuple):
     controller: PyTree
 
 
+def _horizon(value: Any) -> float:
+    return math.inf if isinstance(value, float) and value == math.inf else positive("horizon", value)
+
+
 class GradientFlow(Method):
     r"""Gradient flow, $\dot w = -\nabla L(w)$, by an adaptive Runge–Kutta method of Diffrax.
 
@@ -35,16 +41,12 @@ class GradientFlow(Method):
         solver: An explicit solver with an error estimate; Tsitouras' method of order five by default.
     """
 
-    relative_tolerance: float = eqx.field(static=True, default=1e-8)
-    absolute_tolerance: float = eqx.field(static=True, default=1e-10)
-    horizon: float = eqx.field(static=True, default=float("inf"))
+    relative_tolerance: float = eqx.field(static=True, default=1e-8, converter=partial(positive, "relative_tolerance"))
+    absolute_tolerance: float = eqx.field(static=True, default=1e-10, converter=partial(positive, "absolute_tolerance"))
+    horizon: float = eqx.field(static=True, default=math.inf, converter=_horizon)
     solver: diffrax.AbstractSolver = eqx.field(default_factory=diffrax.Tsit5)
 
     def __check_init__(self):
-        positive("relative_tolerance", self.relative_tolerance)
-        positive("absolute_tolerance", self.absolute_tolerance)
-        if self.horizon != float("inf"):
-            positive("horizon", self.horizon)
         adaptive = isinstance(self.solver, diffrax.AbstractAdaptiveSolver)
         if not adaptive or isinstance(self.solver, diffrax.AbstractImplicitSolver):
             raise invalid(

@@ -13,6 +13,7 @@ the largest curvature is below two over the step, so that descent would stay. Te
 descent.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -45,14 +46,9 @@ class NewtonKrylov(eqx.Module):
         most_products: Products with the Hessian in a Newton step after which it counts as failed.
     """
 
-    gate: float = eqx.field(static=True, default=1e-3)
-    most_steps: int = eqx.field(static=True, default=12)
-    most_products: int = eqx.field(static=True, default=100)
-
-    def __check_init__(self):
-        positive("gate", self.gate)
-        count("most_steps", self.most_steps)
-        count("most_products", self.most_products)
+    gate: float = eqx.field(static=True, default=1e-3, converter=partial(positive, "gate"))
+    most_steps: int = eqx.field(static=True, default=12, converter=partial(count, "most_steps"))
+    most_products: int = eqx.field(static=True, default=100, converter=partial(count, "most_products"))
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method."""

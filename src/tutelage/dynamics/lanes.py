@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from tutelage import keys
 from tutelage.dynamics.base import Method, norm, select
 from tutelage.dynamics.devices import on_devices
 from tutelage.dynamics.records import Record
@@ -93,7 +94,7 @@ def late_tile_size(tile: int) -> int:
 
 def run_key(seed, run):
     """Return the random key of a run's dynamics, apart from the one of its start."""
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), run), 2**31 - 1)
+    return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
 @eqx.filter_jit

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count, positive
+from tutelage.checks import count, flag, of_kind, positive
 from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
-from tutelage.errors import invalid
 from tutelage.objectives import Objective, stream
 
 
@@ -37,9 +36,9 @@ class Ball(eqx.Module):
 
 
 def _ball(projection: Any) -> Ball | None:
-    if projection is not None and not isinstance(projection, Ball):
-        raise invalid("projection", "be a Ball or None", repr(projection), "Pass tutelage.Ball(radius)")
-    return projection
+    if projection is None:
+        return None
+    return of_kind("projection", projection, Ball, "a Ball or None", "Pass tutelage.Ball(radius)")
 
 
 def _reach(projection: Ball | None):
@@ -130,7 +129,7 @@ class PerturbedGradientDescent(Stepwise):
     def __init__(self, step: float | Callable, noise: float, shared_direction: bool = True):
         self.step = step_size("step", step)
         self.noise = jnp.asarray(positive("noise", noise))
-        self.shared_direction = bool(shared_direction)
+        self.shared_direction = flag("shared_direction", shared_direction)
 
     @property
     def traits(self) -> Traits:
@@ -149,6 +148,9 @@ class PerturbedGradientDescent(Stepwise):
         return student.with_vectors(moved, vectors + self.noise * kicks), state
 
 
+_OPTAX = (optax.GradientTransformation, optax.GradientTransformationExtraArgs)
+
+
 class OptaxMethod(Stepwise):
     """Any Optax transformation as a method; `descend` makes one of a transformation that it is given.
 
@@ -157,6 +159,15 @@ class OptaxMethod(Stepwise):
     """
 
     transformation: Any = eqx.field(static=True)
+
+    def __check_init__(self):
+        of_kind(
+            "transformation",
+            self.transformation,
+            _OPTAX,
+            "an Optax transformation",
+            "Pass for example optax.adam(1e-3)",
+        )
 
     @property
     def traits(self) -> Traits:
@@ -174,11 +185,5 @@ def as_method(method: Any) -> Method:
     """Return a method, made of an Optax transformation where it is one, or raise if it is neither."""
     if isinstance(method, Method):
         return method
-    if isinstance(method, (optax.GradientTransformation, optax.GradientTransformationExtraArgs)):
-        return OptaxMethod(method)
-    raise invalid(
-        "method",
-        "be a Method or an Optax transformation",
-        repr(method),
-        "Pass tutelage.GradientDescent(step)",
-    )
+    what = "a Method or an Optax transformation"
+    return OptaxMethod(of_kind("method", method, _OPTAX, what, "Pass tutelage.GradientDescent(step)"))

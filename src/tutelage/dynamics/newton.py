@@ -10,6 +10,7 @@ and the flow, come closer to $x^*$ with every step and go to the same point. A r
 condition goes on as it was.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -35,14 +36,9 @@ class Newton(eqx.Module):
         most_steps: Newton steps after which a finish counts as failed.
     """
 
-    gate: float = eqx.field(static=True, default=1e-5)
-    most_parameters: int = eqx.field(static=True, default=3000)
-    most_steps: int = eqx.field(static=True, default=12)
-
-    def __check_init__(self):
-        positive("gate", self.gate)
-        count("most_parameters", self.most_parameters)
-        count("most_steps", self.most_steps)
+    gate: float = eqx.field(static=True, default=1e-5, converter=partial(positive, "gate"))
+    most_parameters: int = eqx.field(static=True, default=3000, converter=partial(count, "most_parameters"))
+    most_steps: int = eqx.field(static=True, default=12, converter=partial(count, "most_steps"))
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method, at any point of this shape."""

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.checks import positive
+from tutelage.dynamics.checks import checked_objective
 from tutelage.dynamics.descend import descend
 from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.runs import Runs
@@ -83,6 +84,7 @@ def restarts(
     Returns:
         The best student of each start, and how many attempts it took.
     """
+    checked_objective(objective)
     success = positive("success", success)
     # In NumPy: every number of starts that are left would be a program of its own.
     starts = jax.tree.map(np.asarray, objective.problem.points(starts))

@@ -10,18 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.checks import positive
+from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.blocks import Structure, structure
-from tutelage.geometry.checks import require_deterministic
-from tutelage.geometry.critical import Tolerances, critical_point, given_floor
+from tutelage.geometry.critical import Tolerances, checked_tolerances, critical_point, given_floor
 from tutelage.geometry.entries import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
 from tutelage.geometry.equivalence import Frame, Pattern, frame_of, signature, vectors_of
 from tutelage.geometry.floor import Floor, lowest_loss
 from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.polish import evaluate, polished
+from tutelage.geometry.spectrum import HOW
 from tutelage.geometry.splitting import reduced_blocks
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
@@ -106,9 +107,10 @@ def atlas(
     Returns:
         The atlas.
     """
-    require_deterministic(objective)
-    positive("tolerance", tolerance)
-    positive("reach", reach)
+    deterministic(objective)
+    checked_tolerances(tolerances)
+    one_of("how", how, HOW)
+    tolerance, reach = positive("tolerance", tolerance), positive("reach", reach)
     problem = objective.problem
     if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
         raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")

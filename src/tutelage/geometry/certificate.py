@@ -24,9 +24,9 @@ from tutelage import checks
 from tutelage._html import facts
 from tutelage.activations import Activation
 from tutelage.duals.piecewise_linear import PiecewiseLinear
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_module, frobenius
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
 from tutelage.geometry.symmetry import orbit_dimension
 from tutelage.inputs import Gaussian, Inputs
@@ -172,7 +172,7 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         InvalidArgument: If the point does not fit the problem, or the number of digits is out of range.
         MissingDependency: If python-flint is not installed.
     """
-    require_deterministic(objective)
+    deterministic(objective)
     objective, loss = ball_loss(objective)
     point = objective.problem.point(point)
     if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:

@@ -17,10 +17,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.activations import Activation
-from tutelage.checks import count, finite_array, positive
+from tutelage.checks import affordable, count, finite_array, flag, positive, random_seed, sequence
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.models import Neuronwise
 from tutelage.problems import Problem
+from tutelage.problems.problem import checked_problem
 
 
 class Partition(NamedTuple):
@@ -70,7 +71,7 @@ class GlobalMinima:
             point: A student.
             tolerance: Largest distance of a neuron from its teacher's ray, and of a sum of shares from one.
         """
-        positive("tolerance", tolerance)
+        tolerance = positive("tolerance", tolerance)
         rows = np.asarray(self._student.weights(self._student.rows(self.problem.point(point))))
         norms = np.linalg.norm(self._teacher, axis=1)
         units = self._teacher / norms[:, None]
@@ -99,14 +100,13 @@ class GlobalMinima:
             owners: The teacher of every neuron, from zero; every teacher has at least one neuron.
             weights: The share of every neuron, not negative; those of a teacher's neurons sum to one.
         """
-        owners = np.asarray(owners)
+        teachers = sequence("owners", owners, f"{self.students} whole numbers")
+        owners = np.array([count("owners", teacher, least=0, most=self.teachers - 1) for teacher in teachers], int)
         weights = np.asarray(finite_array("weights", weights, dimensions=1))
-        if owners.shape != (self.students,) or not np.issubdtype(owners.dtype, np.integer):
+        if owners.shape != (self.students,):
             raise invalid("owners", f"be {self.students} whole numbers", f"{owners!r}", "Name a teacher a neuron")
         if weights.shape != owners.shape or (weights < 0).any():
             raise invalid("weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one a neuron")
-        if owners.min() < 0 or owners.max() >= self.teachers:
-            raise invalid("owners", f"lie between 0 and {self.teachers - 1}", f"{owners!r}", "Teachers count from zero")
         sums = np.bincount(owners, weights=weights, minlength=self.teachers)
         if np.abs(sums - 1.0).max() > 1e-9:
             raise invalid("weights", "sum to one for every teacher", f"sums {sums}", "Rescale them")
@@ -121,8 +121,9 @@ class GlobalMinima:
             seed: Seed.
             differentiable: Whether every neuron has a share; otherwise each spare one is zero with probability ½.
         """
-        number = count("number", number)
-        random = np.random.default_rng(count("seed", seed, least=0))
+        number, differentiable = count("number", number), flag("differentiable", differentiable)
+        affordable("number", number, number * self.problem.parameters, "so many minima")
+        random = np.random.default_rng(random_seed("seed", seed))
         points = []
         for _ in range(number):
             owners = np.concatenate(
@@ -149,8 +150,7 @@ def global_minima(problem: Problem) -> GlobalMinima:
         UnsupportedCombination: For other problems, where this form of the minima is not known to be right.
         InvalidArgument: If there are fewer students than teachers, so that no student has the lowest loss.
     """
-    if not isinstance(problem, Problem):
-        raise invalid("problem", "be a Problem", repr(problem), "Build one with tutelage.problems.committee")
+    checked_problem(problem)
     student = problem.student
     if not (isinstance(student, Neuronwise) and _has_kinks(student, problem)):
         raise UnsupportedCombination(

@@ -12,9 +12,9 @@ from jaxtyping import PyTree
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, one_of
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.equivalence import frame_of
 from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
 from tutelage.models import Neuronwise
@@ -24,6 +24,9 @@ from tutelage.objectives.population.reduction import in_coordinates
 
 # A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
 DENSE_LIMIT = 2600
+
+# How a spectrum can be taken.
+HOW = ("auto", "dense", "ends")
 
 # Eigenvalues found at the lower end of a large spectrum.
 _ENDS = 8
@@ -116,9 +119,9 @@ def spectrum(
         InvalidArgument: If the objective draws samples at every call.
         TutelageError: If Lanczos' method does not converge.
     """
-    require_deterministic(objective)
-    one_of("how", how, ("auto", "dense", "ends"))
-    count("number", number)
+    deterministic(objective)
+    one_of("how", how, HOW)
+    number = count("number", number)
     point = objective.problem.point(point)
     size = sum(leaf.size for leaf in jax.tree.leaves(point))
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:

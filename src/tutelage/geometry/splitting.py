@@ -21,7 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count, finite_array, finite_number, positive
+from tutelage.checks import between, count, finite_array, finite_number, not_negative, positive
+from tutelage.dynamics.checks import checked_objective
 from tutelage.errors import invalid
 from tutelage.models import Neuronwise, WithLinear
 from tutelage.objectives import Objective
@@ -48,7 +49,8 @@ def degree_of(problem: Problem) -> int:
 def _rows(point: Any) -> tuple[Float[Array, "student dim"], Any]:
     """Return the matrix of a student's neurons, and a function that puts another one in its place."""
     if isinstance(point, WithLinear):
-        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, point.linear)
+        linear = finite_array("point", point.linear, dimensions=1)
+        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, linear)
     return finite_array("point", point, dimensions=2), lambda rows: rows
 
 
@@ -74,7 +76,7 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     """
     rows, put = _rows(point)
     neuron = _neuron("neuron", neuron, rows.shape[0])
-    fraction, degree = _fraction(fraction), count("degree", degree)
+    fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
     shares = jnp.asarray([fraction, 1.0 - fraction]) ** (1.0 / degree)
     parts = shares[:, None] * rows[neuron]
     return put(jnp.concatenate([rows[:neuron], parts, rows[neuron + 1 :]]))
@@ -121,13 +123,6 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     return put(jnp.asarray(rest))
 
 
-def _fraction(value: Any) -> float:
-    fraction = finite_number("fraction", value)
-    if not 0 <= fraction <= 1:
-        raise invalid("fraction", "lie between zero and one", repr(value), "Pass the first part's share")
-    return fraction
-
-
 def wider(objective: Objective, neuron: int = 0) -> Objective:
     """Return the same objective for students with one neuron more, as `split` makes them.
 
@@ -135,7 +130,7 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
         objective: An objective of a committee or of homogeneous neurons.
         neuron: Which neuron is doubled; matters only where neurons have signs.
     """
-    problem = objective.problem
+    problem = checked_objective(objective).problem
     degree_of(problem)
     student = problem.student
     assert isinstance(student, Neuronwise)  # they alone have a degree
@@ -162,7 +157,7 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
     Raises:
         UnsupportedCombination: For other objectives.
     """
-    return objective.neuron_curvatures(point)
+    return checked_objective(objective).neuron_curvatures(point)
 
 
 @dataclass(frozen=True)
@@ -187,6 +182,7 @@ class Descent:
 
     def start(self, size: float) -> PyTree:
         """Return the split point moved by `size` in the direction of descent: a start from which to follow it down."""
+        size = finite_number("size", size)
         return jax.tree.map(lambda x, d: x + size * d, self.point, self.direction)
 
 
@@ -210,8 +206,9 @@ def descent_direction(
         The split point and the direction, or `None` where the reduced block has no negative eigenvalue: there, the
         Hessian shows no way down between the two parts.
     """
-    degree = degree_of(objective.problem)
-    fraction = _fraction(fraction)
+    degree = degree_of(checked_objective(objective).problem)
+    tolerance = not_negative("tolerance", tolerance)
+    fraction = between("fraction", fraction, 0, 1)
     if fraction in (0.0, 1.0):
         raise invalid("fraction", "lie strictly between zero and one", repr(fraction), "Give both parts a share")
     point = objective.problem.point(point)

@@ -4,10 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from tutelage.checks import count
+from tutelage.checks import count, random_key
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
-from tutelage.points import random_key
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 

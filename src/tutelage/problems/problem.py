@@ -10,10 +10,11 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage._html import facts
+from tutelage.checks import random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 from tutelage.models import Model
-from tutelage.points import Layout, fitted, layout_of, random_key
+from tutelage.points import Layout, fitted, layout_of
 
 
 class Problem(eqx.Module):

@@ -11,7 +11,7 @@ import scipy.optimize
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from tutelage.checks import count
+from tutelage.checks import affordable, count
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
@@ -60,6 +60,7 @@ def subspace(
         remedy = "Leave out the inputs of the problem"
         raise invalid("problem", "have standard Gaussian inputs", problem.inputs.name, remedy)
     samples = count("samples", samples)
+    affordable("samples", samples, samples * problem.dimension, "the samples of one start")
     teachers = problem.target.shape[0]
     rank = min(teachers, problem.dimension) if rank is None else count("rank", rank)
     if rank > problem.dimension:
