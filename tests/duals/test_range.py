@@ -1,7 +1,7 @@
 """Vectors of every size at every angle: values, gradients and second derivatives against many digits.
 
 Errors are measured in the natural scale of the terms: with s, t the norms of w and v, the dual of two functions of
-degrees p, q has the scale s^p t^q, and derivatives are taken in units of the vectors. Duals of signs are linear in the
+degrees p, q has the scale s^p t^q (for squares the root of their mean square, which is a few times that), and derivatives are taken in units of the vectors. Duals of signs are linear in the
 angle θ, so that rounding of the vectors changes their gradient by 1/θ, and its derivative by 1/θ², as much; the error
 function is a sign whose angle is at least 1/s or 1/t. With a mean, the gradient of the dual of a sign and an absolute
 value has a kink at θ = 0, and its derivative changes by 1/θ.
@@ -50,19 +50,20 @@ def points(count: int, seed: int, sizes=SIZES, angles=ANGLES) -> list[Point]:
     found = []
     for number in range(count):
         w, angle = rng.normal(size=3), angles[number % len(angles)]
-        size, other = rng.choice(sizes, 2)
+        size, second = rng.choice(sizes, 2)
         if number % 3 == 0:
-            other = size
+            second = size
         if angle < 1e-16 or number % 2:
             sign, angle = (-1.0, np.pi - angle) if angle > 2 else (1.0, angle)
             w[2] = 0.0
             v = sign * np.array([w[0], w[1], np.linalg.norm(w) * np.tan(min(angle, 1.5))])
             # Powers of two: the first two coordinates are multiples of each other exactly.
-            w, v = w * 2.0 ** np.floor(np.log2(size)), v * 2.0 ** np.floor(np.log2(other))
+            w, v = w * 2.0 ** np.floor(np.log2(size)), v * 2.0 ** np.floor(np.log2(second))
         else:
             w *= size / np.linalg.norm(w)
-            v = rotated(w / size, other, angle, rng)
-        found.append(Point(w, v, *rng.normal(size=(2, 3))))
+            v = rotated(w / size, second, angle, rng)
+        along, other = rng.normal(size=(2, 3))
+        found.append(Point(w, v, along / np.linalg.norm(along), other / np.linalg.norm(other)))
     return found
 
 
@@ -80,15 +81,20 @@ def evaluate(sigma: str, tau: str, law: inputs.Inputs, cases: list[Point]) -> tu
     return tuple(map(np.asarray, jax.jit(jax.vmap(one))(*(jnp.asarray(rows) for rows in zip(*cases, strict=True)))))
 
 
-def scales(sigma: str, tau: str, s: float, t: float, angle: float) -> tuple[arb, arb, arb]:
+def scales(
+    sigma: str, tau: str, law: exact_duals.Law, case: Point, s: float, t: float, angle: float
+) -> tuple[arb, arb, arb]:
     """The natural scales of value, gradient and its change, the last two in units of the vectors."""
 
-    def size(name: str, norm: float) -> arb:
+    def size(name: str, vector: np.ndarray, norm: float) -> arb:
+        if name == "quadratic":
+            row = [exact_duals.rational(x) for x in vector]
+            return exact_duals.value(name, name, law, row, row).sqrt()
         if name in DEGREES:
             return arb(norm) ** DEGREES[name]
         return arb(1.0 if name == "cosine" else min(1.0, norm))
 
-    value = size(sigma, s) * size(tau, t)
+    value = size(sigma, case.w, s) * size(tau, case.v, t)
     if {sigma, tau} <= {"sign", "step", "erf"}:
         for name, norm in ((sigma, s), (tau, t)):
             if name == "erf":
@@ -97,7 +103,7 @@ def scales(sigma: str, tau: str, s: float, t: float, angle: float) -> tuple[arb,
     if {sigma, tau} <= {"cosine", "sine"}:
         short = min(1.0, t) if tau == "sine" else min(1.0, max(s, t))
         return value, arb(s) * short, arb(s) * max(1.0, s, t) * short
-    if {sigma, tau} & {"sign", "step"} and {sigma, tau} & {"relu", "abs"}:
+    if {sigma, tau} & {"sign", "step"} and {sigma, tau} & {"relu", "abs"} and angle > 0:
         return value, value, value * (1 + 1 / arb(angle))
     return value, value, value
 
@@ -113,7 +119,7 @@ def errors(sigma: str, tau: str, mean, factor, cases: list[Point], found) -> np.
         parallel = np.array_equal(np.cross(case.w / s, case.v / t), np.zeros(3))
         exact = exact_duals.exact(sigma, tau, law, *case, bits=60 if parallel else 34)
         singular = exact.angle == 0 and bool({sigma, tau} & {"sign", "step"})
-        natural = scales(sigma, tau, *norms, exact.angle or (1.0 if singular else 0.0))
+        natural = scales(sigma, tau, law, case, *norms, exact.angle or (1.0 if singular else 0.0))
         unit = exact_duals.rational(s)
         groups = [(np.atleast_1d(value), [exact.value], natural[0], arb(1))]
         if not singular:
