@@ -1,10 +1,11 @@
 """Vectors of every size at every angle: values, gradients and second derivatives against many digits.
 
 Errors are measured in the natural scale of the terms: with s, t the norms of w and v, the dual of two functions of
-degrees p, q has the scale s^p t^q (for squares the root of their mean square, which is a few times that), and derivatives are taken in units of the vectors. Duals of signs are linear in the
-angle θ, so that rounding of the vectors changes their gradient by 1/θ, and its derivative by 1/θ², as much; the error
-function is a sign whose angle is at least 1/s or 1/t. With a mean, the gradient of the dual of a sign and an absolute
-value has a kink at θ = 0, and its derivative changes by 1/θ.
+degrees p, q has the scale s^p t^q (for squares the root of their mean square, which is a few times that), and
+derivatives are taken in units of the vectors. Duals of signs are linear in the angle θ, so that rounding of the vectors
+changes their gradient by 1/θ, and its derivative by 1/θ², as much; the error function is a sign whose angle is at least
+1/s or 1/t. With a mean, the gradient of the dual of a sign and an absolute value has a kink at θ = 0, and its
+derivative changes by 1/θ.
 """
 
 from __future__ import annotations
