@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
-from tutelage.duals.special import root
+from tutelage.duals.norms import safe_norm as safe_norm
 from tutelage.points import Shape, Sizes, fitted, fitted_array, layout_of
 
 
@@ -188,8 +188,3 @@ class Neuronwise(NeuronModel):
 
     def redundancy(self, parameters: PyTree) -> int:
         return 0
-
-
-def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
-    """Return Euclidean norms along the last axis, with derivative zero at the zero vector."""
-    return root(jnp.sum(vectors * vectors, axis=-1))

@@ -24,6 +24,7 @@ from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.reduction import reduced_to_span
+from tutelage.objectives.population.totals import loss_total
 from tutelage.problems import Problem
 
 
@@ -69,16 +70,16 @@ class NeuronSum(Expected):
         return _loss(self, point)
 
     def _value(self, point: PyTree) -> Float[Array, ""]:
-        total = self.constant
+        terms = [self.constant]
         groups, teachers = self._groups(point), self._teacher_groups()
         for i, group in enumerate(groups):
             for j, other in enumerate(groups):
                 gram = self.student_duals[i][j].gram(group.weights, other.weights, same=i == j)
-                total = total + 0.5 * group.coefficients @ gram @ other.coefficients
+                terms.append(0.5 * group.coefficients @ gram @ other.coefficients)
             for j, teacher in enumerate(teachers):
                 gram = self.teacher_duals[i][j].gram(group.weights, teacher.weights)
-                total = total - group.coefficients @ gram @ teacher.coefficients
-        return total
+                terms.append(-(group.coefficients @ gram @ teacher.coefficients))
+        return loss_total(tuple(terms), point)
 
     def _gradient(self, point: PyTree, key=None) -> PyTree:
         arrays, back = jax.vjp(self._trainable, point)

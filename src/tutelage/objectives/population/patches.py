@@ -18,6 +18,7 @@ from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
 from tutelage.objectives.population.reduction import reduced_to_span
+from tutelage.objectives.population.totals import loss_total
 from tutelage.problems import Problem
 
 
@@ -107,7 +108,7 @@ class ConvolutionLoss(PatchObjective):
             own = scale**2 * self._product(point, point, self.dual.own(point.filter))
             cross = scale * self._product(point, target, self.dual(point.filter, target.filter))
         constant = 0.5 * self._product(target, target, self.dual.own(target.filter)) + 0.5 * self.problem.noise**2
-        return 0.5 * own - cross + constant
+        return loss_total((0.5 * own, -cross, constant), point)
 
     @property
     def _direction_only(self) -> bool:
@@ -188,12 +189,8 @@ class ParityLoss(PatchObjective):
 
     def _loss(self, point: Float[Array, "..."], key) -> Float[Array, ""]:
         student, target = self.problem.student.vectors(point), self.target[None]
-        return (
-            0.5 * self._products(student)
-            - self._products(student, target)
-            + 0.5 * self._products(target)
-            + 0.5 * self.problem.noise**2
-        )
+        constant = 0.5 * self._products(target) + 0.5 * self.problem.noise**2
+        return loss_total((0.5 * self._products(student), -self._products(student, target), constant), point)
 
     def _singular(self, point: Float[Array, "..."]) -> Bool[Array, ""]:
         student: Parity = self.problem.student  # type: ignore[assignment]
