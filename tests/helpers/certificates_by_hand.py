@@ -181,13 +181,7 @@ def _mixed_block(alpha, beta, w, v) -> np.ndarray:
     if d == 0:
         return block
     pq, pc, qc, cc = alpha / (4 * d), -alpha * c / (2 * p * d), -alpha * c / (2 * q * d), alpha / d
-    return (
-        block
-        + 4 * pq * np.outer(w, v)
-        + 2 * pc * np.outer(w, w)
-        + 2 * qc * np.outer(v, v)
-        + cc * np.outer(v, w)
-    )
+    return block + 4 * pq * np.outer(w, v) + 2 * pc * np.outer(w, w) + 2 * qc * np.outer(v, v) + cc * np.outer(v, w)
 
 
 def hessian(problem: Problem, students: np.ndarray) -> np.ndarray:
@@ -284,7 +278,8 @@ def _statements(printed: Printed, problem: Problem, rounds: int):
     centre = exactly(printed.rows)
     parameters = centre.size
     reach, inner, slope, least, constant = (
-        Fraction(number) for number in (printed.reach, printed.inner, printed.gradient, printed.least, printed.lipschitz)
+        Fraction(number)
+        for number in (printed.reach, printed.inner, printed.gradient, printed.least, printed.lipschitz)
     )
     yield "K R < m", constant * reach < least and 0 < least
     yield "g + K R²/2 ≤ m R", slope + constant * reach**2 / 2 <= least * reach
