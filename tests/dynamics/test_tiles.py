@@ -1,4 +1,4 @@
-"""Tiles: how many runs are followed side by side is known beforehand, and what becomes of rows does not depend on it."""
+"""Tiles: how many runs are followed side by side is known beforehand; rows do not depend on who works on them."""
 
 import threading
 

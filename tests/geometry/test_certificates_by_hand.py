@@ -108,7 +108,7 @@ def certificate(name: str) -> tl.geometry.Certificate:
 
 @pytest.mark.parametrize("name", CASES)
 def test_certificates_are_true(name):
-    """Every statement of the printed theorem and of its proof holds, with 130 digits, from the definition of the loss."""
+    """Every statement of the printed theorem and of its proof holds, from the definition of the loss."""
     plain, student, (kind, index) = CASES[name]
     found = certificate(name)
     text = str(found)
@@ -116,7 +116,7 @@ def test_certificates_are_true(name):
     assert f"slopes {plain.left!r} and {plain.right!r} " in text
     assert f"variance {plain.variance!r}, label noise {plain.noise!r}" in text
     printed = hand.read(text)
-    assert hand.faults(printed, plain) == []
+    assert hand.fault(printed, plain) is None
     with mp.workdps(hand.DIGITS):
         point, _ = hand.critical_point(plain, hand.exactly(printed.rows))
         assert hand.norm(point - hand.exactly(np.array(student).tolist())) <= mpf(found.distance) + hand.ERROR
@@ -141,7 +141,7 @@ SPOILED = {
     "gradient": lambda printed: {"gradient": times(printed.gradient, 0.5)},
     "least": lambda printed: {"least": times(printed.least, 1.001)},
     "lipschitz": lambda printed: {"lipschitz": times(printed.lipschitz, 0.04)},
-    "reach": lambda printed: {"reach": times(printed.reach, 1.2)},
+    "reach": lambda printed: {"reach": times(printed.reach, 2)},
     "reach too small": lambda printed: {"reach": times(printed.inner, 0.5)},
     "inner": lambda printed: {"inner": times(printed.inner, 0.49)},
     "loss up": lambda printed: {"loss": shifted(printed.loss, 2)},
@@ -162,13 +162,13 @@ def _spoiled(entry: str) -> str:
     return format(Decimal(entry) + Decimal("1e-45"), "f")
 
 
-@pytest.mark.parametrize("name", ["two, saddle", "more students", "six, spurious"])
+@pytest.mark.parametrize("name", ["fewer students", "two, saddle", "more students"])
 @pytest.mark.parametrize("spoiling", SPOILED)
 def test_spoiled_certificates_are_found_out(name, spoiling):
     """A certificate with one number changed the wrong way is not true."""
     printed = hand.read(str(certificate(name)))
     wrong = dataclasses.replace(printed, **SPOILED[spoiling](printed))
-    assert wrong != printed and hand.faults(wrong, CASES[name][0], rounds=2)
+    assert wrong != printed and hand.fault(wrong, CASES[name][0])
 
 
 def test_a_certificate_of_another_problem_is_found_out():
@@ -177,7 +177,7 @@ def test_a_certificate_of_another_problem_is_found_out():
     printed, plain = hand.read(str(certificate(name))), CASES[name][0]
     other = [[1.0, 0.25, 0.0], [-0.5, 1.0, 0.125], [0.0, 0.5, 1.2500001]]
     for change in ({"teacher": other}, {"left": 0.2500001}, {"variance": 1.0}, {"noise": 0.50000001}):
-        assert hand.faults(printed, dataclasses.replace(plain, **change), rounds=1)
+        assert hand.fault(printed, dataclasses.replace(plain, **change))
 
 
 def test_the_arithmetic_by_hand_is_right():

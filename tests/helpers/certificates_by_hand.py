@@ -10,16 +10,17 @@ $D = \sqrt{pq - c^2}$ and $\theta = \operatorname{atan2}(D, c)$,
 $$K(w, v) = E[\sigma(w\cdot x)\sigma(v\cdot x)] = \alpha D + (\beta - \alpha\theta)\,c,\qquad
 \alpha = \tfrac{s(b - a)^2}{2\pi},\quad\beta = \tfrac{s(a^2 + b^2)}2.$$
 
-**Derivatives** in the three numbers $p, q, c$: $K_c = \beta - \alpha\theta$ and $K_p = \alpha D/2p$, since the derivatives of
-$D$ and of $\theta$ cancel; hence $K_{cc} = \alpha/D$, $K_{pc} = -\alpha c/2pD$, $K_{pq} = \alpha/4D$ and
+**Derivatives** in the three numbers $p, q, c$: $K_c = \beta - \alpha\theta$ and $K_p = \alpha D/2p$, since the
+derivatives of $D$ and of $\theta$ cancel; hence $K_{cc} = \alpha/D$, $K_{pc} = -\alpha c/2pD$, $K_{pq} = \alpha/4D$ and
 $K_{pp} = \alpha(q/4pD - D/2p^2)$. With the chain rule these give gradient and Hessian. Where $D = 0$, all terms of the
 Hessian vanish in the limit but $K_cI$ of the mixed block.
 
-**Third derivatives**, roughly. $\partial_w^2K = \tfrac\alpha{|w|}(|z|P + zz^\top/|z|)$ with $P = I - \hat w\hat w^\top$ and
-$z = Pv$. A unit change of $v$ changes $z$ by at most 1, hence the bracket by at most $1 + 3$. A unit change of $w$
-changes $1/|w|$ by $1/|w|^2$, where the bracket is at most $2|v|$, and $\hat w$ by at most $1/|w|$, hence
-$z = v - (v\cdot\hat w)\hat w$ by at most $|v|/|w|$, $P$ by at most $1/|w|$, and the bracket by at most $(1 + 1 + 3)|v|/|w|$. So
-third derivatives are at most $7\alpha|v|/|w|^2$ and $4\alpha/|w|$. (The best constants are about 2.6 and 2.)
+**Third derivatives**, roughly. $\partial_w^2K = \tfrac\alpha{|w|}(|z|P + zz^\top/|z|)$ with
+$P = I - \hat w\hat w^\top$ and $z = Pv$. A unit change of $v$ changes $z$ by at most 1, hence the bracket by at most
+$1 + 3$. A unit change of $w$ changes $1/|w|$ by at most $1/|w|^2$, where the bracket is at most $2|v|$, and $\hat w$ by
+at most $1/|w|$, hence $z = v - (v\cdot\hat w)\hat w$ by at most $|v|/|w|$, $P$ by at most $1/|w|$, and the bracket by at
+most $(1 + 1 + 3)|v|/|w|$. So third derivatives are at most $7\alpha|v|/|w|^2$ and $4\alpha/|w|$. (The best constants are
+about 2.6 and 2.)
 """
 
 import itertools
@@ -215,7 +216,7 @@ def negative_eigenvalues(matrix: np.ndarray, shift) -> int:
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the solution of linear equations, by elimination without exchanges (the matrix is regular in all blocks)."""
+    """Return the solution of linear equations, by elimination without exchanges (leading blocks are regular)."""
     rest, values = matrix.copy(), right.copy()
     size = len(values)
     for i in range(size):
@@ -242,12 +243,12 @@ def rough_lipschitz(problem: Problem, students: np.ndarray, radius):
     return 7 * problem.alpha * others / least**2 + 3 * 4 * problem.alpha * mp.sqrt(len(norms)) / least
 
 
-def steepest_change(problem: Problem, students: np.ndarray, radius, seed: int = 0, rounds: int = 4) -> float:
-    """Return the largest difference quotient of the Hessian that is found within a radius: a Lipschitz constant is larger.
+def steepest_change(problem: Problem, students: np.ndarray, radius, rounds: int = 2) -> float:
+    """Return the largest difference quotient of the Hessian found within a radius; a Lipschitz constant is not smaller.
 
     Directions are improved from a random one: the next is the eigenvector along which the Hessian changed most.
     """
-    direction = np.random.default_rng(seed).normal(size=students.shape)
+    direction = np.random.default_rng(0).normal(size=students.shape)
     most = 0.0
     for _ in range(rounds):
         direction = direction / np.linalg.norm(direction)
@@ -268,20 +269,20 @@ def critical_point(problem: Problem, students: np.ndarray) -> tuple[np.ndarray, 
     return students - step.reshape(students.shape), matrix
 
 
-def faults(printed: Printed, problem: Problem, rounds: int = 4) -> list[str]:
-    """Return which statements of a certificate are not true; none of a good one."""
+def fault(printed: Printed, problem: Problem) -> str | None:
+    """Return a statement of a certificate that is not true; none of a good one."""
     with mp.workdps(DIGITS):
-        return [name for name, true in _statements(printed, problem, rounds) if not true]
+        return next((name for name, true in _statements(printed, problem) if not true), None)
 
 
-def _statements(printed: Printed, problem: Problem, rounds: int):
+def _statements(printed: Printed, problem: Problem):
     centre = exactly(printed.rows)
     parameters = centre.size
     reach, inner, slope, least, constant = (
         Fraction(number)
         for number in (printed.reach, printed.inner, printed.gradient, printed.least, printed.lipschitz)
     )
-    yield "K R < m", constant * reach < least and 0 < least
+    yield "K R < m", constant * reach < least
     yield "g + K R²/2 ≤ m R", slope + constant * reach**2 / 2 <= least * reach
     yield "g + K r²/2 ≤ m r", slope + constant * inner**2 / 2 <= least * inner
     yield "r ≤ R", 0 <= inner <= reach
@@ -291,7 +292,7 @@ def _statements(printed: Printed, problem: Problem, rounds: int):
     for shift in (mpf(printed.least), -mpf(printed.least)):
         yield f"no eigenvalue within m of zero, {mp.sign(shift)}", negative_eigenvalues(matrix, shift) == printed.index
     radius = mpf(printed.reach)
-    yield "K bounds changes of the Hessian", steepest_change(problem, centre, radius, rounds=rounds) <= float(constant)
+    yield "K bounds changes of the Hessian", steepest_change(problem, centre, radius) <= float(constant)
 
     # Existence again, with the rough constant in place of the printed one.
     rough, small = rough_lipschitz(problem, centre, radius), 2 * mpf(printed.gradient) / mpf(printed.least)
@@ -325,7 +326,7 @@ def _statements(printed: Printed, problem: Problem, rounds: int):
 
 
 def dual_by_integral(problem: Problem, w, v):
-    """Return K(w, v) from its definition: an integral over the angle in the plane of both vectors, between the kinks."""
+    """Return K(w, v) from its definition: an integral over the angle in their plane, between the kinks."""
     angle = _gram(w, v)[4]
     quarter = mp.pi / 2
 
