@@ -18,9 +18,9 @@ Hessian vanish in the limit but $K_cI$ of the mixed block.
 **Third derivatives**, roughly. $\partial_w^2K = \tfrac\alpha{|w|}(|z|P + zz^\top/|z|)$ with
 $P = I - \hat w\hat w^\top$ and $z = Pv$. A unit change of $v$ changes $z$ by at most 1, hence the bracket by at most
 $1 + 3$. A unit change of $w$ changes $1/|w|$ by at most $1/|w|^2$, where the bracket is at most $2|v|$, and $\hat w$ by
-at most $1/|w|$, hence $z = v - (v\cdot\hat w)\hat w$ by at most $|v|/|w|$, $P$ by at most $1/|w|$, and the bracket by at
-most $(1 + 1 + 3)|v|/|w|$. So third derivatives are at most $7\alpha|v|/|w|^2$ and $4\alpha/|w|$. (The best constants are
-about 2.6 and 2.)
+at most $1/|w|$, hence $z = v - (v\cdot\hat w)\hat w$ by at most $|v|/|w|$, $P$ by at most $1/|w|$, and the bracket by
+at most $(1 + 1 + 3)|v|/|w|$. So third derivatives are at most $7\alpha|v|/|w|^2$ and $4\alpha/|w|$. (The best constants
+are about 2.6 and 2.)
 """
 
 import itertools
