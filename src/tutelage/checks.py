@@ -23,12 +23,16 @@ T = TypeVar("T")
 LARGEST = 1e60
 """Numbers beyond this are refused: losses and their bounds multiply up to five of them, and would overflow."""
 
+_FINITE = float(np.finfo(np.float64).max)
+
 MOST = 2**62
 """Whole numbers beyond this are refused: sums of two must fit into 64 bits."""
 
 
-def finite_array(argument: str, value: Any, *, dimensions: int | None = None) -> Float[Array, "..."]:
-    """Return `value` as a float64 array, or raise if it is not real, finite and of the right rank.
+def finite_array(
+    argument: str, value: Any, *, dimensions: int | None = None, largest: float = LARGEST
+) -> Float[Array, "..."]:
+    """Return `value` as a float64 array, or raise if it is not real, finite, of usual size and of the right rank.
 
     Of a traced array only the type and the shape are looked at: its numbers are not known.
     """
@@ -45,12 +49,12 @@ def finite_array(argument: str, value: Any, *, dimensions: int | None = None) ->
     if isinstance(array, Tracer):
         return array
     # One comparison finds what is not a number, too.
-    fine = np.abs(array) <= LARGEST
+    fine = np.abs(array) <= min(largest, _FINITE)
     if not fine.all():
         where = tuple(int(i) for i in np.argwhere(~fine)[0])
         place = f"{array[where]} at index {where}" if where else f"{array[where]}"
         if np.isfinite(array[where]):
-            raise invalid(argument, f"be at most {LARGEST:g} in absolute value", place, "Pass numbers of usual size")
+            raise invalid(argument, f"be at most {largest:g} in absolute value", place, "Pass numbers of usual size")
         raise invalid(argument, "be finite", place, "Remove NaN and infinite entries")
     return jnp.asarray(array)
 

@@ -5,6 +5,7 @@ A shape is a tuple of sizes; a name in place of a size stands for any, and for t
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -45,7 +46,14 @@ def layout_of(point: PyTree) -> Layout:
 
 
 def fitted(
-    argument: str, point: PyTree, layout: Layout, sizes: Sizes | None = None, *, owner: str = "", remedy: str = ""
+    argument: str,
+    point: PyTree,
+    layout: Layout,
+    sizes: Sizes | None = None,
+    *,
+    owner: str = "",
+    remedy: str = "",
+    largest: float = math.inf,
 ) -> PyTree:
     """Return a point as float64 arrays, or raise if it does not fit a layout.
 
@@ -59,6 +67,7 @@ def fitted(
         sizes: Sizes of named axes that are known already; those that the point settles are added.
         owner: Whose layout it is, continuing "for …" in the error.
         remedy: What to do about a wrong structure.
+        largest: Numbers beyond this are refused.
 
     Raises:
         InvalidArgument: If structure, shapes, types or values are not as they should be.
@@ -66,7 +75,7 @@ def fitted(
     sizes = {} if sizes is None else sizes
     arrays = []
     for leaf, shape in zip(_leaves(argument, point, layout, remedy), layout.shapes, strict=True):
-        array = _real(argument, leaf)
+        array = _real(argument, leaf, largest)
         if not _binds(array.shape, shape, sizes):
             raise _misfit(argument, array.shape, shape, sizes, owner)
         arrays.append(array)
@@ -102,9 +111,9 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
     )
 
 
-def _real(argument: str, leaf: Any) -> Float[Array, "..."]:
+def _real(argument: str, leaf: Any, largest: float) -> Float[Array, "..."]:
     """Return an array of float64; finite, if its values are known."""
-    array = finite_array(argument, leaf)
+    array = finite_array(argument, leaf, largest=largest)
     # As it was, where nothing had to be changed: on its device.
     return leaf if isinstance(leaf, jax.Array) and leaf.dtype == jnp.float64 else array
 

@@ -271,7 +271,5 @@ def exact(sigma: str, tau: str, law: Law, w, v, direction, other, bits: int = 60
 
     axes = range(len(w))
     gradient = [(at((i, 1), 0) - at((i, -1), 0)) / (2 * arb(step)) for i in axes]
-    turn = [
-        (at((i, 1), 1) - at((i, -1), 1) - at((i, 1), -1) + at((i, -1), -1)) / (4 * arb(step) ** 2) for i in axes
-    ]
+    turn = [(at((i, 1), 1) - at((i, -1), 1) - at((i, 1), -1) + at((i, -1), -1)) / (4 * arb(step) ** 2) for i in axes]
     return Exact(at((0, 0), 0), gradient, turn, between if spread != 0 else 0.0)

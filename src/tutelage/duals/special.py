@@ -101,7 +101,9 @@ def _folded_mean_jvp(primals, tangents):
     mean, deviation = primals
     mean_direction, deviation_direction = tangents
     by_deviation = 2 * normal_density(standardised(mean, deviation))
-    return folded_mean(mean, deviation), folded_sign(mean, deviation) * mean_direction + by_deviation * deviation_direction
+    return folded_mean(mean, deviation), folded_sign(
+        mean, deviation
+    ) * mean_direction + by_deviation * deviation_direction
 
 
 class StandardPair(NamedTuple):

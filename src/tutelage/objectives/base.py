@@ -4,6 +4,7 @@ Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; 
 """
 
 import abc
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -141,34 +142,34 @@ class Objective(eqx.Module):
             InvalidArgument: If the point is no student of the problem, by structure, shapes or types, or is not finite
                 where its values are known. So in all methods.
         """
-        return self._loss(self.problem.point(point), key)
+        return self._loss(self._point(point), key)
 
     def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
-        return self._gradient(self.problem.point(point), key)
+        return self._gradient(self._point(point), key)
 
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
-        return _hessian_vector(self, self.problem.point(point), self.problem.point(direction, "direction"), key)
+        return _hessian_vector(self, self._point(point), self._point(direction, "direction"), key)
 
     def hessian(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, "parameter parameter"]:
         """Return the dense Hessian, over the parameters in the order of `jax.flatten_util.ravel_pytree`."""
-        return _hessian(self, self.problem.point(point), key)
+        return _hessian(self, self._point(point), key)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
         """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none.
 
         The error of the part that depends on the teacher alone is not in it.
         """
-        return self._error_estimate(self.problem.point(point))
+        return self._error_estimate(self._point(point))
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:
         """Return whether the loss has no gradient at a point, so that `gradient` follows a convention there."""
-        return self._singular(self.problem.point(point))
+        return self._singular(self._point(point))
 
     def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
-        return self._hessian_lipschitz(self.problem.point(point), fitted_array("radius", radius, ()))
+        return self._hessian_lipschitz(self._point(point), fitted_array("radius", radius, ()))
 
     def neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
         r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for all neurons $\varphi(w_i, x)$ of a student with residual $r$.
@@ -179,13 +180,17 @@ class Objective(eqx.Module):
         """
         if not isinstance(self.problem.student, Neuronwise):
             raise self._without_curvatures()
-        return self._neuron_curvatures(self.problem.point(point))
+        return self._neuron_curvatures(self._point(point))
 
     def _without_curvatures(self) -> UnsupportedCombination:
         return UnsupportedCombination(
             f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
             f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
         )
+
+    def _point(self, point: PyTree, argument: str = "point") -> PyTree:
+        # Of any size: a loss may overflow, but is not wrong then.
+        return self.problem.point(point, argument, largest=math.inf)
 
     def reduced(self, points: PyTree) -> Reduction:
         """Return this objective in the span of the teacher and the given points, runs first.

@@ -10,7 +10,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage._html import facts
-from tutelage.checks import random_key
+from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 from tutelage.models import Model
@@ -106,27 +106,29 @@ class Problem(eqx.Module):
             },
         )
 
-    def point(self, point: PyTree, argument: str = "point") -> PyTree:
+    def point(self, point: PyTree, argument: str = "point", largest: float = LARGEST) -> PyTree:
         """Return a student's parameters as float64 arrays, or raise if they do not fit this problem.
 
         Args:
             point: Parameters of one student; plain arrays, or what the constructor's documentation says. They may be
                 traced: then only shapes and types are checked.
             argument: Name to use in the error.
+            largest: Numbers beyond this are refused, unless they are traced.
         """
-        return self._fitted(point, argument, self.template)
+        return self._fitted(point, argument, self.template, largest)
 
     def points(self, points: PyTree, argument: str = "starts") -> PyTree:
         """Return a batch of students, runs first, as float64 arrays, or raise if they do not fit."""
-        return self._fitted(points, argument, self.template.batched())
+        return self._fitted(points, argument, self.template.batched(), LARGEST)
 
-    def _fitted(self, point: PyTree, argument: str, layout: Layout) -> PyTree:
+    def _fitted(self, point: PyTree, argument: str, layout: Layout, largest: float) -> PyTree:
         return fitted(
             argument,
             point,
             layout,
             owner=f"this {self.name} problem",
             remedy=f"See what a student is in the documentation of tutelage.problems.{self.name}",
+            largest=largest,
         )
 
 
