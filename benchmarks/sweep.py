@@ -14,7 +14,7 @@ import polars as pl
 from harness import cores, publish
 
 from tutelage.sweeps import Outcome, Shard, open_sweep, run_sweep
-from tutelage.sweeps.lock import locked
+from tutelage.work.lock import locked
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.store import Store
 

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from tutelage.cli import sweeping
 from tutelage.cli.main import app
 from tutelage.sweeps import open_sweep, run_sweep
-from tutelage.sweeps.lock import locked
 from tutelage.sweeps.store import Store
+from tutelage.work.lock import locked
 
 run = CliRunner().invoke
 HELPERS = Path(__file__).parents[1] / "helpers"

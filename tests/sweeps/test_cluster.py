@@ -20,7 +20,7 @@ from tutelage.errors import MissingDependency
 from tutelage.sweeps import cluster as module
 from tutelage.sweeps import open_sweep, pool, run_sweep
 from tutelage.sweeps.cluster import ClusterLost
-from tutelage.sweeps.lock import holder
+from tutelage.work.lock import holder
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 

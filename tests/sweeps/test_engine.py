@@ -13,9 +13,9 @@ from sweep_results import content
 
 from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep, tasks
-from tutelage.sweeps.lock import holder, locked
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.registry import register, work_from_document
+from tutelage.work.lock import holder, locked
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_shard_that_kills_its_worker_is_given_up(tmp_path):
 def test_two_processes_do_not_share_a_folder(here, tmp_path):
     """The second is told who is there; the lock ends with its holder."""
     code = (
-        "import sys, pathlib\nfrom tutelage.sweeps.lock import locked\n"
+        "import sys, pathlib\nfrom tutelage.work.lock import locked\n"
         "with locked(pathlib.Path(sys.argv[1]), 'an experiment'):\n    print('mine', flush=True)\n    sys.stdin.read()"
     )
     other = subprocess.Popen(

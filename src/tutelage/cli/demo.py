@@ -52,7 +52,7 @@ def demo(
     if unknown:
         console.bad_input(f"`papers` must be among {', '.join(PAPERS)}, but received {', '.join(unknown)}.")
     folder = console.writable_folder(out)
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse, this_command
 
     try:
         studies, verdicts, overview = _run(chosen, folder, seed, workers, fresh)

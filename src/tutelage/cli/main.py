@@ -90,7 +90,7 @@ def audit(
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
-    from tutelage.sweeps.lock import this_command
+    from tutelage.work.lock import this_command
 
     try:
         chosen = find(claims or [])
@@ -143,7 +143,7 @@ def reproduce(
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse, this_command
 
     try:
         chosen = find(studies or [])

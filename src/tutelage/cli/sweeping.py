@@ -57,7 +57,7 @@ def sweep(
     Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
     """
     from tutelage.sweeps import run_sweep
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse, this_command
 
     folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -195,8 +195,8 @@ def _opened(folder: Path) -> Results:
 
 
 def _status(results: Results) -> dict[str, Any]:
-    from tutelage.sweeps.lock import holder
     from tutelage.sweeps.store import read_progress
+    from tutelage.work.lock import holder
 
     running = holder(results.folder)
     speed = read_progress(results.folder) if running else {}

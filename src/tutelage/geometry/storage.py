@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.errors import MalformedData
-from tutelage.files import pack_arrays, unpack_arrays, write_bytes
+from tutelage.files import write_bytes
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.entries import Atlas, AtlasEntry
 from tutelage.geometry.equivalence import frame_from, settings_of
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
+from tutelage.work.archives import pack_arrays, unpack_arrays
 
 _FORMAT = "tutelage atlas 1"
 _STRUCTURES: dict[str, Any] = {

@@ -1,37 +1,91 @@
 """The ledger of a folder: which runs are there.
 
-Every part has a small JSON file, written last and by renaming, that names its ranges, its files with their sizes and
-checksums, and the parts it replaces. A run counts if, and only if, such a file is there, is intact, and its files match
-it. Other files with such names are what an interruption has left behind.
+A part is a few files and a small sealed document, its entry, that is written last and by renaming. The entry names what the
+part covers, piece by piece, its files with their sizes and checksums, those of every piece in them, and the parts it
+replaces. A run counts if, and only if, such an entry is there and the bytes of its piece match it: damage to one piece costs
+no other. The entry of a part of several pieces is there twice.
+
+The name of every file has the first digits of its checksum, so that an interruption leaves nothing whose owner is in doubt.
 """
 
 from __future__ import annotations
 
 import bisect
-import contextlib
-import json
+import itertools
+import os
 import re
+import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-import numpy as np
+from pydantic import Field
 
-from tutelage.errors import MalformedData
-from tutelage.files import digest, is_temporary, write_bytes, write_json
-from tutelage.sweeps.parts import FAILED, Part, Range, joined
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import about, digest, json_text, largest_text, read_regular
+from tutelage.sweeps.parts import Range
+from tutelage.work.documents import Document, seal, unsealed
+from tutelage.work.folder import inner_folder, listed
 
 PARTS = "parts"
 """Folder of the parts."""
 ENDINGS = {"runs": "runs.parquet", "records": "records.parquet", "arrays": "arrays.npz"}
 """Endings of a part's files, by kind."""
-_ENTRY = re.compile(r"\d{8}\.json")
-_OURS = re.compile(rf"\d{{8}}\.(json|{'|'.join(map(re.escape, ENDINGS.values()))})")
+_SHOWN_DIGITS = 16
+_ENTRY = re.compile(r"(\d{8})\.([0-9a-f]{16})(\.copy)?\.json")
+_DATA = re.compile(rf"(\d{{8}})\.([0-9a-f]{{16}})\.({'|'.join(map(re.escape, ENDINGS.values()))})")
+_FIRST_FORMAT = re.compile(r"(\d{8})\.json")  # of version 0.1
 _TRIES = 20
 
-Notice = Callable[[str], None]
+Kind = Literal["runs", "records", "arrays"]
+Number = Annotated[int, Field(ge=0)]
+Checksum = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# JSON has lists where we have tuples.
+SizeAndChecksum = Annotated[tuple[Number, Checksum], Field(strict=False)]
+SomeRuns = Annotated[tuple[Number, Number, Annotated[int, Field(ge=1)]], Field(strict=False)]
+
+
+class Piece(Document):
+    """What a shard has computed, inside a part.
+
+    Attributes:
+        ranges: What it covers.
+        failed: Number of rows with status `failed`.
+        seconds: Time that its runs took, on one core.
+        form: Digest of the columns of its tables; empty if it is not known.
+        files: Size and checksum of its bytes in every file of the part, by kind.
+    """
+
+    ranges: Annotated[tuple[SomeRuns, ...], Field(strict=False, min_length=1)]
+    failed: Number
+    seconds: Annotated[float, Field(ge=0)]
+    form: str = ""
+    files: dict[Kind, SizeAndChecksum]
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return sum(runs for _, _, runs in self.ranges)
+
+
+class _EntryForm(Document):
+    """The document of a part."""
+
+    format: Literal[2]
+    specification: Checksum
+    pieces: Annotated[tuple[Piece, ...], Field(strict=False, min_length=1)]
+    files: dict[Kind, SizeAndChecksum]
+    replaces: list[Number]
+
+
+class _FirstEntryForm(Piece):
+    """The document of a part of version 0.1, which is one piece."""
+
+    specification: Checksum
+    replaces: list[Number]
 
 
 @dataclass(frozen=True)
@@ -41,63 +95,138 @@ class Entry:
     Attributes:
         number: Its number; a part never has the number of an earlier one that is still there.
         folder: Folder of the parts.
-        ranges: What it covers.
-        failed: Number of rows with status `failed`.
-        seconds: Time that its runs took, on one core.
+        names: Names of its entry's file and of the copy.
+        pieces: What it is made of, in the order of their bytes.
         files: Size and checksum of every file, by kind.
         replaces: Numbers of parts whose runs it has taken over.
+        named: Whether the names of its files have digits of their checksums; those of version 0.1 have not.
+        lost: Numbers of pieces whose bytes do not match their checksums.
+        broken: Whether something of it is damaged, a piece or not.
     """
 
     number: int
     folder: Path
-    ranges: tuple[Range, ...]
-    failed: int
-    seconds: float
+    names: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     files: dict[str, tuple[int, str]]
     replaces: tuple[int, ...]
+    named: bool = True
+    lost: frozenset[int] = field(default=frozenset())
+    broken: bool = False
 
     @property
+    def intact(self) -> tuple[Piece, ...]:
+        """The pieces that count."""
+        return tuple(piece for place, piece in enumerate(self.pieces) if place not in self.lost)
+
+    @cached_property
+    def ranges(self) -> tuple[Range, ...]:
+        """What its intact pieces cover."""
+        return tuple(sorted(covered for piece in self.intact for covered in piece.ranges))
+
+    @cached_property
     def runs(self) -> int:
-        """Number of runs."""
-        return sum(runs for _, _, runs in self.ranges)
+        """Number of runs of its intact pieces."""
+        return sum(piece.runs for piece in self.intact)
+
+    @property
+    def failed(self) -> int:
+        """Number of them that failed."""
+        return sum(piece.failed for piece in self.intact)
+
+    @property
+    def seconds(self) -> float:
+        """Time that they took, on one core."""
+        return sum(piece.seconds for piece in self.intact)
 
     @property
     def size(self) -> int:
         """Number of bytes."""
         return sum(size for size, _ in self.files.values())
 
+    @property
+    def form(self) -> str:
+        """The form of its pieces."""
+        return self.pieces[0].form
+
     def path(self, kind: str) -> Path:
         """Return the path of a file."""
-        return self.folder / f"{self.number:08d}.{ENDINGS[kind]}"
+        digits = f".{self.files[kind][1][:_SHOWN_DIGITS]}" if self.named else ""
+        return self.folder / f"{self.number:08d}{digits}.{ENDINGS[kind]}"
 
     def read(self, kind: str) -> bytes:
         """Return the content of a file.
 
         Raises:
             MalformedData: If it is absent or does not match its checksum.
+            Unreadable: If it cannot be read.
         """
-        path = self.path(kind)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            raise MalformedData(f"{path} is absent") from None
+        content = self._content(kind)
         if digest(content) != self.files[kind][1]:
-            raise MalformedData(f"{path} does not match its checksum")
+            raise MalformedData(f"{self.path(kind)} does not match its checksum")
         return content
 
-    def wrong(self, thorough: bool) -> str:
-        """Return what is wrong with its files in words, or nothing; thoroughly by checksum, else by size."""
+    def _content(self, kind: str) -> bytes:
+        try:
+            return read_regular(self.path(kind))
+        except FileNotFoundError:
+            raise MalformedData(f"{self.path(kind)} is absent") from None
+
+    def frames(self, kind: str) -> dict[int, bytes]:
+        """Return the bytes of every piece in a file that match their checksum, by the number of the piece.
+
+        Raises:
+            MalformedData: If the file is absent.
+            Unreadable: If it cannot be read.
+        """
+        content, found, start = self._content(kind), {}, 0
+        for place, piece in enumerate(self.pieces):
+            if kind in piece.files:
+                size, checksum = piece.files[kind]
+                frame = content[start : start + size]
+                start += size
+                if digest(frame) == checksum:
+                    found[place] = frame
+        return found
+
+    def checked(self) -> tuple[Entry, list[str]]:
+        """Compare all files with their checksums, and return what is left and what is wrong, in words.
+
+        Raises:
+            Unreadable: If a file cannot be read: then nothing is known of it.
+        """
+        lost: set[int] = set()
+        wrong = []
+        for kind in self.files:
+            try:
+                self.read(kind)
+            except MalformedData as error:
+                wrong.append(str(error))
+                frames = self.frames(kind) if "absent" not in str(error) else {}
+                lost |= {
+                    place for place, piece in enumerate(self.pieces) if kind in piece.files and place not in frames
+                }
+        found = replace(self, lost=frozenset(lost), broken=bool(wrong))
+        return found, [f"{one} ({self.runs - found.runs} of {self.runs} runs are lost)" for one in wrong]
+
+    def has_its_sizes(self) -> bool:
+        """Whether all files are there with their sizes; a quick look.
+
+        Raises:
+            Unreadable: If one cannot be looked at, or is not a regular file.
+        """
         for kind, (size, _) in self.files.items():
             try:
-                if thorough:
-                    self.read(kind)
-                elif self.path(kind).stat().st_size != size:
-                    return f"{self.path(kind)} does not have its size"
+                status = os.lstat(self.path(kind))
             except FileNotFoundError:
-                return f"{self.path(kind)} is absent"
-            except (MalformedData, OSError) as error:
-                return str(error)
-        return ""
+                return False
+            except OSError as error:
+                raise Unreadable(f"{self.path(kind)} cannot be read ({error.strerror or error}).") from error
+            if not stat.S_ISREG(status.st_mode):
+                raise Unreadable(f"{self.path(kind)} must be a regular file, and is none. Nothing was done to it.")
+            if status.st_size != size:
+                return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -106,11 +235,17 @@ class Ledger:
 
     Attributes:
         entries: Parts that count, by number; no two cover the same run.
-        damaged: What is wrong with parts that do not count, in words.
+        damaged: What is damaged, in words.
+        others: What is none of our business, in words.
+        unread: Names of entries that do not match their checksums.
+        superseded: Parts that do not count, since others cover their runs.
     """
 
     entries: tuple[Entry, ...]
-    damaged: tuple[str, ...]
+    damaged: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    superseded: tuple[Entry, ...] = ()
 
     @property
     def runs(self) -> int:
@@ -135,208 +270,160 @@ def read_ledger(folder: Path, specification: str, thorough: bool) -> Ledger:
         folder: The folder of a sweep.
         specification: Digest of the specification that parts must belong to.
         thorough: Whether to compare all files with their checksums, or their sizes only.
+
+    Raises:
+        Unreadable: If an entry, or a file that is looked at, cannot be read.
     """
-    parts = folder / PARTS
+    parts = inner_folder(folder, PARTS, make=False)
     for _ in range(_TRIES):
-        before = _listed(parts)
+        before = _entries(parts)
         ledger = _read(parts, before, specification, thorough)
         # Parts are joined and removed while a sweep is running: what was read in between may be half of each.
-        if _listed(parts) == before:
+        if _entries(parts) == before:
             return ledger
         time.sleep(0.01)
     return ledger
 
 
-def _listed(parts: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in parts.iterdir() if _ENTRY.fullmatch(path.name))
-    except FileNotFoundError:
-        return []
+def _entries(parts: Path) -> list[str]:
+    return [name for name in listed(parts) if _ENTRY.fullmatch(name) or _FIRST_FORMAT.fullmatch(name)]
 
 
 def _read(parts: Path, names: Sequence[str], specification: str, thorough: bool) -> Ledger:
-    entries, damaged = [], []
+    entries: list[Entry] = []
+    damaged, others, unread = [], [], []
+    # The copy of an entry has the same digits.
+    together: dict[str, list[str]] = {}
     for name in names:
-        found = _entry(parts / name, specification)
-        wrong = found if isinstance(found, str) else found.wrong(thorough)
-        if wrong:
-            damaged.append(wrong)
-        else:
-            entries.append(found)
-    superseded = {number for entry in entries for number in entry.replaces}
-    counted = [entry for entry in entries if entry.number not in superseded]
-    return Ledger(tuple(_apart(counted)), tuple(damaged))
+        together.setdefault(name.replace(".copy.", "."), []).append(name)
+    for alike in together.values():
+        found: Entry | None = None
+        for name in sorted(alike, key=len):
+            try:
+                found = _entry(parts, name, tuple(alike), specification)
+            except FileNotFoundError:
+                continue  # joined in the meantime
+            except MalformedData as error:
+                if _ENTRY.fullmatch(name):
+                    damaged.append(str(error))
+                    unread.append(name)
+                else:
+                    others.append(f"{error}. It is left alone")
+            except _OtherSpecification:
+                others.append(f"{parts / name} belongs to another specification and is left alone")
+        if found is None:
+            continue
+        if thorough or not found.has_its_sizes():
+            found, wrong = found.checked()
+            # What has become part of another one while it was looked at is not damaged.
+            if not thorough and not any((parts / name).exists() for name in alike):
+                continue
+            damaged += wrong
+        entries.append(found)
+    replaced = {number for entry in entries if not entry.lost for number in entry.replaces}
+    counted = _apart([entry for entry in entries if entry.number not in replaced])
+    kept = {entry.number for entry in counted}
+    rest = tuple(entry for entry in entries if entry.number not in kept)
+    return Ledger(tuple(counted), tuple(damaged), tuple(others), tuple(unread), rest)
 
 
-def parts_of_others(folder: Path, specification: str) -> list[Path]:
-    """Return the intact parts of a folder that belong to another specification."""
-    found = []
-    for name in _listed(folder / PARTS):
-        path = folder / PARTS / name
-        with contextlib.suppress(MalformedData):
-            if _document(path).get("specification") != specification:
-                found.append(path)
-    return found
+class _OtherSpecification(Exception):
+    """An entry belongs to another sweep."""
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """Return what the JSON file of a part says.
+def entry_name(number: int, content: bytes, copy: bool = False) -> str:
+    """Return the name of the file of an entry, or of its copy."""
+    return f"{number:08d}.{digest(content)[:_SHOWN_DIGITS]}{'.copy' * copy}.json"
+
+
+def entry_digits(parts: Path, name: str) -> str:
+    """Return the first digits of the checksum of an entry's file, as its name has them.
 
     Raises:
-        MalformedData: If it is damaged.
+        MalformedData: If it is an entry of version 0.1, whose name has none, and does not match the checksum in it.
     """
-    try:
-        document = json.loads(path.read_bytes())
-        checksum = document.pop("checksum")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise MalformedData(f"{path} is damaged") from None
-    if checksum != _checksum(document):
-        raise MalformedData(f"{path} does not match its checksum")
-    return document
+    if found := _ENTRY.fullmatch(name):
+        return found[2]
+    content = read_regular(parts / name, most=largest_text())
+    with about(parts / name):
+        unsealed(content, _FirstEntryForm)
+    return digest(content)
 
 
-def _entry(path: Path, specification: str) -> Entry | str:
-    """Read the JSON file of a part, or return what is wrong with it."""
-    try:
-        document = _document(path)
-        if document["specification"] != specification:
-            return f"{path} belongs to another specification"
-        return Entry(
-            number=int(path.stem),
-            folder=path.parent,
-            ranges=tuple((cell, first, runs) for cell, first, runs in document["ranges"]),
-            failed=document["failed"],
-            seconds=document["seconds"],
-            files={kind: (size, checksum) for kind, (size, checksum) in document["files"].items()},
-            replaces=tuple(document["replaces"]),
-        )
-    except MalformedData as error:
-        return str(error)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return f"{path} is damaged"
+def _entry(parts: Path, name: str, alike: tuple[str, ...], specification: str) -> Entry:
+    """Read the entry of a part.
 
-
-def _checksum(document: dict[str, Any]) -> str:
-    return digest(json.dumps(document, sort_keys=True))
-
-
-class Writer:
-    """Adds parts to a folder, joins small ones, and takes failed runs out; the folder must be locked.
-
-    Args:
-        folder: The folder of a sweep.
-        specification: Digest of the specification.
-        notice: Called with a sentence for every damaged part, whose runs will be computed again.
-        many: Join small parts when there are so many.
-        large: A part of so many bytes is not joined with others.
+    Raises:
+        FileNotFoundError: If it has gone.
+        MalformedData: If it is damaged, or something else.
+        Unreadable: If it cannot be read.
     """
+    path = parts / name
+    content = read_regular(path, most=largest_text())
+    with about(path):
+        named = _ENTRY.fullmatch(name)
+        if named is None:
+            first = unsealed(content, _FirstEntryForm)
+            piece = Piece(ranges=first.ranges, failed=first.failed, seconds=first.seconds, files=first.files)
+            specification_there, pieces, files, replaces = first.specification, (piece,), first.files, first.replaces
+        else:
+            if not digest(content).startswith(named[2]):
+                raise MalformedData("does not match its checksum")
+            found = unsealed(content, _EntryForm)
+            specification_there, pieces, files, replaces = (
+                found.specification, found.pieces, found.files, found.replaces,
+            )  # fmt: skip
+        if specification_there != specification:
+            raise _OtherSpecification
+        _check_pieces(pieces, files)
+        return Entry(int(name[:8]), parts, alike, pieces, dict(files), tuple(replaces), named is not None)
 
-    def __init__(self, folder: Path, specification: str, notice: Notice, many: int = 128, large: int = 1 << 25):
-        self._parts = folder / PARTS
-        self._specification, self._many, self._large = specification, many, large
-        self._parts.mkdir(exist_ok=True)
-        ledger = read_ledger(folder, specification, thorough=True)
-        for sentence in ledger.damaged:
-            notice(f"{sentence}. Its runs are computed again.")
-        self.entries = {entry.number: entry for entry in ledger.entries}
-        numbers = (int(path.name[:8]) for path in self._parts.iterdir() if _OURS.fullmatch(path.name))
-        self._next = 1 + max(numbers, default=0)
-        self._remove_all_but(self.entries.values())
 
-    def _remove_all_but(self, entries: Iterable[Entry]) -> None:
-        """Remove what does not count: damaged and replaced parts, and files of ours without an entry."""
-        kept = {f"{entry.number:08d}.json" for entry in entries}
-        kept |= {entry.path(kind).name for entry in entries for kind in entry.files}
-        # Entries first: a part without one does not count, whatever remains of it.
-        for path in sorted(self._parts.iterdir(), key=lambda path: path.suffix != ".json"):
-            if path.name not in kept and (_OURS.fullmatch(path.name) or is_temporary(path)):
-                path.unlink(missing_ok=True)
+def _check_pieces(pieces: Sequence[Piece], files: Mapping[Kind, tuple[int, str]]) -> None:
+    covered = sorted(covered for piece in pieces for covered in piece.ranges)
+    twice = any(one[0] == two[0] and one[1] + one[2] > two[1] for one, two in itertools.pairwise(covered))
+    if twice or any(piece.failed > piece.runs or "runs" not in piece.files for piece in pieces):
+        raise MalformedData("is damaged: its pieces contradict each other")
+    for kind in ENDINGS:
+        if sum(piece.files.get(kind, (0, ""))[0] for piece in pieces) > files.get(kind, (0, ""))[0]:
+            raise MalformedData("is damaged: its pieces do not fit into its files")
 
-    def missing(self, ranges: Iterable[Range]) -> list[list[Range]]:
-        """Return, for each of several ranges, what of it is not there."""
-        covered: dict[int, list[np.ndarray]] = {}
-        for entry in self.entries.values():
-            for cell, first, runs in entry.ranges:
-                covered.setdefault(cell, []).append(np.arange(first, first + runs))
-        have = {cell: np.concatenate(parts) for cell, parts in covered.items()}
-        found: list[list[Range]] = []
-        for cell, first, runs in ranges:
-            wanted = np.arange(first, first + runs)
-            rest = wanted if cell not in have else wanted[~np.isin(wanted, have[cell], assume_unique=True)]
-            pieces = np.split(rest, np.flatnonzero(np.diff(rest) != 1) + 1)
-            found.append([(cell, int(piece[0]), len(piece)) for piece in pieces if len(piece)])
-        return found
 
-    def add(self, part: Part, replaces: Sequence[int] = ()) -> Entry:
-        """Add a part: its files first, then, by one renaming, the entry that makes them count."""
-        number, self._next = self._next, self._next + 1
-        entry = Entry(
-            number=number,
-            folder=self._parts,
-            ranges=part.ranges,
-            failed=part.failed,
-            seconds=part.seconds,
-            files={kind: (len(content), digest(content)) for kind, content in part.files.items()},
-            replaces=tuple(replaces),
-        )
-        document = {
-            "specification": self._specification,
-            "ranges": [list(covered) for covered in entry.ranges],
-            "failed": entry.failed,
-            "seconds": entry.seconds,
-            "files": {kind: list(described) for kind, described in entry.files.items()},
-            "replaces": list(replaces),
-        }
-        for kind, content in part.files.items():
-            write_bytes(entry.path(kind), content)
-        write_json(self._parts / f"{number:08d}.json", {**document, "checksum": _checksum(document)})
-        self.entries[number] = entry
-        for old in replaces:
-            self._forget(self.entries.pop(old))
-        return entry
+def entry_text(specification: str, entry: Entry) -> bytes:
+    """Return the sealed document of a part."""
+    document = {
+        "format": 2,
+        "specification": specification,
+        "pieces": [piece.model_dump(mode="json") for piece in entry.pieces],
+        "files": {kind: list(described) for kind, described in entry.files.items()},
+        "replaces": list(entry.replaces),
+    }
+    return json_text(seal(document))
 
-    def _forget(self, entry: Entry) -> None:
-        (self._parts / f"{entry.number:08d}.json").unlink(missing_ok=True)
-        for kind in entry.files:
-            entry.path(kind).unlink(missing_ok=True)
 
-    def join_small(self, final: bool = False) -> None:
-        """Join small parts of similar size where there are many, or at the end all small ones.
+def has_parts_of(folder: Path, specification: str) -> tuple[bool, str | None]:
+    """Return whether a folder has an intact entry of a specification, and the name of one of another specification."""
+    parts = inner_folder(folder, PARTS, make=False)
+    own, other = False, None
+    for name in _entries(parts):
+        try:
+            _entry(parts, name, (name,), specification)
+            own = True
+        except _OtherSpecification:
+            other = other or name
+        except (MalformedData, FileNotFoundError):
+            continue
+    return own, other
 
-        Similar size, so that a run is written again a few times only, however many parts there will be.
-        """
-        small = sorted((e for e in self.entries.values() if e.size < self._large), key=lambda entry: entry.ranges)
-        levels: dict[int, list[Entry]] = {}
-        for entry in small:
-            levels.setdefault(0 if final else entry.size.bit_length() // 4, []).append(entry)
-        for entries in levels.values():
-            if len(entries) < (2 if final else self._many):
-                continue
-            group: list[Entry] = []
-            for entry in entries:
-                if group and sum(e.size for e in group) + entry.size > self._large:
-                    self._join(group)
-                    group = []
-                group.append(entry)
-            self._join(group)
 
-    def _join(self, group: Sequence[Entry]) -> None:
-        if len(group) > 1:
-            contents = [{kind: entry.read(kind) for kind in entry.files} for entry in group]
-            self.add(joined(contents), [entry.number for entry in group])
+def data_files(parts: Path) -> dict[str, str]:
+    """Return the names of all data files that we may have written, with the digits of their checksums."""
+    return {name: found[2] for name in listed(parts) if (found := _DATA.fullmatch(name))}
 
-    def drop_failed(self) -> int:
-        """Take out the runs that failed, and return their number."""
-        dropped = 0
-        for entry in [entry for entry in self.entries.values() if entry.failed]:
-            contents = {kind: entry.read(kind) for kind in entry.files}
-            rest = joined([contents], lambda runs: runs.filter(runs["status"] != FAILED))
-            dropped += entry.failed
-            if rest.ranges:
-                self.add(rest, [entry.number])
-            else:
-                self._forget(self.entries.pop(entry.number))
-        return dropped
+
+def numbers_in_use(parts: Path) -> Iterable[int]:
+    """Return the numbers that names in a folder of parts begin with."""
+    return (int(name[:8]) for name in listed(parts) if re.match(r"\d{8}\.", name))
 
 
 def _apart(entries: Sequence[Entry]) -> list[Entry]:

@@ -3,6 +3,7 @@
 manifest.json      what is swept: the resolved specification, version, command, machine, sessions with their times
 cells.parquet      the grid: one row a cell
 parts/             what is done: tables of runs and records, arrays, and the entries that make them count
+damaged/           what did not match its checksum, set aside
 progress.json      how fast it goes, for whoever watches; of no other use
 lock               who works here
 """
@@ -10,33 +11,85 @@ lock               who works here
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import platform
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
+from pydantic import Field
 
 from tutelage._configuration import available_cores
-from tutelage.errors import InvalidArgument, MalformedData
-from tutelage.files import digest, is_temporary, write_bytes, write_json
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import about, digest, largest_text, read_regular
 from tutelage.sweeps.contract import Shard, Work
 from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.ledger import PARTS, Writer, parts_of_others
-from tutelage.sweeps.lock import LOCK
-from tutelage.sweeps.parts import Part, parquet
+from tutelage.sweeps.ledger import PARTS, Checksum, Number, has_parts_of
+from tutelage.sweeps.parts import Part
+from tutelage.sweeps.writer import Writer
+from tutelage.work.documents import Document, parsed, read_sealed, shaped, unsealed, write_sealed
+from tutelage.work.folder import (
+    DAMAGED,
+    MANIFEST,
+    NotOurs,
+    in_the_way,
+    inner_folder,
+    listed,
+    put,
+    remove_temporary,
+    set_aside,
+)
+from tutelage.work.lock import LOCK
+from tutelage.work.parquet import read_table, table_bytes
 
-MANIFEST, CELLS, PROGRESS = "manifest.json", "cells.parquet", "progress.json"
-_FORMAT = 1
+CELLS, PROGRESS = "cells.parquet", "progress.json"
+_FORMAT = 2
+_KNOWN = (LOCK, CELLS, PARTS, PROGRESS, DAMAGED)
 Notice = Callable[[str], None]
 
 
-class OtherSweep(InvalidArgument):
+class OtherSweep(NotOurs):
     """A folder belongs to another specification, or holds something else."""
+
+
+class _Session(Document):
+    command: str
+    engine: str
+    version: str
+    machine: str
+    began: str
+    seconds: Annotated[float, Field(ge=0)] | None
+    runs: int | None
+
+
+class _Manifest(Document):
+    format: Literal[1, 2]
+    kind: str
+    specification: Checksum
+    version: str
+    command: str
+    machine: str
+    created: str
+    cells: Annotated[int, Field(ge=1)]
+    runs: Number
+    sessions: list[_Session]
+    document: dict[str, Any]
+    files: dict[Literal["cells.parquet"], Checksum]
+
+
+class _Progress(Document):
+    runs: Number = 0
+    done: Number = 0
+    failed: Number = 0
+    computed: Number = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    cost: Annotated[float, Field(ge=0)] = 0.0
+    cost_done: Annotated[float, Field(ge=0)] = 0.0
+    rate: Annotated[float, Field(ge=0)]
+    seconds_left: Annotated[float, Field(ge=0)] | None
 
 
 class _Damaged(MalformedData):
@@ -48,26 +101,100 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
     Raises:
         MalformedData: If there is none, or it is damaged.
+        Unreadable: If it cannot be read, or is not a regular file.
     """
     path = folder / MANIFEST
-    damaged = _Damaged(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
     try:
-        manifest = json.loads(path.read_bytes())
-        found = manifest["format"]
-    except (FileNotFoundError, NotADirectoryError):
+        content = read_regular(path, most=largest_text())
+    except FileNotFoundError:
         raise MalformedData(f"{folder} is not the folder of a sweep: it has no {MANIFEST}.") from None
-    except (ValueError, KeyError, TypeError):
-        raise damaged from None
-    if found != _FORMAT:
-        raise MalformedData(
-            f"{path} has format {found}, and this version of tutelage reads {_FORMAT}. Use another version."
-        )
     try:
-        if specification_digest(manifest["document"]) == manifest["specification"]:
-            return manifest
-    except (ValueError, KeyError, TypeError):
-        raise damaged from None
-    raise damaged
+        manifest = _unsealed(content)
+    except MalformedData as error:
+        raise _Damaged(f"{path} {error}. `tutelage sweep` with its specification writes it again.") from error
+    if isinstance(manifest, int):
+        raise MalformedData(
+            f"{path} has format {manifest}, and this version of tutelage reads 1 and {_FORMAT}. Use another version."
+        )
+    if manifest.format == 1:
+        # Version 0.1 wrote no checksum: what can be compared is, above and with the grid.
+        read_cells(folder, manifest.model_dump())
+    return manifest.model_dump()
+
+
+def _unsealed(content: bytes) -> _Manifest | int:
+    """Return what a manifest says, or the number of its format if it is another one."""
+    document = parsed(content)
+    number = document.get("format") if isinstance(document, dict) else None
+    if isinstance(number, int) and number not in (1, _FORMAT):
+        return number
+    manifest = shaped(document, _Manifest) if number == 1 else unsealed(content, _Manifest)
+    try:
+        same = specification_digest(manifest.document) == manifest.specification
+    except (ValueError, TypeError) as error:
+        raise MalformedData(f"is damaged: {error}") from error
+    if not same:
+        raise MalformedData("does not match the digest of its specification")
+    return manifest
+
+
+def check_folder(folder: Path, work: Work) -> str:
+    """Look whether a sweep may use a folder, and change nothing.
+
+    Returns:
+        What its manifest is: `there`, `damaged` or `absent`.
+
+    Raises:
+        OtherSweep: If it belongs to another specification, or holds something else.
+        Unreadable: If something in it cannot be read.
+    """
+    document = work.document()
+    specification = specification_digest(document)
+    inner_folder(folder, PARTS, make=False)
+    inner_folder(folder, DAMAGED, make=False)
+    try:
+        manifest = read_manifest(folder)
+    except _Damaged:
+        state = "damaged"
+    except MalformedData:
+        if MANIFEST in listed(folder):
+            raise
+        state = "absent"
+    else:
+        if manifest["specification"] != specification:
+            changed = difference(manifest["document"], document)
+            raise OtherSweep(
+                f"{folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
+                "or remove this one."
+            )
+        return "there"
+    # Without a manifest the parts alone say whose they are; those of another sweep are not ours.
+    own, other = has_parts_of(folder, specification)
+    if other is not None:
+        raise OtherSweep(
+            f"{folder} belongs to another specification: its {MANIFEST} is {state}, and {other} "
+            "is of another one. Choose another folder with `--out`, or remove this one."
+        )
+    if own:
+        name = in_the_way(folder, {*_KNOWN, MANIFEST})
+    elif state == "damaged":
+        name = MANIFEST
+    else:
+        name = _not_begun(folder, work)
+    if name is not None:
+        raise OtherSweep(f"{folder} holds something else than a sweep ({name}). Choose another folder with `--out`.")
+    return state
+
+
+def _not_begun(folder: Path, work: Work) -> str | None:
+    """Return what keeps a folder without manifest and parts from being one in which a sweep was about to begin."""
+    name = in_the_way(folder, {CELLS, PARTS})
+    if name is None and listed(folder / PARTS):
+        return f"{PARTS}/{listed(folder / PARTS)[0]}"
+    with contextlib.suppress(FileNotFoundError):
+        if name is None and read_regular(folder / CELLS) != table_bytes(work.cells()):
+            return CELLS
+    return name
 
 
 class Store:
@@ -81,60 +208,35 @@ class Store:
 
     Raises:
         OtherSweep: If the folder belongs to another specification, or holds something else.
+        Unreadable: If something in it cannot be read.
     """
 
     def __init__(self, folder: Path, work: Work, notice: Notice, **options: Any):
         self.folder = folder
+        self._notice = notice
+        state = check_folder(folder, work)
         self._document = work.document()
         self._specification = specification_digest(self._document)
         self._cells = work.cells()
-        self._manifest = self._found(notice)
-        self._writer = Writer(folder, self._specification, notice, **options)
+        self._written: dict[str, str | None] = {}
+        if state == "there":
+            self._manifest = self._continued(read_manifest(folder))
+        else:
+            if state == "damaged":
+                place = set_aside(folder, folder / MANIFEST)
+                notice(f"{folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
+            self._manifest = self._new_manifest()
+        remove_temporary(folder)
+        grid = dict(zip(self._cells["cell"].to_list(), self._cells["runs"].to_list(), strict=True))
+        self._writer = Writer(folder, self._specification, notice, grid, **options)
         self.total = int(self._cells["runs"].sum())
 
-    def _found(self, notice: Notice) -> dict[str, Any]:
-        """Check that the folder is ours, remove what an interruption has left, and return the manifest."""
-        if (self.folder / MANIFEST).exists():
-            try:
-                manifest = self._continued(read_manifest(self.folder), notice)
-            except _Damaged:
-                self._refuse_parts_of_others("damaged")
-                notice(f"{self.folder / MANIFEST} is damaged. It is written again.")
-                manifest = self._new_manifest()
-        else:
-            known = {LOCK, CELLS, PARTS, PROGRESS}
-            others = [path.name for path in self.folder.iterdir() if path.name not in known and not is_temporary(path)]
-            if others:
-                raise OtherSweep(
-                    f"{self.folder} holds something else than a sweep ({sorted(others)[0]}). Choose another folder "
-                    "with `--out`."
-                )
-            self._refuse_parts_of_others("absent")
-            manifest = self._new_manifest()
-        for path in self.folder.iterdir():
-            if is_temporary(path):
-                path.unlink(missing_ok=True)
-        return manifest
-
-    def _continued(self, manifest: dict[str, Any], notice: Notice) -> dict[str, Any]:
+    def _continued(self, manifest: dict[str, Any]) -> dict[str, Any]:
         if manifest["version"] != version("tutelage"):
-            notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
-        if manifest["specification"] != self._specification:
-            changed = difference(manifest["document"], self._document)
-            raise OtherSweep(
-                f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
-                "or remove this one."
-            )
+            self._notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
+        self._written[CELLS] = manifest["files"].get(CELLS)
         # The same specification, but its files may have been moved since.
-        return {**manifest, "document": self._document}
-
-    def _refuse_parts_of_others(self, manifest: str) -> None:
-        """Without a manifest the parts alone say whose they are; those of another sweep are not ours to remove."""
-        if others := parts_of_others(self.folder, self._specification):
-            raise OtherSweep(
-                f"{self.folder} belongs to another specification: its {MANIFEST} is {manifest}, and {others[0].name} "
-                "is of another one. Choose another folder with `--out`, or remove this one."
-            )
+        return {**manifest, "format": _FORMAT, "document": self._document}
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
@@ -170,12 +272,11 @@ class Store:
                 self._write({**self._manifest, "sessions": [*sessions, session]})
 
     def _write(self, manifest: dict[str, Any]) -> None:
-        content = parquet(self._cells)
-        path = self.folder / CELLS
-        if not path.exists() or path.read_bytes() != content:
-            write_bytes(path, content)
+        content = table_bytes(self._cells)
+        put(self.folder, self.folder / CELLS, content, self._written.get(CELLS), self._notice)
+        self._written[CELLS] = digest(content)
         # The manifest last: without it there is no sweep.
-        write_json(self.folder / MANIFEST, {**manifest, "files": {CELLS: digest(content)}})
+        write_sealed(self.folder / MANIFEST, {**manifest, "files": {CELLS: digest(content)}})
 
     @property
     def done(self) -> int:
@@ -213,8 +314,12 @@ class Store:
 
     def show_progress(self, progress: dict[str, Any]) -> None:
         """Tell others how fast it goes; nothing depends on it."""
-        with contextlib.suppress(OSError):
-            write_json(self.folder / PROGRESS, progress)
+        path = self.folder / PROGRESS
+        with contextlib.suppress(OSError, Unreadable):
+            # Where something else has the name, it stays.
+            if not path.is_symlink() and (not path.exists() or PROGRESS in self._written or _read_progress(path)):
+                write_sealed(path, progress)
+                self._written[PROGRESS] = None
 
 
 def difference(old: Any, new: Any, where: str = "") -> str:
@@ -250,19 +355,37 @@ def read_cells(folder: Path, manifest: dict[str, Any]) -> pl.DataFrame:
     """Return the grid of a sweep: one row a cell.
 
     Raises:
-        MalformedData: If its file is absent or does not match its checksum.
+        MalformedData: If its file is absent, does not match its checksum, or contradicts the manifest.
+        Unreadable: If it cannot be read, or is too large.
     """
     path = folder / CELLS
-    content = path.read_bytes() if path.exists() else b""
-    if digest(content) != manifest["files"][CELLS]:
-        raise MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
-    return pl.read_parquet(io.BytesIO(content))
+    damaged = MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
+    try:
+        content = read_regular(path)
+    except FileNotFoundError:
+        raise damaged from None
+    if digest(content) != manifest["files"].get(CELLS):
+        raise damaged
+    with about(path):
+        cells = read_table(content)
+    if not all(name in cells.columns and cells[name].dtype.is_integer() for name in ("cell", "runs")):
+        raise damaged
+    if (cells.height, int(cells["runs"].sum())) != (manifest["cells"], manifest["runs"]):
+        raise MalformedData(
+            f"{folder / MANIFEST} is damaged: it speaks of {manifest['runs']} runs in {manifest['cells']} cells, "
+            f"{path} of {cells['runs'].sum()} in {cells.height}."
+        )
+    return cells
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
     """Return what the process that works in a folder has told of its speed; empty if it has told nothing."""
+    found = _read_progress(folder / PROGRESS)
+    return {} if found is None else found.model_dump()
+
+
+def _read_progress(path: Path) -> _Progress | None:
     try:
-        found = json.loads((folder / PROGRESS).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return read_sealed(path, _Progress)
+    except (FileNotFoundError, MalformedData, Unreadable):
+        return None
