@@ -11,7 +11,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202
 
 
 def printable(text: str) -> str:
-    """Return a text that a terminal only shows: what it would obey is written as an escape, such as `\\x1b`."""
+    r"""Return a text that a terminal only shows: what it would obey is written as an escape, such as `\x1b`."""
     return _CONTROL.sub(lambda found: _escape(ord(found[0])), text)
 
 

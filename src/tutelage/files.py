@@ -111,30 +111,26 @@ def _check_regular(path: Path, status: os.stat_result, most: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
         kind = kinds.get(stat.S_IFMT(status.st_mode), "a device")
-        raise Unreadable(f"{path} must be a regular file, but is {kind}. Nothing was done to it.")
+        raise Unreadable(f"{path} cannot be read: it is {kind}, not a regular file. Nothing was done to it.")
     if status.st_size > most:
         raise Unreadable(f"{path} {too_large(status.st_size, most)}.")
 
 
 def gunzipped(content: bytes, most: int) -> bytes:
-    """Return what gzip has compressed.
+    """Return what gzip has compressed, or the first bytes of it.
 
     Args:
         content: A file of gzip.
-        most: How many bytes that may be; no more are ever made.
+        most: How many bytes; no more are ever made.
 
     Raises:
         MalformedData: If it is damaged; the text continues a sentence.
-        Unreadable: If it is too large; the text continues a sentence.
     """
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            found = file.read(most + 1)
+            return file.read(most)
     except (OSError, EOFError, zlib.error) as error:
         raise MalformedData(f"is no file of gzip, or damaged ({type(error).__name__}: {error})") from error
-    if len(found) > most:
-        raise too_large(len(found), most)
-    return found
 
 
 def write_bytes(path: Path, content: bytes) -> None:

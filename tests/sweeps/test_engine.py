@@ -185,9 +185,9 @@ def test_threads_do_not_share_what_they_build():
     assert [document["seed"] for document in built] == [1, 2, 1, 2]
 
 
-def test_kinds_of_work():
+def test_kinds_of_work(tmp_path):
     """A document is resolved by a table of the package, to which a program can add, and by nothing else."""
     register("cheap", "cheap_work:CheapWork")
-    assert work_from_document(CheapWork(seed=4).document()).document()["seed"] == 4
+    assert work_from_document(CheapWork(seed=4).document(), tmp_path).document()["seed"] == 4
     with pytest.raises(MalformedData, match=r"no kind of work 'os:system'"):
-        work_from_document({"kind": "os:system"})
+        work_from_document({"kind": "os:system"}, tmp_path)

@@ -180,7 +180,7 @@ def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
     if specification.is_dir():
         if seed is not None:
             console.bad_input("`--seed` must not be given with the folder of a sweep, which has its own. Leave it out.")
-        return work_from_document(read_manifest(specification)["document"])
+        return work_from_document(read_manifest(specification)["document"], specification, allow_outside)
     overrides = {} if seed is None else {"seed": seed}
     return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
 
