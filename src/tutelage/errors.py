@@ -10,13 +10,19 @@ from typing import Any
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def printable(text: str) -> str:
-    r"""Return a text that a terminal only shows: what it would obey is written as an escape, such as `\x1b`."""
-    return _CONTROL.sub(lambda found: _escape(ord(found[0])), text)
+def printable(text: str, json: bool = False) -> str:
+    r"""Return a text that a terminal only shows: what it would obey is written as an escape, such as `\x1b`.
 
+    Args:
+        text: The text.
+        json: Whether it is one of JSON, which has escapes of its own.
+    """
 
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    def escape(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        return f"\\x{code:02x}" if code < 0x100 and not json else f"\\u{code:04x}"
+
+    return _CONTROL.sub(escape, text)
 
 
 class TutelageError(Exception):

@@ -133,7 +133,7 @@ def gunzipped(content: bytes, most: int) -> bytes:
         raise MalformedData(f"is no file of gzip, or damaged ({type(error).__name__}: {error})") from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, *, new: bool = False) -> None:
     """Write a file under a temporary name in its folder, then rename it.
 
     A link in its place is replaced, not followed.
@@ -141,6 +141,10 @@ def write_bytes(path: Path, content: bytes) -> None:
     Args:
         path: The file; its folder is made if it is absent.
         content: What to write.
+        new: Whether there must be none: what has that name, even since a moment, is never overwritten.
+
+    Raises:
+        FileExistsError: If there is one, and there must be none.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     token = secrets.token_hex(8)
@@ -153,10 +157,24 @@ def write_bytes(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        (_rename_to_new if new else os.replace)(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _rename_to_new(old: Path, new: Path) -> None:
+    """Rename a file unless the new name is taken."""
+    try:
+        os.link(old, new)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without second names
+        if os.path.lexists(new):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new)) from None
+        os.replace(old, new)
+    else:
+        os.unlink(old)
 
 
 def is_temporary(name: str) -> bool:

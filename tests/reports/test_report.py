@@ -61,6 +61,7 @@ def test_damaged_files_are_told_and_left_out(tmp_path):
         tmp_path / "verdicts" / "convolutional_filter.json",
         tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick" / "manifest.json",
     ]
+    write_report(tmp_path)
     for path in damaged:
         path.parent.mkdir(parents=True)
         path.write_text('{"claims": [{"id"')

@@ -97,7 +97,7 @@ def audit(
         effort_named(effort)
     except TutelageError as error:
         console.bad_input(str(error))
-    folder = None if out is None else console.writable_folder(out)
+    folder = None if out is None else console.report_folder(out)
     try:
         with console.progress(len(chosen), "judging") as advance:
             verdicts = auditing.judge_in_processes(chosen, effort, seed, workers, folder, fresh, advance)
@@ -150,7 +150,7 @@ def reproduce(
         size = checked_scale(scale)
     except TutelageError as error:
         console.bad_input(str(error))
-    folder = console.writable_folder(out)
+    folder = console.report_folder(out)
     try:
         done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
     except (FolderInUse, InvalidArgument, MissingDependency) as error:

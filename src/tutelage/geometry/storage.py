@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from tutelage.errors import MalformedData, Unreadable
-from tutelage.files import checked_path, read_regular, write_bytes
+from tutelage.files import about, checked_path, read_regular, write_bytes
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.critical import Kind
 from tutelage.geometry.entries import Atlas, AtlasEntry
@@ -116,13 +116,13 @@ def load_atlas(path: str | Path) -> Atlas:
     """
     file = checked_path("path", path)
     try:
-        arrays = unpack_arrays(read_regular(file, follow=True))
+        content = read_regular(file, follow=True)
+        with about(file):
+            arrays = unpack_arrays(content)
     except FileNotFoundError as error:
         raise MalformedData(f"The atlas {file} cannot be read: {error.strerror}.") from error
-    except Unreadable as error:
-        raise MalformedData(f"The atlas cannot be read: {file if str(file) not in str(error) else ''} {error}") from error
-    except MalformedData as error:
-        raise MalformedData(f"The atlas {file} {error}. Make it anew.") from error
+    except (MalformedData, Unreadable) as error:
+        raise MalformedData(f"The atlas {error} Make it anew, or name another file.") from error
     if "manifest" not in arrays:
         raise MalformedData(f"{file} holds arrays, but no atlas. Name a file that Atlas.save has written.")
     try:

@@ -54,12 +54,12 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def unsealed(content: bytes, form: type[Form]) -> Form:
+def unsealed(content: bytes, *forms: type[Form]) -> Form:
     """Return what a sealed document says.
 
     Args:
         content: The text.
-        form: What it has to say.
+        *forms: What it has to say: the first of these that fits.
 
     Raises:
         MalformedData: If it is something else, or damaged; the text continues a sentence.
@@ -70,24 +70,33 @@ def unsealed(content: bytes, form: type[Form]) -> Form:
     checksum = document.pop(_CHECKSUM)
     if seal(document)[_CHECKSUM] != checksum:
         raise MalformedData("does not match its checksum")
-    return shaped(document, form)
+    return shaped(document, *forms)
 
 
-def shaped(document: Any, form: type[Form]) -> Form:
+def shaped(document: Any, *forms: type[Form]) -> Form:
     """Return a document in its form.
 
     Raises:
         MalformedData: If it has another one; the text continues a sentence.
     """
-    try:
-        return form.model_validate(document)
-    except (ValidationError, RecursionError) as error:
-        wrong = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "nested too deeply"}
-        place = ".".join(str(part) for part in wrong["loc"]) or "the document"
-        raise MalformedData(f"is damaged: {place[:100]}: {wrong['msg']}") from error
+    for form in forms:
+        try:
+            return form.model_validate(document)
+        except (ValidationError, RecursionError) as error:
+            if form is forms[-1]:
+                raise MalformedData(f"is damaged: {_described(error)}") from error
+    raise AssertionError("a document needs a form")
 
 
-def read_sealed(path: Path, form: type[Form]) -> Form:
+def _described(error: ValidationError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    wrong = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in wrong["loc"]) or "the document"
+    return f"{place[:100]}: {wrong['msg']}"
+
+
+def read_sealed(path: Path, *forms: type[Form]) -> Form:
     """Return what a sealed document in a file says.
 
     Raises:
@@ -97,4 +106,4 @@ def read_sealed(path: Path, form: type[Form]) -> Form:
     """
     content = read_regular(path, most=largest_text())
     with about(path):
-        return unsealed(content, form)
+        return unsealed(content, *forms)

@@ -13,10 +13,13 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Collection
+from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
-from tutelage.errors import InvalidArgument, Unreadable
+from tutelage.errors import InvalidArgument, MalformedData, Unreadable
 from tutelage.files import digest, is_temporary, read_regular, write_bytes
+from tutelage.work.documents import Document, read_sealed, write_sealed
 from tutelage.work.lock import LOCK, is_lock
 
 MANIFEST = "manifest.json"
@@ -91,6 +94,45 @@ def in_the_way(folder: Path, allowed: Collection[str] = ()) -> str | None:
             continue
         return name
     return None
+
+
+class _Marker(Document):
+    format: Literal[2]
+    kind: str
+    version: str
+
+
+def claim(folder: Path, kind: str, allowed: Collection[str] = ()) -> None:
+    """Make a folder ours that is empty or absent, or see that it is ours already.
+
+    Args:
+        folder: The folder.
+        kind: What it is to hold.
+        allowed: Names of folders with manifests of their own, which may be there before.
+
+    Raises:
+        NotOurs: If it holds something else; nothing in it is changed then.
+        Unreadable: If it cannot be read.
+    """
+    # Twice, since another process may make the same folder ours at this moment.
+    for name in (None, MANIFEST):
+        try:
+            found = read_sealed(folder / MANIFEST, _Marker)
+        except FileNotFoundError:
+            name = in_the_way(folder, allowed)
+            if name is None:
+                for inner in allowed:
+                    inner_folder(folder, inner, make=False)
+                folder.mkdir(parents=True, exist_ok=True)
+                write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": version("tutelage")})
+                return
+        except MalformedData as error:
+            raise not_ours(folder, MANIFEST) from error
+        else:
+            if found.kind != kind:
+                raise not_ours(folder, f"a {found.kind}")
+            return
+    raise not_ours(folder, str(name))
 
 
 def set_aside(folder: Path, path: Path) -> Path:
