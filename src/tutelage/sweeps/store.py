@@ -47,6 +47,8 @@ from tutelage.work.parquet import read_table, table_bytes
 
 CELLS, PROGRESS = "cells.parquet", "progress.json"
 _FORMAT = 2
+# What stays of a manifest when a sweep is continued; the rest follows from the work.
+_KEPT = ("version", "command", "machine", "created", "sessions")
 _KNOWN = (LOCK, CELLS, PARTS, PROGRESS, DAMAGED)
 Notice = Callable[[str], None]
 
@@ -236,7 +238,7 @@ class Store:
             self._notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
         self._written[CELLS] = manifest["files"].get(CELLS)
         # The same specification, but its files may have been moved since.
-        return {**manifest, "format": _FORMAT, "document": self._document}
+        return {**self._new_manifest(), **{name: manifest[name] for name in _KEPT}}
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
