@@ -7,7 +7,7 @@ import os
 import numpy as np
 import polars as pl
 import pytest
-from hostile import flipped, snapshot
+from hostile import snapshot
 
 from tutelage.errors import Unreadable
 from tutelage.plot import panels
@@ -204,7 +204,7 @@ def test_a_damaged_piece_is_kept(run):
     """It is computed again, and what is left of it is set aside."""
     done, _, _ = run()
     path = done.folder / "pieces" / "b.npz"
-    damaged = flipped(path.read_bytes(), len(path.read_bytes()) // 3)
+    damaged = path.read_bytes()[:-100]
     path.write_bytes(damaged)
     again, measured, _ = run()
     assert measured == ["b"] and again.manifest["expectations"] == done.manifest["expectations"]

@@ -19,7 +19,7 @@ from sweep_results import content
 
 from tutelage import files
 from tutelage.errors import MalformedData
-from tutelage.sweeps import OtherSweep, ledger, open_sweep, run_sweep
+from tutelage.sweeps import OtherSweep, entries, ledger, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
 from tutelage.sweeps.store import Store
 from tutelage.work import documents
@@ -363,7 +363,7 @@ def write_entry(parts: Path, number: int, document: dict) -> None:
     """Write the entry of a part as the library does, whatever it says."""
     document.pop("checksum")
     text = files.json_text(documents.seal(document))
-    (parts / ledger.entry_name(number, text)).write_bytes(text)
+    (parts / entries.entry_name(number, text)).write_bytes(text)
 
 
 def test_overlapping_parts_count_once(here, tmp_path, monkeypatch):
@@ -373,7 +373,7 @@ def test_overlapping_parts_count_once(here, tmp_path, monkeypatch):
     (path,) = (tmp_path / "parts").glob("*.copy.json")
     document = json.loads(path.read_text())
     for kind, (_, checksum) in document["files"].items():
-        name = f"{checksum[:16]}.{ledger.ENDINGS[kind]}"
+        name = f"{checksum[:16]}.{entries.ENDINGS[kind]}"
         copied = path.with_name(f"00000099.{name}")
         copied.write_bytes(path.with_name(f"{path.name[:8]}.{name}").read_bytes())
     write_entry(path.parent, 99, {**document, "replaces": []})

@@ -90,7 +90,7 @@ def test_only_regular_files_are_opened(tmp_path, kind, monkeypatch):
             bound.bind(path.name)
     with quickly():
         for read in (tl.load_atlas, read_idx_images, tl.Sweep.from_toml):
-            with pytest.raises((MalformedData, InvalidArgument), match="cannot be read|not a regular file"):
+            with pytest.raises((MalformedData, InvalidArgument), match=r"cannot be read|not a regular file"):
                 read(path)
         with pytest.raises(Unreadable):
             read_arrays(path, None)

@@ -247,7 +247,7 @@ def test_a_changed_manifest_is_damaged(sweep, finished, change, sealed):
         document.pop("checksum")
         document = seal(document)
     (sweep / "manifest.json").write_bytes(json_text(document))
-    with pytest.raises(MalformedData, match="damaged|does not match|digest of its specification"):
+    with pytest.raises(MalformedData, match=r"damaged|does not match|digest of its specification"):
         open_sweep(sweep).cells.collect()
     results, there, _ = again(sweep)
     assert there == 60 and results.manifest["runs"] == 60 and content(results) == content(finished)

@@ -15,8 +15,8 @@ from pydantic import Field
 from tutelage.claims import Claim, Verdict
 from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest
+from tutelage.work import folder as folders
 from tutelage.work.documents import Document, read_sealed, write_sealed
-from tutelage.work.folder import claim, inner_folder, set_aside
 from tutelage.work.lock import locked
 
 # Seconds to wait for another process that keeps verdicts in the same report; each takes a moment.
@@ -57,7 +57,7 @@ def claim_report(folder: Path) -> None:
     Raises:
         NotOurs: If it holds something that tutelage has not written; nothing in it is changed then.
     """
-    claim(checked_path("folder", folder), "report", {STUDIES})
+    folders.claim(checked_path("folder", folder), "report", {STUDIES})
 
 
 def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
@@ -78,13 +78,13 @@ def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
         document = verdict.document() | {"specification": _specification(verdict.id, verdict.effort, verdict.seed)}
         by_paper.setdefault(_paper(verdict.id), []).append(document)
     # Two audits may keep verdicts in one report: neither may lose those of the other.
-    with locked(inner_folder(folder, _FOLDER), patience=_PATIENCE):
+    with locked(folders.inner_folder(folder, _FOLDER), patience=_PATIENCE):
         for paper, documents in by_paper.items():
             judged = {document["id"] for document in documents}
             damaged: list[str] = []
             there = read_verdicts(folder, paper, damaged.append)
             if damaged:
-                set_aside(folder, _path(folder, paper))
+                folders.set_aside(folder, _path(folder, paper))
             kept = [document for document in there if document["id"] not in judged]
             write_sealed(_path(folder, paper), {"version": version("tutelage"), "claims": kept + documents})
 
@@ -137,7 +137,7 @@ def read_verdicts(folder: Path, paper: str, notice: Callable[[str], None] | None
         Unreadable: If it cannot be read, or is not a regular file.
     """
     path = _path(folder, paper)
-    inner_folder(folder, _FOLDER, make=False)
+    folders.inner_folder(folder, _FOLDER, make=False)
     try:
         return read_sealed(path, _Verdicts).model_dump()["claims"]
     except FileNotFoundError:

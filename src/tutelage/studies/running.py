@@ -1,7 +1,7 @@
 """Running studies: pieces in processes, every piece kept, finished studies reused.
 
-A study's folder holds `pieces/*.npz` (what was measured), its figures and tables, and a `manifest.json`, which says from
-the beginning whose folder it is and, once the study is complete, has the checksum of every file.
+A study's folder holds `pieces/*.npz` (what was measured), its figures and tables, and a `manifest.json`, which says
+from the beginning whose folder it is and, once the study is complete, has the checksum of every file.
 """
 
 from __future__ import annotations

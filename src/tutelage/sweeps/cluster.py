@@ -188,11 +188,11 @@ def _is_beginning(nanny: Any) -> bool:
 def _close(cluster: Any) -> None:
     """End the workers on this machine.
 
-    A worker that dies in the moment between its registration and the next look of its nanny, which looks every 50 ms, is
-    taken for the running one when its successor is about to begin (`WorkerProcess.start` is entered twice, and the first
-    finds its message while the second waits for its process). To end a process that has not begun is an error of Dask's.
-    So first no worker is replaced any more, and those that are about to begin do. Should one not be able to, for want
-    of memory, say, that same error says so after all the work is done, and there is nothing to end.
+    A worker that dies between its registration and the next look of its nanny, which looks every 50 ms, is taken for
+    the running one while its successor is about to begin: `WorkerProcess.start` is entered twice, and the first finds
+    its message as the second waits for its process. To end a process that has not begun is an error of Dask's. So
+    first no worker is replaced any more, and those that are about to begin do. Should one not be able to, for want of
+    memory, say, that same error says so after all the work is done, and there is nothing to end.
     """
     cluster.sync(_settled, cluster, _PATIENCE_WITH_PROCESSES)
     try:

@@ -16,7 +16,8 @@ import polars as pl
 from tutelage.errors import MalformedData, invalid
 from tutelage.files import about, checked_path
 from tutelage.statistics import wilson_interval
-from tutelage.sweeps.ledger import Entry, Ledger, read_ledger
+from tutelage.sweeps.entries import Entry
+from tutelage.sweeps.ledger import Ledger, read_ledger
 from tutelage.sweeps.parts import FAILED, RECORD_COLUMNS, RUN_COLUMNS, consecutive, decoded_arrays
 from tutelage.sweeps.store import read_cells, read_manifest
 from tutelage.work.parquet import check_table

@@ -26,8 +26,9 @@ from tutelage._configuration import available_cores
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import about, digest, largest_text, read_regular
 from tutelage.sweeps.contract import Shard, Work
+from tutelage.sweeps.entries import PARTS, Checksum, Number
 from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.ledger import PARTS, Checksum, Number, has_parts_of
+from tutelage.sweeps.ledger import has_parts_of
 from tutelage.sweeps.parts import Part
 from tutelage.sweeps.writer import Writer
 from tutelage.work.documents import Document, parsed, read_sealed, shaped, unsealed, write_sealed

@@ -135,7 +135,7 @@ class Sweep:
             allow_outside: Whether they may leave it.
 
         Raises:
-            MalformedData: If it is not the document of a sweep, or a file that it refers to has changed or lies outside.
+            MalformedData: If it is not the document of a sweep, or a file that it names has changed or lies outside.
         """
         from tutelage.sweeps.specification.arrays import Folder
         from tutelage.sweeps.specification.plan import from_document

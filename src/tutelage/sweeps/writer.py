@@ -11,18 +11,8 @@ import numpy as np
 
 from tutelage.errors import MalformedData
 from tutelage.files import about, digest, read_regular, write_bytes
-from tutelage.sweeps.ledger import (
-    ENDINGS,
-    PARTS,
-    Entry,
-    Piece,
-    data_files,
-    entry_digits,
-    entry_name,
-    entry_text,
-    numbers_in_use,
-    read_ledger,
-)
+from tutelage.sweeps.entries import ENDINGS, PARTS, Entry, Piece, entry_digits, entry_name, entry_text
+from tutelage.sweeps.ledger import data_files, numbers_in_use, read_ledger
 from tutelage.sweeps.parts import Part, Range, without_failed
 from tutelage.work.folder import DAMAGED, inner_folder, remove_own, remove_temporary, set_aside
 from tutelage.work.frames import tail

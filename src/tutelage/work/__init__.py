@@ -1,1 +1,1 @@
-"""The ground that sweeps, studies, audits and files of users stand on: documents, archives, tables, locks and folders."""
+"""What sweeps, studies, audits and files of users stand on: documents, archives, tables, locks and folders."""

@@ -1,8 +1,8 @@
 """Folders of ours: what is in them, what is ours of that, and what happens to damaged files.
 
-A folder is ours by its manifest, a sealed document. Before that is certain, nothing in it is written, moved or removed. No
-link inside it is followed. A damaged file is set aside, in the folder `damaged`, and only a file whose name and checksum say
-that we wrote it is ever removed.
+A folder is ours by its manifest, a sealed document. Before that is certain, nothing in it is written, moved or removed.
+No link inside it is followed. A damaged file is set aside, in the folder `damaged`, and only a file whose name and
+checksum say that we wrote it is ever removed.
 """
 
 from __future__ import annotations

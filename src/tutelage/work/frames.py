@@ -1,7 +1,7 @@
 """Many small files in one: complete files written behind one another, and a tail that makes them one file for others.
 
-Each frame can be cut out and read alone, so that damage to one costs no other. The tail describes the frames together: any
-reader of Parquet reads all rows, any reader of `.npz` all arrays. We read frames, and need no tail.
+Each frame can be cut out and read alone, so that damage to one costs no other. The tail describes the frames together:
+any reader of Parquet reads all rows, any reader of `.npz` all arrays. We read frames, and need no tail.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _FIRST_PAGE, _DICTIONARY_PAGE = 9, 11
 _PAGE_OFFSETS = (_FIRST_PAGE, 10, _DICTIONARY_PAGE, 14)
 # PageHeader: bytes decompressed and as they are, and the kinds of pages, each with its number of values first.
 _PAGE_DECOMPRESSED, _PAGE_COMPRESSED, _PAGE_KINDS = 2, 3, (5, 7, 8)
-# Bytes that a value takes in memory at most, besides its own text: a view of a string, or a number and its place in lists.
+# Bytes that a value takes in memory at most, besides its own text: a view of it, or a number and its place in a list.
 _WIDTH = 24
 
 
@@ -55,8 +55,8 @@ def read_table(content: bytes) -> pl.DataFrame:
 def check_table(content: bytes) -> None:
     """Refuse the bytes of a Parquet file that would take too much memory, by what its pages say of themselves.
 
-    Few bytes on the disk may stand for many values, and few values for long texts: both are counted. The pages are asked
-    and not the description of the file, since a reader believes the pages.
+    Few bytes on the disk may stand for many values, and few values for long texts: both are counted. The pages are
+    asked and not the description of the file, since a reader believes the pages.
 
     Raises:
         MalformedData: If it is something else; the text continues a sentence.
