@@ -174,8 +174,8 @@ def _default_folder(specification: Path) -> Path:
 def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
     """Return what a specification, or the folder of a sweep, describes."""
     from tutelage.sweeps import Sweep
+    from tutelage.sweeps.manifest import read_manifest
     from tutelage.sweeps.registry import work_from_document
-    from tutelage.sweeps.store import read_manifest
 
     if specification.is_dir():
         if seed is not None:

@@ -18,8 +18,8 @@ from tutelage.files import about, checked_path
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps.entries import Entry
 from tutelage.sweeps.ledger import Ledger, read_ledger
+from tutelage.sweeps.manifest import read_cells, read_manifest
 from tutelage.sweeps.parts import FAILED, RECORD_COLUMNS, RUN_COLUMNS, consecutive, decoded_arrays
-from tutelage.sweeps.store import read_cells, read_manifest
 from tutelage.work.parquet import check_table
 
 if TYPE_CHECKING:

@@ -11,27 +11,26 @@ lock               who works here
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import polars as pl
 from pydantic import Field
 
 from tutelage._configuration import available_cores
 from tutelage.errors import MalformedData, Unreadable
-from tutelage.files import about, digest, largest_text, read_regular
+from tutelage.files import digest, read_regular
 from tutelage.sweeps.contract import Shard, Work
-from tutelage.sweeps.entries import PARTS, Checksum, Number
+from tutelage.sweeps.entries import PARTS, Number
 from tutelage.sweeps.identity import specification_digest
 from tutelage.sweeps.ledger import has_parts_of
+from tutelage.sweeps.manifest import CELLS, FORMAT, DamagedManifest, difference, read_manifest
 from tutelage.sweeps.parts import Part
 from tutelage.sweeps.writer import Writer
-from tutelage.work.documents import Document, parsed, read_sealed, shaped, unsealed, write_sealed
+from tutelage.work.documents import Document, read_sealed, write_sealed
 from tutelage.work.folder import (
     DAMAGED,
     MANIFEST,
@@ -44,10 +43,9 @@ from tutelage.work.folder import (
     set_aside,
 )
 from tutelage.work.lock import LOCK
-from tutelage.work.parquet import read_table, table_bytes
+from tutelage.work.parquet import table_bytes
 
-CELLS, PROGRESS = "cells.parquet", "progress.json"
-_FORMAT = 2
+PROGRESS = "progress.json"
 # What stays of a manifest when a sweep is continued; the rest follows from the work.
 _KEPT = ("version", "command", "machine", "created", "sessions")
 _KNOWN = (LOCK, CELLS, PARTS, PROGRESS, DAMAGED)
@@ -56,31 +54,6 @@ Notice = Callable[[str], None]
 
 class OtherSweep(NotOurs):
     """A folder belongs to another specification, or holds something else."""
-
-
-class _Session(Document):
-    command: str
-    engine: str
-    version: str
-    machine: str
-    began: str
-    seconds: Annotated[float, Field(ge=0)] | None
-    runs: int | None
-
-
-class _Manifest(Document):
-    format: Literal[1, 2]
-    kind: str
-    specification: Checksum
-    version: str
-    command: str
-    machine: str
-    created: str
-    cells: Annotated[int, Field(ge=1)]
-    runs: Number
-    sessions: list[_Session]
-    document: dict[str, Any]
-    files: dict[Literal["cells.parquet"], Checksum]
 
 
 class _Progress(Document):
@@ -93,52 +66,6 @@ class _Progress(Document):
     cost_done: Annotated[float, Field(ge=0)] = 0.0
     rate: Annotated[float, Field(ge=0)]
     seconds_left: Annotated[float, Field(ge=0)] | None
-
-
-class _Damaged(MalformedData):
-    """The manifest cannot be read, but can be written again."""
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a sweep's folder.
-
-    Raises:
-        MalformedData: If there is none, or it is damaged.
-        Unreadable: If it cannot be read, or is not a regular file.
-    """
-    path = folder / MANIFEST
-    try:
-        content = read_regular(path, most=largest_text())
-    except FileNotFoundError:
-        raise MalformedData(f"{folder} is not the folder of a sweep: it has no {MANIFEST}.") from None
-    try:
-        manifest = _unsealed(content)
-    except MalformedData as error:
-        raise _Damaged(f"{path} {error}. `tutelage sweep` with its specification writes it again.") from error
-    if isinstance(manifest, int):
-        raise MalformedData(
-            f"{path} has format {manifest}, and this version of tutelage reads 1 and {_FORMAT}. Use another version."
-        )
-    if manifest.format == 1:
-        # Version 0.1 wrote no checksum: what can be compared is, above and with the grid.
-        read_cells(folder, manifest.model_dump())
-    return manifest.model_dump()
-
-
-def _unsealed(content: bytes) -> _Manifest | int:
-    """Return what a manifest says, or the number of its format if it is another one."""
-    document = parsed(content)
-    number = document.get("format") if isinstance(document, dict) else None
-    if isinstance(number, int) and number not in (1, _FORMAT):
-        return number
-    manifest = shaped(document, _Manifest) if number == 1 else unsealed(content, _Manifest)
-    try:
-        same = specification_digest(manifest.document) == manifest.specification
-    except (ValueError, TypeError) as error:
-        raise MalformedData(f"is damaged: {error}") from error
-    if not same:
-        raise MalformedData("does not match the digest of its specification")
-    return manifest
 
 
 def check_folder(folder: Path, work: Work) -> str:
@@ -157,7 +84,7 @@ def check_folder(folder: Path, work: Work) -> str:
     inner_folder(folder, DAMAGED, make=False)
     try:
         manifest = read_manifest(folder)
-    except _Damaged:
+    except DamagedManifest:
         state = "damaged"
     except MalformedData:
         if MANIFEST in listed(folder):
@@ -243,7 +170,7 @@ class Store:
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
+            "format": FORMAT,
             "kind": self._document["kind"],
             "specification": self._specification,
             "version": version("tutelage"),
@@ -325,60 +252,12 @@ class Store:
                 self._written[PROGRESS] = None
 
 
-def difference(old: Any, new: Any, where: str = "") -> str:
-    """Return the first difference between two documents, in words."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            here = f"{where}.{key}" if where else str(key)
-            if key not in old or key not in new:
-                return f"`{here}` is only {'there' if key in old else 'in yours'}"
-            if old[key] != new[key]:
-                return difference(old[key], new[key], here)
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for position, (one, other) in enumerate(zip(old, new, strict=True)):
-            if one != other:
-                return difference(one, other, f"{where}[{position}]")
-    return f"`{where}` is {_short(old)} there and {_short(new)} in yours"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
-
-
 def _machine() -> str:
     return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
 
 
 def _now() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-
-
-def read_cells(folder: Path, manifest: dict[str, Any]) -> pl.DataFrame:
-    """Return the grid of a sweep: one row a cell.
-
-    Raises:
-        MalformedData: If its file is absent, does not match its checksum, or contradicts the manifest.
-        Unreadable: If it cannot be read, or is too large.
-    """
-    path = folder / CELLS
-    damaged = MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
-    try:
-        content = read_regular(path)
-    except FileNotFoundError:
-        raise damaged from None
-    if digest(content) != manifest["files"].get(CELLS):
-        raise damaged
-    with about(path):
-        cells = read_table(content)
-    if not all(name in cells.columns and cells[name].dtype.is_integer() for name in ("cell", "runs")):
-        raise damaged
-    if (cells.height, int(cells["runs"].sum())) != (manifest["cells"], manifest["runs"]):
-        raise MalformedData(
-            f"{folder / MANIFEST} is damaged: it speaks of {manifest['runs']} runs in {manifest['cells']} cells, "
-            f"{path} of {cells['runs'].sum()} in {cells.height}."
-        )
-    return cells
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
