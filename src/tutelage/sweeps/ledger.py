@@ -86,6 +86,8 @@ def _read(parts: Path, names: Sequence[str], specification: str, thorough: bool)
     for alike in together.values():
         found: Entry | None = None
         for name in sorted(alike, key=len):
+            if found is not None and not thorough:
+                break
             try:
                 found = read_entry(parts, name, tuple(alike), specification)
             except FileNotFoundError:

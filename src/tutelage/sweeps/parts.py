@@ -1,7 +1,7 @@
 """Pieces: what shards have computed, as the bytes of files.
 
 A piece holds the runs of some ranges: a table of runs, a table of records, and arrays. It is encoded where it is
-computed, and stays as it is from then on, whatever it is joined with; only failed runs are ever taken out of it.
+computed, and stays as it is when it is joined with others; only where there are very many, neighbours become one.
 """
 
 from __future__ import annotations
@@ -96,17 +96,27 @@ def failed_part(shard: Shard, reason: str) -> Part:
     )
 
 
-def without_failed(files: Mapping[str, bytes]) -> Part:
-    """Return what is left of a piece when the runs that failed are taken out; it may have no ranges.
+def merged(pieces: Sequence[Mapping[str, bytes]], without_failed: bool = False) -> Part:
+    """Make one piece of several, or of one the same without the runs that failed; then it may have no ranges.
 
     Args:
-        files: Content of its files by kind.
+        pieces: Content of their files by kind, each; tables of a kind have the same columns.
+        without_failed: Whether the runs that failed are taken out.
+
+    Raises:
+        MalformedData: If one is something else; the text continues a sentence.
     """
-    runs = read_table(files["runs"])
-    runs = runs.filter(runs["status"] != FAILED)
-    records = read_table(files["records"]) if "records" in files else pl.DataFrame(schema=RECORD_COLUMNS)
-    records = records.join(runs.select("cell", "run"), on=["cell", "run"], how="semi", maintain_order="left")
-    segments = decoded_arrays(files["arrays"]) if "arrays" in files else {}
+    tables = {
+        kind: [read_table(files[kind]) for files in pieces if kind in files] or [pl.DataFrame(schema=columns)]
+        for kind, columns in (("runs", RUN_COLUMNS), ("records", RECORD_COLUMNS))
+    }
+    runs, records = (pl.concat(tables[kind]).sort("cell", "run", maintain_order=True) for kind in tables)
+    if without_failed:
+        runs = runs.filter(runs["status"] != FAILED)
+        records = records.join(runs.select("cell", "run"), on=["cell", "run"], how="semi", maintain_order="left")
+    segments: Segments = {}
+    for files in pieces:
+        segments |= decoded_arrays(files["arrays"]) if "arrays" in files else {}
     ranges = ranges_of(zip(runs["cell"].to_list(), runs["run"].to_list(), strict=True))
     return _part(ranges, runs, records, segments)
 

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from tutelage.errors import MalformedData
+from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import about, digest, read_regular, write_bytes
 from tutelage.sweeps.entries import ENDINGS, PARTS, Entry, Piece, entry_digits, entry_name, entry_text
 from tutelage.sweeps.ledger import data_files, numbers_in_use, read_ledger
-from tutelage.sweeps.parts import Part, Range, without_failed
+from tutelage.sweeps.parts import Part, Range, merged
 from tutelage.work.folder import DAMAGED, inner_folder, remove_own, remove_temporary, set_aside
 from tutelage.work.frames import tail
 
 Notice = Callable[[str], None]
+# Pieces of a part: so much of it, one in so many, is lost by a flipped bit.
+_MOST_PIECES = 256
 
 
 class Writer:
@@ -198,8 +200,8 @@ class Writer:
                 pieces.append(piece)
                 contents.append({kind: frames[kind][place] for kind in piece.files})
         # What was written by another version of a library may not fit; then it stays as it is.
-        with contextlib.suppress(MalformedData):
-            self._write(pieces, contents, [entry.number for entry in group])
+        with contextlib.suppress(MalformedData, Unreadable):
+            self._write(*_fewer(pieces, contents), [entry.number for entry in group])
 
     def drop_failed(self) -> int:
         """Take out the runs that failed, and return their number."""
@@ -210,7 +212,7 @@ class Writer:
             with about(entry.path("runs")):
                 # All pieces anew, and none as it is, so that they fit into one file whatever wrote them.
                 parts = [
-                    without_failed({kind: frames[kind][place] for kind in piece.files})
+                    merged([{kind: frames[kind][place] for kind in piece.files}], without_failed=True)
                     for place, piece in enumerate(entry.pieces)
                 ]
                 rest = [part for part in parts if part.ranges]
@@ -219,6 +221,25 @@ class Writer:
                 else:
                     self._retire(self.entries.pop(entry.number))
         return dropped
+
+
+def _fewer(
+    pieces: Sequence[Piece], contents: Sequence[Mapping[str, bytes]]
+) -> tuple[Sequence[Piece], Sequence[Mapping[str, bytes]]]:
+    """Make one piece of neighbours where there are very many, which would make reading slow."""
+    if len(pieces) <= _MOST_PIECES:
+        return pieces, contents
+    enough = sum(len(frame) for content in contents for frame in content.values()) / _MOST_PIECES
+    groups: list[list[Mapping[str, bytes]]] = [[]]
+    size = 0
+    for content in contents:
+        if size >= enough:
+            groups.append([])
+            size = 0
+        groups[-1].append(content)
+        size += sum(map(len, content.values()))
+    parts = [merged(group) for group in groups]
+    return [_piece(part) for part in parts], [part.files for part in parts]
 
 
 def _piece(part: Part) -> Piece:
