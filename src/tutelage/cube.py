@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tutelage.checks import count, finite_array, one_of
+from tutelage.checks import affordable, count, finite_array, flag, not_negative, one_of, random_seed, tried
 from tutelage.errors import invalid
 from tutelage.models.composite import OUTER_FUNCTIONS
 
@@ -63,6 +63,7 @@ class Spectrum:
         Args:
             tolerance: What counts as zero, relative to the largest coefficient.
         """
+        tolerance = not_negative("tolerance", tolerance)
         size = np.abs(self.coefficients)
         kept = np.flatnonzero(size > tolerance * max(float(size.max()), 1e-300))
         order = kept[np.argsort(self.degrees[kept], kind="stable")].tolist()
@@ -102,7 +103,8 @@ def fourier(outer: str | Callable, patches: int = 5) -> Spectrum:
     if not callable(outer):
         outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
     cube = points(patches)
-    values = np.asarray(jax.vmap(outer)(cube), dtype=float)
+    patches = cube.shape[1]
+    values = tried("outer", lambda: np.asarray(jax.vmap(outer)(cube), dtype=float))
     if values.shape != (len(cube),) or not np.isfinite(values).all():
         raise invalid(
             "outer",
@@ -134,7 +136,11 @@ class LearnedOuter:
 
     def __call__(self, signs: Any) -> np.ndarray:
         """Return the values at points `[point, patch]`."""
-        return np.maximum(np.asarray(signs) @ self.weights.T + self.biases, 0) @ self.output
+        array = np.asarray(finite_array("signs", signs))
+        patches = self.weights.shape[1]
+        if array.ndim == 0 or array.shape[-1] != patches:
+            raise invalid("signs", f"have {patches} entries on the last axis", f"shape {array.shape}", "Reshape them")
+        return np.maximum(array @ self.weights.T + self.biases, 0) @ self.output
 
 
 def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: int = 0) -> LearnedOuter:
@@ -161,8 +167,9 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
     values = np.asarray(finite_array("values", values, dimensions=1))
     if len(values) != len(signs):
         raise invalid("values", f"be {len(signs)} numbers, one a sample", f"{len(values)}", "Pass one value a sample")
-    units = count("units", units)
-    random = np.random.default_rng(count("seed", seed, least=0))
+    units, biases = count("units", units), flag("biases", biases)
+    affordable("units", units, units * max(signs.shape), "the units")
+    random = np.random.default_rng(random_seed("seed", seed))
     weights = random.normal(size=(units, signs.shape[1])) / np.sqrt(signs.shape[1])
     offsets = random.normal(size=units) if biases else np.zeros(units)
     # Repeated samples add nothing but rows.

@@ -21,6 +21,9 @@ from tutelage.claims import (
     worst_of,
 )
 from tutelage.claims.base import EFFORTS, Verdict
+from tutelage.errors import InvalidArgument
+from tutelage.objectives import population
+from tutelage.problems import neuron
 
 
 def _pointwise(check, corners=(), gradient=True):
@@ -207,3 +210,48 @@ def test_margins_that_are_no_numbers_are_not_left_out():
         assert outcome.judgement == "inconclusive" and outcome.witness == {"x": 2}
     for nothing in ([], [(np.inf, {})]):
         assert worst_of(nothing).judgement == "not_applicable"
+
+
+def test_instances_that_do_not_fit_the_objective_are_an_error():
+    """Vectors of four entries are no students of a neuron in three dimensions: no verdict, and one clear sentence."""
+    objective = population(neuron(np.eye(3)[0]))
+    check = lambda i: at_most(0.0, objective.loss(i["w"]), 1.0)  # noqa: E731
+    test = Pointwise(check, [Family({"w": (4,)}, lambda raw: {"w": raw["w"]})])
+    claim = dataclasses.replace(_claim(_true, _false), as_printed=Form("the loss is not negative", test))
+    with pytest.raises(InvalidArgument) as refusal:
+        judge(claim)
+    message = str(refusal.value)
+    assert message.startswith("`check` must fit the instances that it is given, but received one of w (4,)")
+    assert "`point` must have shape (3,)" in message and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda i: i["y"], "raised KeyError: 'y'"),
+        (lambda i: 3.0, "return a mapping with one margin"),
+        (lambda i: {"left": 1.0}, "return a mapping with one margin"),
+        (lambda i: {"margin": i["x"]}, r"a margin of shape \(2,\)"),
+    ],
+)
+def test_checks_that_check_nothing_are_refused(check, words):
+    """As printed, as a control and at a corner."""
+    for claim in (_claim(check, _false), _claim(_true, check), _claim(check, _false, corners=[{"x": np.ones(2)}])):
+        with pytest.raises(InvalidArgument, match=f"^`check` must .*{words}"):
+            judge(claim)
+
+
+def test_what_can_be_read_only_once_is_kept():
+    """Families and hypotheses may come from a generator."""
+    families = (Family({"x": (2,)}, lambda raw: {"x": raw["x"]}) for _ in range(2))
+    test = Pointwise(_true, families)
+    assert len(test.families) == 2 and len(list(test.families)) == 2
+
+
+@pytest.mark.parametrize("test", [lambda effort, seed: None, lambda effort, seed: 1 / 0, lambda: None])
+def test_tests_that_return_no_outcome_are_refused(test):
+    claim = dataclasses.replace(_claim(_true, _false), as_printed=Form("anything", test))
+    with pytest.raises(InvalidArgument, match=r"^`test` must be a function that"):
+        judge(claim)
+    with pytest.raises(InvalidArgument, match=r"^`restarts` must be at most `samples`"):
+        Effort(samples=2, restarts=4, generations=1, iterations=1, runs=1)

@@ -72,7 +72,7 @@ def test_a_run_stays_in_the_span_of_start_and_teacher(flat, starts):
     """Followed in twenty dimensions, through the span, a run is the rotated one of three dimensions."""
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 20)))[0][:3]
     wide = tl.population(tl.problems.homogeneous(np.asarray(flat.target) @ rotation, students=6))
-    assert tl.AcceleratedDescent(0.1).equivariant
+    assert tl.AcceleratedDescent(0.1).traits.equivariant
     method, stop = tl.AcceleratedDescent(0.1), tl.step_limit(60)
     narrow = np.asarray(tl.descend(flat, starts, method, stop).points)
     np.testing.assert_allclose(tl.descend(wide, starts @ rotation, method, stop).points, narrow @ rotation, atol=1e-9)

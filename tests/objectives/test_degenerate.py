@@ -14,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
 from tutelage.models import FilterAndOutput, NeuronModel, Neurons
-from tutelage.problems.problem import template_of
+from tutelage.points import layout_of
 
 TEACHER = np.eye(3)
 
@@ -196,15 +196,31 @@ class Weighted(NeuronModel):
     activations: tuple[tl.activations.Activation, ...]
     patches = None
 
-    def neurons(self, parameters):
+    @property
+    def shapes(self):
+        return NeuronsAndOutputs(("neuron", "dim"), ("neuron",))
+
+    def _neurons(self, parameters):
         weights, outputs = parameters.neurons, parameters.outputs
         return tuple(Neurons(activation, weights[i::2], outputs[i::2]) for i, activation in enumerate(self.activations))
 
-    def vectors(self, parameters):
+    def _vectors(self, parameters):
         return parameters.neurons
 
-    def with_vectors(self, parameters, vectors):
+    def _with_vectors(self, parameters, vectors):
         return NeuronsAndOutputs(vectors, parameters.outputs)
+
+    def symmetry(self, parameters):
+        return None
+
+    def canonical(self, parameters):
+        return parameters
+
+    def redundancy(self, parameters):
+        return 0
+
+    def contains(self, parameters, teacher, target):
+        return len(parameters.outputs) >= len(target.outputs)
 
 
 def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
@@ -222,7 +238,7 @@ def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
         target=NeuronsAndOutputs(jnp.eye(2, 3), jnp.array([1.0, -0.5])),
         inputs=tl.inputs.gaussian(3),
         noise=0.0,
-        template=template_of(point),
+        template=layout_of(point),
     )
     objective = tl.population(problem)
     _, gradient, hessian = everything(objective, point)

@@ -12,6 +12,7 @@ from families import PROBLEMS, random_point
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
+from tutelage.points import layout_of
 
 
 class Evaluated(NamedTuple):
@@ -152,9 +153,9 @@ def _embedded(problem, dimension: int):
     target = problem.teacher.with_vectors(problem.target, problem.teacher.vectors(problem.target) @ frame)
     wide = random_point(problem, 0)
     wide = problem.student.with_vectors(wide, problem.student.vectors(wide) @ frame)
-    treedef = jax.tree.structure(wide)
-    template = (treedef, tuple(tuple(leaf.shape) for leaf in jax.tree.leaves(wide)))
-    return tl.problems.Problem(problem.name, problem.student, problem.teacher, target, law, problem.noise, template)
+    return tl.problems.Problem(
+        problem.name, problem.student, problem.teacher, target, law, problem.noise, layout_of(wide)
+    )
 
 
 def test_composite_has_no_population_loss():

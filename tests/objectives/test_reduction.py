@@ -100,5 +100,5 @@ def test_other_laws_do_not_reduce(law: str) -> None:
     ).span_suffices
     sampled = tl.stream(tl.problems.committee(np.eye(2, 3), 2), batch=4)
     assert not sampled.span_suffices
-    with pytest.raises(NotImplementedError, match="reduction"):
+    with pytest.raises(tl.UnsupportedCombination, match="cannot be reduced"):
         sampled.reduced(jnp.ones((1, 2, 3)))

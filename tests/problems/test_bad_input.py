@@ -15,7 +15,7 @@ CASES = [
     (lambda: P.committee(EYE + 1j, 2), "teacher", "1.j"),
     (lambda: P.committee([[10**400]], 2), "teacher", "1000"),
     (lambda: P.committee(EYE, 2).with_teacher(EYE * np.nan), "target", "nan"),
-    (lambda: P.committee(EYE, 2).with_teacher(EYE[:2]), "target", "2 × 3"),
+    (lambda: P.committee(EYE, 2).with_teacher(EYE[:2]), "target", r"\(2, 3\)"),
     (lambda: P.committee([[1.0, 0.0], [0.0, 0.0]], 2), "teacher", "row 1"),
     (lambda: P.committee("eye", 2), "teacher", "eye"),
     (lambda: P.committee(np.zeros((0, 3)), 2), "teacher", "shape"),

@@ -85,3 +85,38 @@ def test_starts_inside_a_compiled_function(problem):
     inside = jax.jit(lambda: tl.starts.xavier(problem, 3, seed=2))()
     for one, other in zip(inside, tl.starts.xavier(problem, 3, seed=2), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_keys_take_all_bits_of_the_number_of_a_run():
+    """Runs 2^32 apart have other keys and other starts; in 0.1 they had the same ones."""
+    numbers = [0, 1, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**33 + 1, 2**62]
+    keys = {tuple(np.asarray(jax.random.key_data(tl.starts.run_keys(3, 1, number)))[0].tolist()) for number in numbers}
+    assert len(keys) == len(numbers)
+    problem = tl.problems.neuron(np.ones(3))
+    first, far = (tl.starts.xavier(problem, 2, first_run=number) for number in (0, 2**32))
+    assert not np.isin(np.asarray(far), np.asarray(first)).any()
+    # A batch that reaches across the border is the same two runs.
+    across = tl.starts.xavier(problem, 2, first_run=2**32 - 1)
+    np.testing.assert_array_equal(across[1], far[0])
+
+
+def test_small_numbers_of_runs_keep_their_keys():
+    """Below 2^32 a key is one fold of the number into the seed's, as results on record have it."""
+    for number in (0, 1, 77, 2**31, 2**32 - 1):
+        key = jax.random.fold_in(jax.random.key(5), np.uint32(number))
+        np.testing.assert_array_equal(
+            jax.random.key_data(tl.starts.run_keys(5, 1, number))[0], jax.random.key_data(key)
+        )
+
+
+def test_random_methods_differ_between_far_runs():
+    """Kicks of a run depend on all bits of its number, too."""
+    problem = tl.problems.neuron(np.ones(3))
+    objective, starts = tl.population(problem), np.full((1, 3), 0.5)
+    method = tl.PerturbedGradientDescent(0.1, 0.1)
+
+    def reached(number):
+        return np.asarray(tl.descend(objective, starts, method, tl.step_limit(2), first_run=number).points)
+
+    assert not np.array_equal(reached(0), reached(2**32))
+    np.testing.assert_array_equal(reached(2**32), reached(2**32))

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.checks import real_array
+
 Kind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
 
@@ -71,7 +73,8 @@ class Activation(eqx.Module):
 
     def __call__(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         r"""Return $\sigma(z)$ elementwise, differentiable with the convention of `derivative`."""
-        return _apply(self, jnp.asarray(z))
+        # Arrays of JAX as they are: formulas are evaluated on traced ones a thousand times.
+        return _apply(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
 
 
 @jax.custom_jvp

@@ -1,14 +1,81 @@
 """An activation of the user's own."""
 
+import math
 from collections.abc import Callable
-from typing import get_args
+from functools import partial
+from typing import Any, get_args
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation, Element, Kind, Parity, slope
-from tutelage.checks import one_of, positive
+from tutelage.checks import (
+    count,
+    finite_number,
+    flag,
+    function,
+    not_negative,
+    of_kind,
+    one_of,
+    positive,
+    sequence,
+    text,
+    tried,
+)
 from tutelage.errors import invalid
+
+
+def _elementwise(argument: str, value: Any) -> Callable:
+    """Return a function, or raise if it does not make as many real numbers of an array of numbers."""
+    function(argument, value, "an elementwise function", "Pass for example jax.nn.silu")
+    result = tried(argument, lambda: jax.eval_shape(value, jax.ShapeDtypeStruct((3,), jnp.float64)))
+    if getattr(result, "shape", None) != (3,) or not jnp.issubdtype(result.dtype, jnp.floating):
+        raise invalid(
+            argument, "return one real number for each", f"{result} for an array of 3", "Pass for example jax.nn.silu"
+        )
+    return value
+
+
+def _slope(value: Any) -> Callable | None:
+    return None if value is None else _elementwise("slope", value)
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and value == math.inf
+
+
+def _strip(value: Any) -> float | None:
+    return value if value is None or _is_infinite(value) else positive("strip", value)
+
+
+def _lipschitz(value: Any) -> float:
+    return value if _is_infinite(value) else not_negative("lipschitz", value)
+
+
+def _homogeneity(value: Any) -> int | None:
+    return None if value is None else count("homogeneity", value, least=0)
+
+
+def _parity(value: Any) -> Parity:
+    return one_of("parity", value, get_args(Parity))
+
+
+def _elements(value: Any) -> tuple[Element, ...] | None:
+    if value is None:
+        return None
+    elements = sequence("elements", value, "a list of elements")
+    for element in elements:
+        of_kind("elements", element, Element, "a list of elements", "Pass tutelage.activations.Element")
+    return tuple(
+        Element(
+            finite_number("elements", element.coefficient),
+            one_of("elements", element.kind, get_args(Kind)),
+            finite_number("elements", element.scale),
+        )
+        for element in elements
+    )
 
 
 class Custom(Activation):
@@ -31,26 +98,16 @@ class Custom(Activation):
             taken at its word, and so are the four arguments before it.
     """
 
-    name: str = eqx.field(static=True)
-    function: Callable = eqx.field(static=True)
-    strip: float | None = eqx.field(static=True, default=None)
-    slope: Callable | None = eqx.field(static=True, default=None)
-    homogeneity: int | None = eqx.field(static=True, default=None)
-    parity: Parity = eqx.field(static=True, default="none")
-    monotone: bool = eqx.field(static=True, default=False)
-    lipschitz: float = eqx.field(static=True, default=float("inf"))
-    elements: tuple[Element, ...] | None = eqx.field(static=True, default=None)
+    name: str = eqx.field(static=True, converter=partial(text, "name"))
+    function: Callable = eqx.field(static=True, converter=partial(_elementwise, "function"))
+    strip: float | None = eqx.field(static=True, default=None, converter=_strip)
+    slope: Callable | None = eqx.field(static=True, default=None, converter=_slope)
+    homogeneity: int | None = eqx.field(static=True, default=None, converter=_homogeneity)
+    parity: Parity = eqx.field(static=True, default="none", converter=_parity)
+    monotone: bool = eqx.field(static=True, default=False, converter=partial(flag, "monotone"))
+    lipschitz: float = eqx.field(static=True, default=math.inf, converter=_lipschitz)
+    elements: tuple[Element, ...] | None = eqx.field(static=True, default=None, converter=_elements)
     kink = None
-
-    def __check_init__(self):
-        for argument, function in (("function", self.function), ("slope", self.slope)):
-            if not callable(function) and not (argument == "slope" and function is None):
-                raise invalid(argument, "be an elementwise function", repr(function), "Pass for example jax.nn.silu")
-        one_of("parity", self.parity, get_args(Parity))
-        for element in self.elements or ():
-            one_of("elements", element.kind, get_args(Kind))
-        if self.strip is not None and self.strip != float("inf"):
-            positive("strip", self.strip)
 
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         return self.function(z)

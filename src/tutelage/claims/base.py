@@ -13,8 +13,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from tutelage import checks
 from tutelage._html import facts
-from tutelage.errors import invalid
+from tutelage.errors import invalid, shown
 
 Judgement = Literal["holds", "refuted", "not_applicable", "inconclusive"]
 FormName = Literal["as_printed", "corrected", "control"]
@@ -37,6 +38,16 @@ class Effort:
     generations: int
     iterations: int
     runs: int
+
+    def __post_init__(self):
+        for name in ("samples", "restarts", "runs"):
+            checks.settle(self, **{name: checks.count(name, getattr(self, name))})
+        for name in ("generations", "iterations"):
+            checks.settle(self, **{name: checks.count(name, getattr(self, name), least=0)})
+        checks.affordable("samples", self.samples, self.samples, "as many numbers")
+        if self.restarts > self.samples:
+            received = f"{self.restarts} and {self.samples}"
+            raise invalid("restarts", "be at most `samples`", received, "A search goes on from the worst samples")
 
 
 EFFORTS: Mapping[str, Effort] = {
@@ -72,7 +83,9 @@ def worst_of(found: Sequence[tuple[float, Mapping[str, Any]]], tried: int | None
         tried: How many instances were tried; as many as there are margins if left out.
         note: What was measured, in words.
     """
-    count = len(found) if tried is None else tried
+    found = [_margin_and_instance(entry) for entry in checks.sequence("found", found, "a list of margins")]
+    count = len(found) if tried is None else checks.count("tried", tried, least=0)
+    checks.text("note", note)
     # A margin that is not a number is a failure of the program, and must not pass for a large margin.
     broken = [shown for margin, shown in found if np.isnan(margin)]
     if broken:
@@ -81,6 +94,15 @@ def worst_of(found: Sequence[tuple[float, Mapping[str, Any]]], tried: int | None
     if margin == np.inf:
         return Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable")
     return Outcome(float(margin), count, shown, note)
+
+
+def _margin_and_instance(entry: Any) -> tuple[float, Mapping[str, Any]]:
+    if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Mapping)):
+        raise invalid("found", "hold pairs of a margin and an instance", shown(entry), "Pass (margin, {name: value})")
+    margin = checks.real_array("found", entry[0])
+    if margin.ndim:
+        raise invalid("found", "hold one margin an instance", f"shape {margin.shape}", "Pass (margin, {name: value})")
+    return float(margin), entry[1]
 
 
 class Test(Protocol):
@@ -107,6 +129,12 @@ class Form:
     test: Test
     slack: float = 1e-9
     recipe: str = ""
+
+    def __post_init__(self):
+        checks.text("statement", self.statement)
+        checks.text("recipe", self.recipe)
+        checks.function("test", self.test, "a function of an effort and a seed", "Pass a Pointwise or a Scan")
+        checks.settle(self, slack=checks.not_negative("slack", self.slack))
 
 
 @dataclass(frozen=True)
@@ -135,6 +163,17 @@ class Claim:
     correction: str = ""
     arithmetic: str = "closed form in float64"
 
+    def __post_init__(self):
+        for name in ("id", "place", "title", "correction", "arithmetic"):
+            checks.text(name, getattr(self, name))
+        checks.settle(self, hypotheses=checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"))
+        for hypothesis in self.hypotheses:
+            checks.text("hypotheses", hypothesis)
+        for name in ("as_printed", "control", "corrected"):
+            form = getattr(self, name)
+            if not (name == "corrected" and form is None):
+                checks.of_kind(name, form, Form, "a Form", "Pass tutelage.claims.Form(statement, test)")
+
     @property
     def paper(self) -> str:
         """The paper's key."""
@@ -154,6 +193,8 @@ class Claim:
         Args:
             verdict: A verdict on one of the forms of this claim.
         """
+        checks.of_kind("verdict", verdict, Verdict, "a Verdict", "Pass one that tutelage.claims.judge returns")
+        checks.one_of("verdict", verdict.id, (self.id,))
         return paste(verdict.witness, self.forms[verdict.form].recipe)
 
 
@@ -268,6 +309,8 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
         witness: Arrays and numbers by name.
         recipe: The form's recipe.
     """
+    checks.of_kind("witness", witness, Mapping, "arrays and numbers by name", "Pass the witness of a verdict")
+    checks.text("recipe", recipe)
     lines = ["import numpy as np", ""]
     for name, value in witness.items():
         plain = _plain(value)
@@ -278,6 +321,4 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
 
 def effort_named(name: str) -> Effort:
     """Return an effort by name."""
-    if name not in EFFORTS:
-        raise invalid("effort", f"be one of {', '.join(EFFORTS)}", repr(name), "Choose one of these")
-    return EFFORTS[name]
+    return EFFORTS[checks.one_of("effort", name, EFFORTS)]

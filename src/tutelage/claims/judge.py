@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from tutelage.checks import of_kind, random_seed, tried
 from tutelage.claims.base import Claim, Effort, Form, Judgement, Outcome, Verdict, effort_named
 from tutelage.claims.pointwise import Pointwise
+from tutelage.errors import invalid, shown
 
 
 def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list[Verdict]:
@@ -21,7 +23,13 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
 
     Returns:
         One verdict a form.
+
+    Raises:
+        InvalidArgument: If the claim is none, or its test cannot be made: its check does not fit its instances, for
+            example.
     """
+    of_kind("claim", claim, Claim, "a Claim", "Pass one of tutelage.claims.find(), or one of your own")
+    seed = random_seed("seed", seed)
     settings, name_of_effort = (effort, "own") if isinstance(effort, Effort) else (effort_named(effort), effort)
     started = time.perf_counter()
     control_refuted = _refuted(claim.control, settings, seed)
@@ -29,7 +37,7 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
     verdicts = []
     for name, form in claim.forms.items():
         started = time.perf_counter()
-        outcome = form.test(settings, seed)
+        outcome = _outcome(form, settings, seed)
         verdict = _judgement(form, outcome)
         note = outcome.note
         if not control_refuted:
@@ -59,15 +67,26 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
 
 def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:
     """Judge many claims one after another, yielding verdicts as they come."""
-    for claim in claims:
+    try:
+        several = iter(claims)
+    except TypeError as error:
+        remedy = "Pass a list, or what tutelage.claims.find returns"
+        raise invalid("claims", "be several claims", shown(claims), remedy) from error
+    for claim in several:
         yield from judge(claim, effort, seed)
 
 
 def _refuted(form: Form, effort: Effort, seed: int) -> bool:
-    if isinstance(form.test, Pointwise):
+    if isinstance(test := form.test, Pointwise):
         # One instance is enough; what the worst one is does not matter.
-        return form.test.refutes(effort, seed, form.slack)
-    return _judgement(form, form.test(effort, seed)) == "refuted"
+        return tried("test", lambda: test.refutes(effort, seed, form.slack))
+    return _judgement(form, _outcome(form, effort, seed)) == "refuted"
+
+
+def _outcome(form: Form, effort: Effort, seed: int) -> Outcome:
+    """Return what the test of a form finds, or raise the one clear error that names it."""
+    outcome = tried("test", lambda: form.test(effort, seed))
+    return of_kind("test", outcome, Outcome, "a function that returns an Outcome", "Pass a Pointwise or a Scan")
 
 
 def _judgement(form: Form, outcome: Outcome) -> Judgement:

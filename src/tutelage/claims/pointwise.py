@@ -8,6 +8,7 @@ differentiate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from tutelage import checks
 from tutelage.claims.base import Effort, Outcome, worst_of
+from tutelage.errors import invalid
+from tutelage.errors import shown as _shown
 
 _LARGEST = 1e3
 # A check runs for moments and is compiled for each form and family anew: at the usual effort most of an audit would be
@@ -46,6 +50,15 @@ class Family:
     shapes: Shapes
     build: Callable[[Mapping[str, Any]], Instance]
 
+    def __post_init__(self):
+        checks.of_kind("shapes", self.shapes, Mapping, "shapes by name", 'Pass {"w": (3,)}, for example')
+        for name, shape in self.shapes.items():
+            checks.text("shapes", name)
+            checks.of_kind("shapes", shape, tuple, "shapes by name", 'Pass {"w": (3,)}, for example')
+            sizes = [checks.count("shapes", size) for size in shape]
+            checks.affordable("shapes", shape, math.prod(sizes), "one instance")
+        checks.function("build", self.build, "a function of arrays by name")
+
 
 @dataclass(frozen=True)
 class Pointwise:
@@ -64,6 +77,20 @@ class Pointwise:
     families: Sequence[Family]
     corners: Sequence[Instance] = ()
     gradient: bool = False
+
+    def __post_init__(self):
+        checks.function("check", self.check, "a function of an instance")
+        # As tuples: what can be read only once would be empty at the second reading.
+        checks.settle(
+            self,
+            families=checks.sequence("families", self.families, "a list of families"),
+            corners=checks.sequence("corners", self.corners, "a list of instances"),
+            gradient=checks.flag("gradient", self.gradient),
+        )
+        for family in self.families:
+            checks.of_kind("families", family, Family, "a list of families", "Pass tutelage.claims.Family")
+        for corner in self.corners:
+            checks.of_kind("corners", corner, Mapping, "a list of instances", "Pass arrays by name")
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
@@ -94,12 +121,36 @@ class Pointwise:
     def _search(self, effort: Effort, seed: int, enough: float) -> Iterator[tuple[int, float, dict[str, Any]]]:
         """Yield how many instances were tried, their smallest margin and the worst, for each corner and each family."""
         for corner in self.corners:
-            instance = {name: jnp.asarray(value) for name, value in corner.items()}
-            shown = self.check(instance)
+            instance = checks.tried("corners", partial(_as_arrays, corner))
+            shown = _checked(self.check, instance)
             yield int(np.isfinite(shown["margin"])), float(shown["margin"]), {**instance, **shown}
         for number, family in enumerate(self.families):
             random = np.random.default_rng([seed, number])
             yield _attack(self.check, family, effort, random, self.gradient, enough)
+
+
+def _as_arrays(corner: Instance) -> dict[str, Any]:
+    return {name: jnp.asarray(value) for name, value in corner.items()}
+
+
+def _checked(check: Callable, instance: Any) -> Mapping[str, Any]:
+    """Return what a check says of an instance, or raise the one clear error that says how the two do not fit."""
+    if not isinstance(instance, Mapping):
+        raise invalid("build", "return an instance, arrays by name", _shown(instance), "Return a dictionary")
+    sizes = ", ".join(f"{name} {jnp.shape(value)}" for name, value in instance.items())
+    try:
+        shown = check(instance)
+    except Exception as error:
+        received = f"one of {sizes}, for which it raised {type(error).__name__}: {error}".rstrip(".")
+        raise invalid("check", "fit the instances that it is given", received, "Change it or the families") from error
+    if not isinstance(shown, Mapping) or "margin" not in shown or jnp.shape(shown["margin"]) != ():
+        margin = f"a margin of shape {jnp.shape(shown['margin'])}" if _has_margin(shown) else _shown(shown)
+        raise invalid("check", "return a mapping with one margin", margin, "Return what at_most or equal returns")
+    return shown
+
+
+def _has_margin(shown: Any) -> bool:
+    return isinstance(shown, Mapping) and "margin" in shown
 
 
 def _compiled(function: Callable, effort: Effort) -> Callable:
@@ -122,11 +173,11 @@ def _attack(check, family: Family, effort: Effort, random: np.random.Generator, 
     """
 
     def margin(raw):
-        return check(family.build(raw))["margin"]
+        return _checked(check, family.build(raw))["margin"]
 
     def evaluated(raw):
-        instance = family.build(raw)
-        return {**instance, **check(instance)}
+        instance = checks.tried("build", lambda: family.build(raw))
+        return {**instance, **_checked(check, instance)}
 
     evaluate = _compiled(jax.vmap(evaluated), effort)
 
@@ -219,12 +270,15 @@ def _follow_gradient(margin, iterations: int, raw):
 
 def at_most(left, right, scale) -> dict[str, Any]:
     """Return the check of `left ≤ right`, with a margin relative to a natural scale of both."""
+    left, right, scale = _sides(left, right, scale)
     size = jnp.maximum(jnp.maximum(jnp.abs(left), jnp.abs(right)), scale)
     return {"margin": (right - left) / size, "left": left, "right": right}
 
 
 def equal(left, right, scale, tolerance: float = 1e-9) -> dict[str, Any]:
     """Return the check of `left = right`, entrywise, up to a tolerance relative to a natural scale of both."""
+    left, right, scale = _sides(left, right, scale)
+    tolerance = checks.not_negative("tolerance", tolerance)
     size = jnp.maximum(jnp.maximum(jnp.max(jnp.abs(left)), jnp.max(jnp.abs(right))), scale)
     error = jnp.max(jnp.abs(left - right)) / size
     return {"margin": tolerance - error, "left": left, "right": right}
@@ -232,4 +286,28 @@ def equal(left, right, scale, tolerance: float = 1e-9) -> dict[str, Any]:
 
 def given(condition, shown: Mapping[str, Any]) -> dict[str, Any]:
     """Return a check that counts only where a condition holds."""
-    return {**shown, "margin": jnp.where(condition, shown["margin"], jnp.inf)}
+    checks.of_kind("shown", shown, Mapping, "what a check returns", "Pass what at_most or equal returns")
+    if "margin" not in shown:
+        raise invalid("shown", "have a margin", _shown(shown), "Pass what at_most or equal returns")
+    holds = checks.real_array("condition", condition) != 0
+    margin = checks.real_array("shown", shown["margin"])
+    _require_broadcast("condition", (holds, margin))
+    return {**shown, "margin": jnp.where(holds, margin, jnp.inf)}
+
+
+def _sides(left, right, scale):
+    """Return both sides of a relation and their scale as arrays, or raise if they are none, or do not go together."""
+    sides = [checks.real_array(name, one) for name, one in (("left", left), ("right", right), ("scale", scale))]
+    for name, side in zip(("left", "right", "scale"), sides, strict=True):
+        if side.size == 0:
+            raise invalid(name, "not be empty", f"shape {side.shape}", "Pass at least one number")
+    _require_broadcast("right", sides)
+    return sides
+
+
+def _require_broadcast(argument: str, arrays: Sequence[Any]) -> None:
+    try:
+        np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError as error:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise invalid(argument, "fit the others in shape", f"shapes {shapes}", "Pass arrays of one shape") from error

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from importlib import import_module
 
+from tutelage.checks import one_of, sequence, text
 from tutelage.claims.base import Claim
 from tutelage.errors import invalid
 from tutelage.papers import PAPERS
 
 
-@lru_cache
 def claims_of(paper: str) -> tuple[Claim, ...]:
     """Return the claims of a paper, in the order of the print.
 
@@ -22,9 +21,7 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
     Raises:
         InvalidArgument: If the paper is not covered.
     """
-    if paper not in PAPERS:
-        raise invalid("paper", f"be one of {', '.join(PAPERS)}", repr(paper), "Choose a covered paper")
-    return import_module(f"tutelage.claims.{paper}").CLAIMS
+    return import_module(f"tutelage.claims.{one_of('paper', paper, PAPERS)}").CLAIMS
 
 
 def all_claims() -> tuple[Claim, ...]:
@@ -42,10 +39,11 @@ def find(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
     Raises:
         InvalidArgument: If a pattern matches nothing.
     """
+    patterns = sequence("patterns", patterns, "a list of papers, identifiers or patterns")
     if not patterns:
         return all_claims()
     chosen: dict[str, Claim] = {}
-    for pattern in patterns:
+    for pattern in (text("patterns", pattern) for pattern in patterns):
         matching = [claim for claim in all_claims() if _matches(claim, pattern)]
         if not matching:
             raise invalid(

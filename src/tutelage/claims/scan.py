@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tutelage import checks
 from tutelage.claims.base import Effort, Outcome, Test
+from tutelage.errors import invalid
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -29,11 +31,21 @@ class Scan:
     check: Callable[[Arrays], Arrays]
     note: str = ""
 
+    def __post_init__(self):
+        checks.function("draw", self.draw, "a function of a number and a generator")
+        checks.function("check", self.check, "a function of arrays by name")
+        checks.text("note", self.note)
+
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.base.Test`."""
-        drawn = self.draw(20 * effort.samples, np.random.default_rng(seed))
-        shown = {**drawn, **self.check(drawn)}
-        margin = np.asarray(shown["margin"], float)
+        drawn = checks.tried("draw", lambda: self.draw(20 * effort.samples, np.random.default_rng(seed)))
+        checks.of_kind("draw", drawn, Mapping, "a function that returns arrays by name", "Return a dictionary")
+        found = checks.tried("check", lambda: self.check(drawn))
+        checks.of_kind("check", found, Mapping, "a function that returns arrays by name", "Return a dictionary")
+        shown = {**drawn, **found}
+        margin = np.asarray(checks.real_array("check", shown.get("margin")))
+        if margin.ndim != 1 or not margin.size:
+            raise invalid("check", "return one margin an instance", f"shape {margin.shape}", "Put instances first")
         if np.isnan(margin).any():
             return Outcome(float("nan"), margin.size, {}, "a margin is not a number", "inconclusive")
         counted = int(np.sum(margin < np.inf))

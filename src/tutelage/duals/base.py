@@ -11,6 +11,7 @@ gives Hessian–vector products and Hessians.
 """
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -47,6 +48,11 @@ class Kernel(eqx.Module):
     def error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
         """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
         return jnp.zeros((first.shape[0], second.shape[0]))
+
+
+def over_pairs(function: Callable, first: Float[Array, "n dim"], second: Float[Array, "m dim"]):
+    """Return a function of two vectors for all pairs of rows."""
+    return jax.vmap(lambda w: jax.vmap(lambda v: function(w, v))(second))(first)
 
 
 class Zero(Kernel):

@@ -2,22 +2,23 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 
 from tutelage.activations.base import Activation, Element
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
-from tutelage.duals.elementary import DEGREES, EVEN_KINDS, AtZero, Elementary, closed_form
+from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elementary, is_closed
 from tutelage.duals.gaussian import Frame
 from tutelage.duals.moments import Affine, Atomic, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.quadrature import Integrated, Quadrature
+from tutelage.duals.waves import GaussianWaves
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.inputs import Gaussian, Inputs, Mixture
 from tutelage.inputs.gaussian import chi_moment
 
 _TWO_SLOPES = ("identity", "absolute")
-_WAVES = ("cosine", "sine")
 
 
 def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Kernel:
@@ -164,9 +165,12 @@ def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kern
         for second in tau.elements:
             if frame.centred and not _same_parity(first, second):
                 continue
-            if closed_form(first.kind, second.kind, centred=frame.centred) is None:
+            if not is_closed(first.kind, second.kind, centred=frame.centred):
                 return None
-            parts.append(_elementary(first, second, frame, 1.0))
+            if first.kind in WAVES and second.kind in WAVES:
+                parts.append(GaussianWaves(frame=frame, **_waves(first, second)))
+            else:
+                parts.append(_elementary(first, second, frame, 1.0))
     return parts + _kink_corrections(sigma, tau, frame)
 
 
@@ -196,20 +200,20 @@ def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], input
     kinds = {element.kind for element in first + second}
     if kinds <= {"one", "identity"}:
         return [Affine(_affine(first), _affine(second), inputs.mean(), inputs.second_moment())]
-    if kinds <= {"one", *_WAVES} and _has_characteristic(inputs):
-        return [
-            Waves(
-                inputs=inputs,
-                factor=jnp.asarray(one.coefficient * other.coefficient),
-                first_sine=one.kind == "sine",
-                first_scale=_frequency(one),
-                second_sine=other.kind == "sine",
-                second_scale=_frequency(other),
-            )
-            for one in first
-            for other in second
-        ]
+    if kinds <= {"one", *WAVES} and _has_characteristic(inputs):
+        return [Waves(inputs=inputs, **_waves(one, other)) for one in first for other in second]
     return None
+
+
+def _waves(first: Element, second: Element) -> dict[str, Any]:
+    """Return what the duals of two waves need besides the law."""
+    return {
+        "factor": jnp.asarray(first.coefficient * second.coefficient),
+        "first_sine": first.kind == "sine",
+        "first_scale": _frequency(first),
+        "second_sine": second.kind == "sine",
+        "second_scale": _frequency(second),
+    }
 
 
 def _affine(elements: tuple[Element, ...]) -> tuple[float, float]:

@@ -6,6 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.duals.norms import binary_scale, safe_norm
+
 
 class GaussianPair(NamedTuple):
     """Means, variances and covariance of two jointly Gaussian numbers."""
@@ -19,6 +21,22 @@ class GaussianPair(NamedTuple):
     def swapped(self) -> "GaussianPair":
         """Return the pair in the other order."""
         return GaussianPair(self.nu, self.mu, self.b, self.a, self.c)
+
+
+class Side(NamedTuple):
+    r"""Rows of weight vectors as a law $N(m, LL^\top)$ sees them, divided by powers of two.
+
+    Attributes:
+        scale: The power of two $r$ by which each row is divided.
+        weights: The rows $w/r$.
+        vectors: The rows $L^\top w/r$, whose norms are standard deviations.
+        means: The means $m\cdot w/r$.
+    """
+
+    scale: Float[Array, " n"]
+    weights: Float[Array, "n dim"]
+    vectors: Float[Array, "n latent"]
+    means: Float[Array, " n"]
 
 
 class Frame(eqx.Module):
@@ -37,38 +55,54 @@ class Frame(eqx.Module):
         """Whether the mean is zero."""
         return self.mean is None
 
-    def pairs(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bool) -> GaussianPair:
-        """Return the Gaussian pairs of all rows of two weight arrays, each entry of shape `[n, m]`."""
-        mu = jnp.zeros(first.shape[0]) if self.mean is None else first @ self.mean
-        nu = jnp.zeros(second.shape[0]) if self.mean is None else second @ self.mean
-        if self.factor is not None:
-            first, second = first @ self.factor, second @ self.factor
-        a = jnp.sum(first * first, axis=-1)
-        b = jnp.sum(second * second, axis=-1)
-        c = first @ second.T
+    def side(self, rows: Float[Array, "n dim"], least: float = 0.0) -> Side:
+        """Return rows in units of their own size, or of `least` where they are smaller."""
+        means, vectors = self._means(rows), self._vectors(rows)
+        scale = binary_scale(jnp.maximum(jnp.maximum(safe_norm(vectors), jnp.abs(means)), least))
+        inverse = (1.0 / scale)[:, None]
+        return Side(scale, rows * inverse, vectors * inverse, means / scale)
+
+    def plain_side(self, rows: Float[Array, "n dim"]) -> Side:
+        """Return rows as they are."""
+        means = self._means(rows)
+        return Side(jnp.ones_like(means), rows, self._vectors(rows), means)
+
+    def damped_side(self, rows: Float[Array, "n dim"]) -> Side:
+        """Return rows as they are, but none with a deviation above 2²⁰: a wave along it has long died out."""
+        side = self.plain_side(rows)
+        excess = jnp.maximum(binary_scale(safe_norm(side.vectors)) * 2.0**-20, 1.0)
+        return side._replace(vectors=side.vectors / excess[:, None])
+
+    def _means(self, rows):
+        return jnp.zeros(rows.shape[0]) if self.mean is None else rows @ self.mean
+
+    def _vectors(self, rows):
+        return rows if self.factor is None else rows @ self.factor
+
+    def pairs(self, first: Side, second: Side, same: bool) -> GaussianPair:
+        """Return the Gaussian pairs of all rows of two sides, each entry of shape `[n, m]`."""
+        a = jnp.sum(first.vectors * first.vectors, axis=-1)
+        b = jnp.sum(second.vectors * second.vectors, axis=-1)
+        c = first.vectors @ second.vectors.T
         if same:
             # The covariance of a neuron with itself is its variance, whatever the rounding of the product.
             c = jnp.where(jnp.eye(c.shape[0], dtype=bool), a[:, None], c)
-        return GaussianPair(*jnp.broadcast_arrays(mu[:, None], nu, a[:, None], b, c))
+        return GaussianPair(*jnp.broadcast_arrays(first.means[:, None], second.means, a[:, None], b, c))
 
-    def assemble(
-        self,
-        first: Float[Array, "n dim"],
-        second: Float[Array, "m dim"],
-        weights: Float[Array, "n m"],
-        by: GaussianPair,
-    ) -> Float[Array, "n dim"]:
-        r"""Return $\sum_j C_{ij}(\partial_\mu k\; m + 2\,\partial_a k\; \Sigma w_i + \partial_c k\; \Sigma v_j)$.
+    def assemble(self, by_mean: Float[Array, " n"], by_vectors: Float[Array, "n latent"]) -> Float[Array, "n dim"]:
+        r"""Return gradients in weight vectors, from those in $m\cdot w$ and in $L^\top w$."""
+        result = by_vectors if self.factor is None else by_vectors @ self.factor.T
+        return result if self.mean is None else result + by_mean[:, None] * self.mean
 
-        Args:
-            first: The vectors $w_i$.
-            second: The vectors $v_j$.
-            weights: The factors $C_{ij}$.
-            by: Partial derivatives of $k$; those in $\nu$ and $b$ are not used.
-        """
-        result = (weights * by.c) @ second + jnp.sum(2 * weights * by.a, axis=1)[:, None] * first
-        if self.factor is not None:
-            result = (result @ self.factor) @ self.factor.T
-        if self.mean is not None:
-            result = result + jnp.sum(weights * by.mu, axis=1)[:, None] * self.mean
-        return result
+
+def sums_of_gradients(weights: Float[Array, "n m"], first: Side, second: Side, by: GaussianPair):
+    r"""Return $\sum_j C_{ij}\,\partial_\mu k$ and $\sum_j C_{ij}(2\,\partial_a k\; w_i + \partial_c k\; v_j)$.
+
+    Args:
+        weights: The factors $C_{ij}$.
+        first: The vectors $w_i$.
+        second: The vectors $v_j$.
+        by: Partial derivatives of $k$; those in $\nu$ and $b$ are not used.
+    """
+    by_vectors = (weights * by.c) @ second.vectors + jnp.sum(2 * weights * by.a, axis=1)[:, None] * first.vectors
+    return jnp.sum(weights * by.mu, axis=1), by_vectors

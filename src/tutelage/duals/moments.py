@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation
-from tutelage.duals.base import Kernel
+from tutelage.duals.base import Kernel, over_pairs
 from tutelage.inputs.base import Inputs
 
 
@@ -71,11 +71,10 @@ class Waves(Kernel):
         return 0.5 * self.factor * (difference.real + total.real)
 
     def gram(self, first, second, same=False):
-        return jax.vmap(lambda w: jax.vmap(lambda v: self._value(w, v))(second))(first)
+        return over_pairs(self._value, first, second)
 
     def pull(self, first, second, weights, same=False):
-        gradients = jax.vmap(lambda w: jax.vmap(lambda v: jax.grad(self._value)(w, v))(second))(first)
-        return jnp.einsum("ij,ijk->ik", weights, gradients)
+        return jnp.einsum("ij,ijk->ik", weights, over_pairs(jax.grad(self._value), first, second))
 
 
 class Atomic(Kernel):

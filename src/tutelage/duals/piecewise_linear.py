@@ -29,7 +29,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.duals.base import Kernel
+from tutelage.duals.norms import polar
 from tutelage.duals.special import angle_of_cosine, quotient
+
+# Vectors whose half angle is below this are parallel in second derivatives: what is dropped is as small as that.
+_PARALLEL = 2.0**-53
 
 
 class Axes(NamedTuple):
@@ -70,17 +74,11 @@ class PiecewiseLinear(Kernel):
         return _differentiable_pull(same, None)(self, first, second, weights)
 
 
-def _polar(vectors: Float[Array, "n dim"]) -> tuple[Float[Array, " n"], Float[Array, "n dim"]]:
-    """Return norms and unit vectors; the unit vector of a zero vector is zero."""
-    norms = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1))
-    return norms, vectors * quotient(1.0, norms)[:, None]
-
-
 def _cosines(first_units, second, same: bool):
     """Return the norms of the second vectors, and the cosines of all pairs."""
     if isinstance(second, Axes):
         return jnp.ones(second.count, first_units.dtype), jnp.clip(first_units[:, : second.count], -1.0, 1.0)
-    second_norms, second_units = _polar(second)
+    second_norms, second_units = polar(second)
     cosine = jnp.clip(first_units @ second_units.T, -1.0, 1.0)
     if same:
         # A neuron is at angle zero from itself, whatever the rounding of its normalisation.
@@ -96,8 +94,11 @@ def _half_angles(first_units, second_units):
 
 
 def _slopes(kernel: PiecewiseLinear, angle, first_norms):
-    slopes = kernel.odd + kernel.even * (1.0 - (2 / np.pi) * angle)
-    return jnp.where(first_norms[:, None] == 0, kernel.kink, slopes)
+    # The convention for a zero vector enters by rows: a choice for each pair would cost as much as the rest.
+    zero = first_norms == 0
+    aligned = jnp.where(zero, kernel.kink, kernel.odd + kernel.even)
+    decline = jnp.where(zero, 0.0, (2 / np.pi) * kernel.even)
+    return aligned[:, None] - decline[:, None] * angle
 
 
 @lru_cache
@@ -109,7 +110,7 @@ def _differentiable_gram(same: bool, axes: Axes | None):
 
 
 def _gram_value(kernel: PiecewiseLinear, first, second, *, same: bool, axes: Axes | None):
-    first_norms, first_units = _polar(first)
+    first_norms, first_units = polar(first)
     second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     angle = angle_of_cosine(cosine)
@@ -124,8 +125,8 @@ def _gram_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     gram = _differentiable_gram(same, axes)
     value, by_kernel = gram(kernel, first, second), gram(kernel_direction, first, second)
 
-    first_norms, w = _polar(first)
-    second_norms, v = _polar(second)
+    first_norms, w = polar(first)
+    second_norms, v = polar(second)
     _, cosine = _cosines(w, second, same)
     slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
     radial = (2 / np.pi) * kernel.even * jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
@@ -144,7 +145,7 @@ def _differentiable_pull(same: bool, axes: Axes | None):
 
 
 def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool, axes: Axes | None):
-    first_norms, first_units = _polar(first)
+    first_norms, first_units = polar(first)
     second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     slopes = weights * _slopes(kernel, angle_of_cosine(cosine), first_norms)
@@ -163,11 +164,13 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     value = _pull_value(kernel, first, second, weights, same=same, axes=axes)
     by_weights = _pull_value(kernel, first, second, weights_direction, same=same, axes=axes)
 
-    first_norms, w = _polar(first)
-    second_norms, v = _polar(second)
+    first_norms, w = polar(first)
+    second_norms, v = polar(second)
     half_sine, half_cosine = _half_angles(w, v)
     if same:
         half_sine = jnp.where(jnp.eye(half_sine.shape[0], dtype=bool), 0.0, half_sine)
+    half_sine = jnp.where(half_sine < _PARALLEL, 0.0, half_sine)
+    half_cosine = jnp.where(half_cosine < _PARALLEL, 0.0, half_cosine)
     angle = 2.0 * jnp.arctan2(half_sine, half_cosine)
     sine = 2.0 * half_sine * half_cosine
     cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
@@ -181,11 +184,13 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
     mixed = slopes @ second_direction + even * (jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v)
 
-    # Curvature, ∂_w² K applied to the directions of the first vectors.
-    scale = weights * second_norms * quotient(1.0, first_norms)[:, None]
-    along_first = jnp.sum(w * first_direction, axis=-1)
-    tangential = first_direction - along_first[:, None] * w
+    # Curvature, ∂_w² K applied to the directions of the first vectors, in units of these: their quotient is in range
+    # where that of the norms is not.
+    relative = quotient(first_direction, first_norms[:, None])
+    scale = weights * second_norms
+    along_first = jnp.sum(w * relative, axis=-1)
+    tangential = relative - along_first[:, None] * w
     total = jnp.sum(scale * sine, axis=1)
-    normal = scale * quotient(first_direction @ v.T - cosine * along_first[:, None], sine)
+    normal = scale * quotient(relative @ v.T - cosine * along_first[:, None], sine)
     curvature = even * (total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w)
     return value, by_weights + mixed + curvature

@@ -23,7 +23,7 @@ import numpy as np
 from tutelage.activations.base import Activation, slope
 from tutelage.checks import positive
 from tutelage.duals.base import Kernel
-from tutelage.duals.gaussian import Frame, GaussianPair
+from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import quotient, root
 from tutelage.errors import invalid
 
@@ -149,10 +149,14 @@ class Integrated(Kernel):
         return jax.tree.map(lambda x: x.reshape(pairs.c.shape), flat)
 
     def gram(self, first, second, same=False):
-        return self._moments((0, 0), self.frame.pairs(first, second, same))
+        return self._moments((0, 0), self.frame.pairs(*self._sides(first, second), same))
+
+    def _sides(self, first, second) -> tuple[Side, Side]:
+        return self.frame.plain_side(first), self.frame.plain_side(second)
 
     def pull(self, first, second, weights, same=False):
-        pairs = self.frame.pairs(first, second, same)
+        sides = self._sides(first, second)
+        pairs = self.frame.pairs(*sides, same)
         zeros = jnp.zeros_like(weights)
         by = GaussianPair(
             mu=zeros if self.frame.centred else self._moments((1, 0), pairs),
@@ -161,14 +165,14 @@ class Integrated(Kernel):
             b=zeros,
             c=self._moments((1, 1), pairs),
         )
-        return self.frame.assemble(first, second, weights, by)
+        return self.frame.assemble(*sums_of_gradients(weights, *sides, by))
 
     def error_estimate(self, first, second):
         # The rule with step 2h misses e^(−x) where the rule with step h misses e^(−2x), x = πδ/(λh): twice the
         # difference of both, times e^(−x). Two places of the coarse nodes: the error oscillates with the place.
         assert self.sigma.strip is not None
         assert self.tau.strip is not None
-        pairs = self.frame.pairs(first, second, False)
+        pairs = self.frame.pairs(*self._sides(first, second), False)
         coarse = [_rule(2 * self.step, offset) for offset in (0.0, 0.5 * self.step)]
 
         def differences(*pair):

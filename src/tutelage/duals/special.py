@@ -1,11 +1,12 @@
-"""Scalar functions behind the closed forms: the angle of a cosine, safe quotients, the bivariate normal law."""
+"""Scalar functions behind the closed forms: the angle of a cosine, safe quotients, normal numbers and pairs of them."""
 
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 # Numerator and denominator of the rational approximation of (arcsin(s) − s)/s³ as a function of s² on [0, ¼],
 # as published with the freely distributable C mathematics library (Sun Microsystems, 1993).
@@ -64,18 +65,6 @@ def root(square: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
 
 
-@jax.custom_jvp
-def arcsine(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""Return $\arcsin$ of $x$ clipped to $[-1, 1]$; its derivative at $\pm 1$ is set to zero."""
-    return jnp.arcsin(jnp.clip(x, -1.0, 1.0))
-
-
-@arcsine.defjvp
-def _arcsine_jvp(primals, tangents):
-    (x,), (direction,) = primals, tangents
-    return arcsine(x), quotient(direction, root((1.0 - x) * (1.0 + x)))
-
-
 def normal_density(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal density $\varphi(x)$."""
     return jnp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
@@ -84,6 +73,77 @@ def normal_density(x: Float[Array, "..."]) -> Float[Array, "..."]:
 def normal_distribution(x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal distribution function $\Phi(x)$."""
     return jax.scipy.special.ndtr(x)
+
+
+# Beyond this many standard deviations a normal tail is zero in floating point, and so is its density.
+FAR = 40.0
+
+
+def standardised(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return mean/deviation within ±40, with zero derivatives at these ends; zero if both are zero."""
+    far = jnp.abs(mean) >= FAR * deviation
+    return jnp.where(far, FAR * jnp.sign(mean), mean / jnp.where(far, 1.0, deviation))
+
+
+def folded_sign(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the mean sign of a normal number; zero for the number zero."""
+    return jax.scipy.special.erf(standardised(mean, deviation) / math.sqrt(2))
+
+
+@jax.custom_jvp
+def folded_mean(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the mean absolute value of a normal number, whose slope at the number zero is that of both sides, none."""
+    return 2 * deviation * normal_density(standardised(mean, deviation)) + mean * folded_sign(mean, deviation)
+
+
+@folded_mean.defjvp
+def _folded_mean_jvp(primals, tangents):
+    mean, deviation = primals
+    mean_direction, deviation_direction = tangents
+    by_deviation = 2 * normal_density(standardised(mean, deviation))
+    return folded_mean(mean, deviation), folded_sign(
+        mean, deviation
+    ) * mean_direction + by_deviation * deviation_direction
+
+
+class StandardPair(NamedTuple):
+    r"""Two numbers $h + X$ and $k + Y$ with standard normal $X, Y$ at an angle $\varphi$, their correlation its cosine.
+
+    Attributes:
+        h: The first mean.
+        k: The second mean.
+        difference: $k - h$, or $k + h$ where the angle is obtuse; for almost parallel vectors the difference of the
+            means has fewer digits.
+        half_sine: $\sin(\varphi/2)$.
+        half_cosine: $\cos(\varphi/2)$.
+        opposed: Whether the angle is taken as obtuse.
+    """
+
+    h: Float[Array, "..."]
+    k: Float[Array, "..."]
+    difference: Float[Array, "..."]
+    half_sine: Float[Array, "..."]
+    half_cosine: Float[Array, "..."]
+    opposed: Bool[Array, "..."]
+
+    @property
+    def sine(self) -> Float[Array, "..."]:
+        return 2.0 * self.half_sine * self.half_cosine
+
+    @property
+    def cosine(self) -> Float[Array, "..."]:
+        return (self.half_cosine - self.half_sine) * (self.half_cosine + self.half_sine)
+
+    @property
+    def conditional_mean(self) -> Float[Array, "..."]:
+        r"""The mean $k - h\cos\varphi$ of $k + Y$ where $h + X = 0$; its deviation is the sine."""
+        acute = self.difference + 2 * self.half_sine**2 * self.h
+        return jnp.where(self.opposed, self.difference - 2 * self.half_cosine**2 * self.h, acute)
+
+    def swapped(self) -> "StandardPair":
+        """Return the pair in the other order."""
+        difference = jnp.where(self.opposed, self.difference, -self.difference)
+        return self._replace(h=self.k, k=self.h, difference=difference)
 
 
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -108,14 +168,13 @@ def _upper_orthant_moderate(h, k, correlation):
     return total * arc / (4 * np.pi) + normal_distribution(-h) * normal_distribution(-k)
 
 
-def _upper_orthant_extreme(h, k, correlation):
+def _upper_orthant_extreme(h, k, difference, sine, negative):
     """Integral from the degenerate law |correlation| = 1 inwards, its singular part in closed form."""
-    negative = correlation < 0
     k = jnp.where(negative, -k, k)
     product = h * k
-    tail = (1.0 - jnp.abs(correlation)) * (1.0 + jnp.abs(correlation))
+    tail = sine * sine
     width = root(tail)
-    gap = (h - k) ** 2
+    gap = difference * difference
     c = (4.0 - product) / 8.0
     d = (12.0 - product) / 16.0
 
@@ -157,69 +216,41 @@ def _upper_orthant_extreme(h, k, correlation):
 
 
 @jax.custom_jvp
-def orthant_probability(
-    h: Float[Array, "..."], k: Float[Array, "..."], correlation: Float[Array, "..."]
-) -> Float[Array, "..."]:
-    r"""Return $P(X > -h,\ Y > -k)$ for standard normal $X, Y$ with the given correlation.
+def orthant_probability(pair: StandardPair) -> Float[Array, "..."]:
+    r"""Return $P(h + X > 0,\ k + Y > 0)$.
 
-    Accurate to about 1e-15 for every correlation in $[-1, 1]$. Its derivatives are the closed forms
-    $\varphi(h)\,\Phi\bigl((k - \rho h)/\sqrt{1-\rho^2}\bigr)$, the same with $h, k$ exchanged, and the bivariate
-    density $\varphi_2(h, k; \rho)$.
+    Accurate to about 1e-15 for every angle in $[0, \pi]$. Its derivatives are the closed forms
+    $\varphi(h)\,\Phi(\eta)$ with $\eta = (k - \rho h)/\sqrt{1-\rho^2}$, the same with $h, k$ exchanged, and, in the
+    angle, $-\varphi(h)\,\varphi(\eta)$: nothing is singular.
 
     Reference: A. Genz, Numerical computation of rectangular bivariate and trivariate normal and t probabilities,
     Statistics and Computing 14, 2004.
     """
-    return _orthant_value(h, k, correlation)
+    return _orthant_value(pair)
 
 
 @jax.jit  # traced once a shape, however often a closed form uses it
-def _orthant_value(h, k, correlation):
-    h, k, correlation = jnp.broadcast_arrays(-h, -k, jnp.clip(correlation, -1.0, 1.0))
-    moderate = jnp.abs(correlation) < 0.925
-    inner = _upper_orthant_moderate(h, k, jnp.where(moderate, correlation, 0.0))
-    outer = _upper_orthant_extreme(h, k, jnp.where(moderate, 1.0, correlation))
+def _orthant_value(pair: StandardPair):
+    pair = StandardPair(*jnp.broadcast_arrays(*pair))
+    h, k = pair.h, pair.k
+    moderate = jnp.abs(pair.cosine) < 0.925
+    inner = _upper_orthant_moderate(-h, -k, jnp.where(moderate, pair.cosine, 0.0))
+    outer = _upper_orthant_extreme(-h, -k, pair.difference, jnp.where(moderate, 0.0, pair.sine), pair.opposed)
     return jnp.clip(jnp.where(moderate, inner, outer), 0.0, 1.0)
 
 
-# What rounding leaves of one minus the correlation of parallel vectors.
-ROUNDING = 8 * 2.0**-52
-
-
-def given_zero(
-    h: Float[Array, "..."], k: Float[Array, "..."], correlation: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Return mean and deviation of $k + Y$ given $h + X = 0$, for standard normal $X, Y$ with a correlation.
-
-    A mean that is only rounding is zero: its sign would count where the deviation vanishes. At correlation ±1 the
-    signs in both orders are opposite (or equal) to the last bit, as the cancellation of singular terms needs.
-    """
-    mean = k - correlation * h
-    negligible = jnp.abs(mean) <= ROUNDING * (jnp.abs(h) + jnp.abs(k))
-    return jnp.where(negligible, 0.0, mean), root((1.0 - correlation) * (1.0 + correlation))
-
-
-def _positive_given_zero(h, k, correlation):
-    """Return P(k + Y > 0 | h + X = 0), one half where both vanish together."""
-    mean, deviation = given_zero(h, k, correlation)
-    certain = 0.5 + 0.5 * jnp.sign(mean)
-    return jnp.where(deviation == 0, certain, normal_distribution(quotient(mean, deviation)))
-
-
-def bivariate_density(
-    h: Float[Array, "..."], k: Float[Array, "..."], correlation: Float[Array, "..."]
-) -> Float[Array, "..."]:
-    r"""Return the bivariate standard normal density at $(h, k)$, and zero where $|\rho| = 1$."""
-    # As the density of one number times that of the other given the first: no cancellation near |ρ| = 1.
-    mean, deviation = given_zero(h, k, correlation)
-    return quotient(normal_density(h) * normal_density(quotient(mean, deviation)), deviation)
+def angle_direction(pair: StandardPair, direction: StandardPair) -> Float[Array, "..."]:
+    """Return the change of the angle along a direction."""
+    return 2 * (pair.half_cosine * direction.half_sine - pair.half_sine * direction.half_cosine)
 
 
 @orthant_probability.defjvp
 def _orthant_probability_jvp(primals, tangents):
-    h, k, correlation = primals
-    h_direction, k_direction, correlation_direction = tangents
-    by_h = normal_density(h) * _positive_given_zero(h, k, correlation)
-    by_k = normal_density(k) * _positive_given_zero(k, h, correlation)
-    by_correlation = bivariate_density(h, k, correlation)
-    tangent = by_h * h_direction + by_k * k_direction + by_correlation * correlation_direction
-    return orthant_probability(h, k, correlation), tangent
+    ((pair,), (direction,)) = primals, tangents
+    other = pair.swapped()
+    ratio = standardised(pair.conditional_mean, pair.sine)
+    by_h = normal_density(pair.h) * normal_distribution(ratio)
+    by_k = normal_density(pair.k) * normal_distribution(standardised(other.conditional_mean, pair.sine))
+    by_angle = -normal_density(pair.h) * normal_density(ratio)
+    tangent = by_h * direction.h + by_k * direction.k + by_angle * angle_direction(pair, direction)
+    return orthant_probability(pair), tangent

@@ -2,6 +2,8 @@
 
 from tutelage.dynamics.accelerated import AcceleratedDescent as AcceleratedDescent
 from tutelage.dynamics.base import Method as Method
+from tutelage.dynamics.base import Stepwise as Stepwise
+from tutelage.dynamics.base import Traits as Traits
 from tutelage.dynamics.chebyshev import ChebyshevDescent as ChebyshevDescent
 from tutelage.dynamics.descend import descend as descend
 from tutelage.dynamics.flow import GradientFlow as GradientFlow

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.dynamics.base import Method, add_scaled, size_at, step_size
+from tutelage.dynamics.base import Stepwise, Traits, add_scaled, size_at, step_size
 from tutelage.objectives import Objective
 
 
@@ -18,7 +18,7 @@ class _Momentum(NamedTuple):
     weight: Float[Array, ""]
 
 
-class AcceleratedDescent(Method):
+class AcceleratedDescent(Stepwise):
     r"""Nesterov's accelerated descent with adaptive restart.
 
     From the student $y_k$, at which the gradient is taken,
@@ -50,8 +50,8 @@ class AcceleratedDescent(Method):
         self.step = step_size("step", step)
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return Traits(equivariant=True)
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return _Momentum(point, jnp.ones(()))

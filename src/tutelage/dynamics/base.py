@@ -1,30 +1,51 @@
 """What a method is: a rule that moves a student."""
 
 import abc
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from tutelage.checks import positive, tried
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
 
-class Method(eqx.Module):
-    """A rule that moves a student. One method follows any number of runs at once.
+class Traits(NamedTuple):
+    """What is known of a method; the defaults are what is safe to assume of any.
 
     Attributes:
-        equivariant: Whether the rule commutes with rotations of the inputs and keeps a run in the span of its
-            start and the teacher, so that it may be followed in that span.
+        equivariant: Whether the rule commutes with rotations of the inputs and keeps a run in the span of its start and
+            the teacher, so that it may be followed in that span.
+        random: Whether a run depends on its number, because random numbers are drawn on the way.
+        steady_step: The constant step of the gradient descent that it follows, zero for the flow; `None` where there is
+            none. Such a method ends at a minimum that it has come close to, if the step is below two over the largest
+            eigenvalue of the Hessian.
+        stalls: Whether a student that a step has not moved will never be moved.
+        reach: Norm at which vectors are pulled back; infinite where nothing is.
+        batch: Number of samples that a step draws by itself.
+        horizon: Time at which runs end; `None` where time is of no concern.
     """
+
+    equivariant: bool = False
+    random: bool = False
+    steady_step: Any = None
+    stalls: bool = False
+    reach: Any = math.inf
+    batch: int = 0
+    horizon: float | None = None
+
+
+class Method(eqx.Module):
+    """A rule that moves a student. One method follows any number of runs at once."""
 
     @property
     @abc.abstractmethod
-    def equivariant(self) -> bool:
-        """Whether the rule commutes with rotations and stays in the span of start and teacher."""
+    def traits(self) -> Traits:
+        """What is known of the method."""
 
     @abc.abstractmethod
     def init(self, objective: Objective, point: PyTree) -> PyTree:
@@ -54,26 +75,27 @@ class Method(eqx.Module):
             The moved student and the new state.
         """
 
+    @abc.abstractmethod
     def time(self, state: PyTree, step: Int[Array, ""]) -> Float[Array, ""]:
-        """Return the time of the run: the number of steps, unless the method has a clock of its own."""
+        """Return the time of the run."""
+
+
+class Stepwise(Method):
+    """A method whose time is the number of its steps."""
+
+    def time(self, state: PyTree, step: Int[Array, ""]) -> Float[Array, ""]:
         return step.astype(float)
 
 
 def step_size(argument: str, value: Any):
     """Return a step as a number, or a schedule as it is, or raise."""
-    if callable(value):
-        return value
-    if not isinstance(value, (jax.Array, np.ndarray, np.generic, float, int)):
-        raise invalid(argument, "be a positive number or a function of the step number", repr(value), "Pass one")
-    array = jnp.asarray(value, dtype=float)
-    if array.ndim != 0 or not bool(jnp.isfinite(array)) or not bool(array > 0):
-        raise invalid(
-            argument,
-            "be a positive number or a function of the step number",
-            repr(value),
-            "Lower or raise it",
-        )
-    return array
+    if not callable(value):
+        return jnp.asarray(positive(argument, value))
+    number = jax.ShapeDtypeStruct((), int)
+    size = tried(argument, lambda: jax.eval_shape(lambda step: jnp.asarray(value(step), float), number))
+    if size.shape != ():
+        raise invalid(argument, "return one number for a step number", f"shape {size.shape}", "Return a step")
+    return value
 
 
 def size_at(step, number: Int[Array, ""]) -> Float[Array, ""]:

@@ -32,7 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from numpy.polynomial import chebyshev
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method, norm, select, step_size
+from tutelage.dynamics.base import Method, Traits, norm, select, step_size
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -134,13 +134,13 @@ class ChebyshevDescent(Method):
     def __init__(self, step: float, tolerance: float = 5e-3, stiffness: float = 2.0):
         if callable(step):
             raise invalid("step", "be a number", repr(step), "Pass a constant step")
-        self.step = jnp.asarray(step_size("step", step))
+        self.step = step_size("step", step)
         self.tolerance = jnp.asarray(positive("tolerance", tolerance))
         self.stiffness = positive("stiffness", stiffness)
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return Traits(equivariant=True, steady_step=self.step)
 
     def init(self, objective: Objective, point: PyTree) -> _State:
         zero = jnp.zeros((), int)

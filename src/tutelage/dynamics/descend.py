@@ -14,14 +14,15 @@ import numpy as np
 import optax
 from jaxtyping import Array, PyTree
 
-from tutelage.checks import count, random_seed
+from tutelage.checks import count, of_kind, random_seed
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.devices import device_count
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Lanes, Task
-from tutelage.dynamics.methods import OptaxMethod
+from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
@@ -93,9 +94,8 @@ def descend(
         InvalidArgument: If an argument does not fit.
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
-    if not isinstance(objective, Objective):
-        raise invalid("objective", "be an objective", repr(objective), "Build one with tutelage.population(problem)")
-    follower = _prepare(objective, starts, _method(method), _stop(stop, objective), record, seed, first_run, finish)
+    objective, progress = checked_objective(objective), checked_progress(progress)
+    follower = _prepare(objective, starts, as_method(method), _stop(stop, objective), record, seed, first_run, finish)
     try:
         follower.follow_all(progress)
     except KeyboardInterrupt:
@@ -104,26 +104,12 @@ def descend(
     return follower.result()
 
 
-def _method(method: Any) -> Method:
-    if isinstance(method, Method):
-        return method
-    if isinstance(method, (optax.GradientTransformation, optax.GradientTransformationExtraArgs)):
-        return OptaxMethod(method)
-    raise invalid(
-        "method",
-        "be a Method or an Optax transformation",
-        repr(method),
-        "Pass tutelage.GradientDescent(step)",
-    )
-
-
 def _stop(stop: Any, objective: Objective) -> Stop:
     if stop is None:
         return Stop() if objective.exactness.kind == "sampling" else gradient_norm(1e-10)
-    stops = [stop] if isinstance(stop, Stop) else list(stop) if isinstance(stop, Sequence) else [stop]
+    stops = stop if isinstance(stop, (list, tuple)) else [stop]
     for one in stops:
-        if not isinstance(one, Stop):
-            raise invalid("stop", "be a stop or a list of stops", repr(one), "Pass tutelage.gradient_norm(1e-10)")
+        of_kind("stop", one, Stop, "a stop or a list of stops", "Pass tutelage.gradient_norm(1e-10)")
     return reduce(Stop.__or__, stops, Stop())
 
 
@@ -315,10 +301,10 @@ def _evaluate_tile(objective: Objective, seed: Array, points: PyTree, runs: Arra
 
 
 def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
-    if record is not None and not isinstance(record, Record):
-        raise invalid("record", "be a record", repr(record), 'Pass tutelage.record("loss")')
-    if newton is not None and not isinstance(newton, (Newton, NewtonKrylov)):
-        raise invalid("finish", "be a Newton finish or None", repr(newton), "Pass tutelage.NewtonKrylov()")
+    if record is not None:
+        of_kind("record", record, Record, "a record", 'Pass tutelage.record("loss")')
+    if newton is not None:
+        of_kind("finish", newton, (Newton, NewtonKrylov), "a Newton finish or None", "Pass tutelage.NewtonKrylov()")
     seed, first_run = random_seed("seed", seed), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
     if isinstance(starts, Runs):
@@ -374,7 +360,7 @@ def tile_of(
     Returns:
         The number of runs of a tile, and the cost in units of a pair of neurons in closed form.
     """
-    method = _method(method)
+    method = as_method(method)
     random = np.random.default_rng(0)
     shapes = objective.problem.template_tree()
     points = jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=(1, *leaf.shape))), shapes)
@@ -386,7 +372,7 @@ def tile_of(
 
 def _reduction(objective: Objective, method: Method, record: Record | None, points: PyTree) -> Reduction | None:
     """Return the reduction to the span of start and teacher where that is allowed and smaller than the input space."""
-    if not (method.equivariant and objective.span_suffices and (record is None or record.invariant)):
+    if not (method.traits.equivariant and objective.span_suffices and (record is None or record.invariant)):
         return None
     one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), points)
     students = eqx.filter_eval_shape(objective.problem.student.vectors, one)

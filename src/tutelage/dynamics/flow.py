@@ -1,6 +1,8 @@
 r"""Gradient flow, $\dot w = -\nabla L(w)$, by Diffrax."""
 
-from typing import NamedTuple
+import math
+from functools import partial
+from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
@@ -9,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method
+from tutelage.dynamics.base import Method, Traits
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
 
@@ -20,6 +22,10 @@ class _FlowState(NamedTuple):
     made_jump: Bool[Array, ""]
     solver: PyTree
     controller: PyTree
+
+
+def _horizon(value: Any) -> float:
+    return math.inf if isinstance(value, float) and value == math.inf else positive("horizon", value)
 
 
 class GradientFlow(Method):
@@ -35,16 +41,12 @@ class GradientFlow(Method):
         solver: An explicit solver with an error estimate; Tsitouras' method of order five by default.
     """
 
-    relative_tolerance: float = eqx.field(static=True, default=1e-8)
-    absolute_tolerance: float = eqx.field(static=True, default=1e-10)
-    horizon: float = eqx.field(static=True, default=float("inf"))
+    relative_tolerance: float = eqx.field(static=True, default=1e-8, converter=partial(positive, "relative_tolerance"))
+    absolute_tolerance: float = eqx.field(static=True, default=1e-10, converter=partial(positive, "absolute_tolerance"))
+    horizon: float = eqx.field(static=True, default=math.inf, converter=_horizon)
     solver: diffrax.AbstractSolver = eqx.field(default_factory=diffrax.Tsit5)
 
     def __check_init__(self):
-        positive("relative_tolerance", self.relative_tolerance)
-        positive("absolute_tolerance", self.absolute_tolerance)
-        if self.horizon != float("inf"):
-            positive("horizon", self.horizon)
         adaptive = isinstance(self.solver, diffrax.AbstractAdaptiveSolver)
         if not adaptive or isinstance(self.solver, diffrax.AbstractImplicitSolver):
             raise invalid(
@@ -55,8 +57,8 @@ class GradientFlow(Method):
             )
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return Traits(equivariant=True, steady_step=0.0, horizon=self.horizon)
 
     def _controller(self) -> diffrax.PIDController:
         # The Euclidean norm does not depend on the number of coordinates, so that a run in the span of its

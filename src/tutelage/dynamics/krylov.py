@@ -13,6 +13,7 @@ the largest curvature is below two over the step, so that descent would stay. Te
 descent.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -25,10 +26,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
-from tutelage.dynamics.chebyshev import ChebyshevDescent
 from tutelage.dynamics.devices import device_count, on_devices
-from tutelage.dynamics.methods import GradientDescent
-from tutelage.dynamics.newton import is_steady
 from tutelage.objectives import Objective
 
 # Length of the difference by which products with the Hessian are taken. Its error is this times the third derivatives,
@@ -48,19 +46,13 @@ class NewtonKrylov(eqx.Module):
         most_products: Products with the Hessian in a Newton step after which it counts as failed.
     """
 
-    gate: float = eqx.field(static=True, default=1e-3)
-    most_steps: int = eqx.field(static=True, default=12)
-    most_products: int = eqx.field(static=True, default=100)
-
-    def __check_init__(self):
-        positive("gate", self.gate)
-        count("most_steps", self.most_steps)
-        count("most_products", self.most_products)
+    gate: float = eqx.field(static=True, default=1e-3, converter=partial(positive, "gate"))
+    most_steps: int = eqx.field(static=True, default=12, converter=partial(count, "most_steps"))
+    most_products: int = eqx.field(static=True, default=100, converter=partial(count, "most_products"))
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method."""
-        steady = isinstance(method, ChebyshevDescent) or is_steady(method)
-        return steady and objective.exactness.kind != "sampling"
+        return method.traits.steady_step is not None and objective.exactness.kind != "sampling"
 
     def width(self, tile: int) -> int:
         """Return how many runs are finished side by side on all devices, given the width of a tile of the descent."""
@@ -84,12 +76,8 @@ class NewtonKrylov(eqx.Module):
         finished = np.asarray(ends.finished)
         if finished.any():
             lowest, highest = _extremes(jax.device_get(_lanczos_tiles(objective, ends.point, ends.slope)))
-            finished = finished & (lowest > 0)
-            if isinstance(method, (GradientDescent, ChebyshevDescent)):
-                assert not callable(method.step)  # see `applicable`
-                finished = finished & (float(method.step) * highest < 2.0)
-            if isinstance(method, GradientDescent):
-                finished = finished & _inside(objective, method, points, ends)
+            finished = finished & (lowest > 0) & (float(method.traits.steady_step) * highest < 2.0)
+            finished = finished & _inside(objective, float(method.traits.reach), points, ends)
         return ends.point, finished, np.asarray(ends.steps)
 
 
@@ -219,12 +207,12 @@ def _extremes(tridiagonals: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, 
     return lowest, highest
 
 
-def _inside(objective: Objective, method: GradientDescent, points: PyTree, ends: _Ends) -> np.ndarray:
+def _inside(objective: Objective, reach: float, points: PyTree, ends: _Ends) -> np.ndarray:
     """Return for which runs no vector comes near the boundary of the projection's ball, where descent may differ."""
+    if not np.isfinite(reach):
+        return np.ones(len(ends.finished), bool)
     vectors = jax.vmap(objective.problem.student.vectors)
     begun, ended = np.asarray(vectors(points)), np.asarray(vectors(ends.point))
-    if method.projection is None:
-        return np.ones(len(begun), bool)
     moved = np.linalg.norm(ended - begun, axis=(1, 2))
     norms = np.linalg.norm(ended, axis=-1).max(axis=-1)
-    return norms + 2 * moved <= float(method.projection.radius)
+    return norms + 2 * moved <= reach

@@ -15,15 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from tutelage import keys
 from tutelage.dynamics.base import Method, norm, select
 from tutelage.dynamics.devices import on_devices
-from tutelage.dynamics.flow import GradientFlow
-from tutelage.dynamics.methods import GradientDescent
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
-from tutelage.objectives import Empirical, Objective, Stream
+from tutelage.objectives import Objective
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -67,12 +66,9 @@ def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
     pairs = students.shape[0] * (students.shape[0] + teachers)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(point))
-    samples = 0
-    batch = getattr(method, "batch", 0) or getattr(objective, "batch", 0)
-    if isinstance(objective, Empirical):
-        samples = objective.labels.shape[0]
-    samples = max(samples, batch) * (objective.problem.student.patches or 1) * objective.problem.dimension
-    if isinstance(objective, Stream):
+    samples = max(method.traits.batch, objective.samples)
+    samples = samples * (objective.problem.student.patches or 1) * objective.problem.dimension
+    if not objective.deterministic:
         samples *= 10  # a fresh number costs as much as ten that are there
     return max(pairs * _pair_cost(objective), parameters, samples)
 
@@ -98,7 +94,7 @@ def late_tile_size(tile: int) -> int:
 
 def run_key(seed, run):
     """Return the random key of a run's dynamics, apart from the one of its start."""
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), run), 2**31 - 1)
+    return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
 @eqx.filter_jit
@@ -134,7 +130,7 @@ def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
         # A rejected step of an adaptive method moves nothing and says nothing.
         accepted = method.time(state, lane.step + 1) > method.time(lane.method, lane.step)
         after = jnp.where((after == Code.RUNNING) & accepted & (moved <= stop.change), Code.CHANGE, after)
-    if not isinstance(method, GradientFlow) and _deterministic(task):
+    if method.traits.stalls and objective.deterministic:
         after = jnp.where((after == Code.RUNNING) & (moved == 0), Code.STALLED, after)
 
     advances = active & (ended == Code.RUNNING)
@@ -146,15 +142,6 @@ def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
         gradient_norm=jnp.where(active, size, lane.gradient_norm),
     )
     return new
-
-
-def _deterministic(task: Task) -> bool:
-    """Whether an unmoved student stays unmoved for ever; a schedule may begin with a step of zero."""
-    method = task.method
-    if not isinstance(method, GradientDescent) or callable(method.step):
-        return False
-    # A fixed sample is as good as a population; a stream draws another batch next time.
-    return not isinstance(task.objective, Stream)
 
 
 def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
@@ -172,8 +159,8 @@ def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
     if stop.loss is not None:
         code = first(code, objective.loss(lane.point, key) <= stop.loss, Code.LOSS)
     code = first(code, lane.step >= task.most_steps, Code.STEPS)
-    if isinstance(method, GradientFlow):
-        code = first(code, method.time(lane.method, lane.step) >= method.horizon, Code.HORIZON)
+    if (horizon := method.traits.horizon) is not None:
+        code = first(code, method.time(lane.method, lane.step) >= horizon, Code.HORIZON)
     return first(code, (lane.gate > 0) & (size <= lane.gate), Code.PAUSED)
 
 

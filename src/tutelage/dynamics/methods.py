@@ -1,5 +1,6 @@
 """Discrete methods: descent, stochastic descent, perturbed descent, and any Optax transformation."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count, positive
-from tutelage.dynamics.base import Method, add_scaled, size_at, step_size
-from tutelage.errors import invalid
+from tutelage.checks import count, flag, of_kind, positive
+from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
 from tutelage.objectives import Objective, stream
 
 
@@ -36,12 +36,16 @@ class Ball(eqx.Module):
 
 
 def _ball(projection: Any) -> Ball | None:
-    if projection is not None and not isinstance(projection, Ball):
-        raise invalid("projection", "be a Ball or None", repr(projection), "Pass tutelage.Ball(radius)")
-    return projection
+    if projection is None:
+        return None
+    return of_kind("projection", projection, Ball, "a Ball or None", "Pass tutelage.Ball(radius)")
 
 
-class GradientDescent(Method):
+def _reach(projection: Ball | None):
+    return math.inf if projection is None else projection.radius
+
+
+class GradientDescent(Stepwise):
     r"""Gradient descent, $w \leftarrow \Pi(w - \eta_t\nabla L(w))$.
 
     On a `stream` objective this is stochastic descent on its batches.
@@ -59,8 +63,11 @@ class GradientDescent(Method):
         self.projection = _ball(projection)
 
     @property
-    def equivariant(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        steady = not callable(self.step)
+        return Traits(
+            equivariant=True, steady_step=self.step if steady else None, stalls=steady, reach=_reach(self.projection)
+        )
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -70,7 +77,7 @@ class GradientDescent(Method):
         return (moved if self.projection is None else self.projection(objective, moved)), state
 
 
-class StochasticGradientDescent(Method):
+class StochasticGradientDescent(Stepwise):
     r"""Stochastic gradient descent on fresh samples at every step, whatever the objective.
 
     The objective is still what stops and records see: with a population objective, the exact loss.
@@ -91,8 +98,8 @@ class StochasticGradientDescent(Method):
         self.projection = _ball(projection)
 
     @property
-    def equivariant(self) -> bool:
-        return False
+    def traits(self) -> Traits:
+        return Traits(random=True, batch=self.batch, reach=_reach(self.projection))
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -103,7 +110,7 @@ class StochasticGradientDescent(Method):
         return (moved if self.projection is None else self.projection(objective, moved)), state
 
 
-class PerturbedGradientDescent(Method):
+class PerturbedGradientDescent(Stepwise):
     r"""Gradient descent with random kicks, $w_i \leftarrow w_i - \eta\nabla_i L + \alpha\,\xi_i$.
 
     The kicks $\xi_i$ are uniform on the unit sphere of the input space: one for all vectors of the student
@@ -122,11 +129,11 @@ class PerturbedGradientDescent(Method):
     def __init__(self, step: float | Callable, noise: float, shared_direction: bool = True):
         self.step = step_size("step", step)
         self.noise = jnp.asarray(positive("noise", noise))
-        self.shared_direction = bool(shared_direction)
+        self.shared_direction = flag("shared_direction", shared_direction)
 
     @property
-    def equivariant(self) -> bool:
-        return False
+    def traits(self) -> Traits:
+        return Traits(random=True)
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return ()
@@ -141,7 +148,10 @@ class PerturbedGradientDescent(Method):
         return student.with_vectors(moved, vectors + self.noise * kicks), state
 
 
-class OptaxMethod(Method):
+_OPTAX = (optax.GradientTransformation, optax.GradientTransformationExtraArgs)
+
+
+class OptaxMethod(Stepwise):
     """Any Optax transformation as a method; `descend` makes one of a transformation that it is given.
 
     Args:
@@ -150,9 +160,18 @@ class OptaxMethod(Method):
 
     transformation: Any = eqx.field(static=True)
 
+    def __check_init__(self):
+        of_kind(
+            "transformation",
+            self.transformation,
+            _OPTAX,
+            "an Optax transformation",
+            "Pass for example optax.adam(1e-3)",
+        )
+
     @property
-    def equivariant(self) -> bool:
-        return False  # most transformations act on coordinates
+    def traits(self) -> Traits:
+        return Traits()  # most transformations act on coordinates
 
     def init(self, objective: Objective, point: PyTree) -> PyTree:
         return self.transformation.init(point)
@@ -160,3 +179,11 @@ class OptaxMethod(Method):
     def advance(self, objective, point, gradient, state, step, key):
         updates, state = self.transformation.update(gradient, state, point)
         return optax.apply_updates(point, updates), state
+
+
+def as_method(method: Any) -> Method:
+    """Return a method, made of an Optax transformation where it is one, or raise if it is neither."""
+    if isinstance(method, Method):
+        return method
+    what = "a Method or an Optax transformation"
+    return OptaxMethod(of_kind("method", method, _OPTAX, what, "Pass tutelage.GradientDescent(step)"))

@@ -10,6 +10,7 @@ and the flow, come closer to $x^*$ with every step and go to the same point. A r
 condition goes on as it was.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -23,14 +24,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
-from tutelage.dynamics.flow import GradientFlow
-from tutelage.dynamics.methods import GradientDescent
 from tutelage.objectives import Objective
-
-
-def is_steady(method: Method) -> bool:
-    """Whether a method is gradient flow, or gradient descent with a constant step."""
-    return isinstance(method, GradientFlow) or (isinstance(method, GradientDescent) and not callable(method.step))
 
 
 class Newton(eqx.Module):
@@ -42,18 +36,13 @@ class Newton(eqx.Module):
         most_steps: Newton steps after which a finish counts as failed.
     """
 
-    gate: float = eqx.field(static=True, default=1e-5)
-    most_parameters: int = eqx.field(static=True, default=3000)
-    most_steps: int = eqx.field(static=True, default=12)
-
-    def __check_init__(self):
-        positive("gate", self.gate)
-        count("most_parameters", self.most_parameters)
-        count("most_steps", self.most_steps)
+    gate: float = eqx.field(static=True, default=1e-5, converter=partial(positive, "gate"))
+    most_parameters: int = eqx.field(static=True, default=3000, converter=partial(count, "most_parameters"))
+    most_steps: int = eqx.field(static=True, default=12, converter=partial(count, "most_steps"))
 
     def applicable(self, objective: Objective, method: Method, point: PyTree) -> bool:
         """Whether the finish can be tried for this objective and method, at any point of this shape."""
-        if objective.exactness.kind == "sampling" or not is_steady(method):
+        if objective.exactness.kind == "sampling" or method.traits.steady_step is None:
             return False
         size = sum(leaf.size for leaf in jax.tree.leaves(point))
         bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)
@@ -125,14 +114,13 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
     lipschitz = float(objective.hessian_lipschitz(point, radius))
     if not inverse_norm * distance * lipschitz <= 0.25:
         return None
-    if isinstance(method, GradientDescent):
-        assert not callable(method.step)  # see `Newton.applicable`
-        if not float(method.step) * (_extreme(hessian, len(start)) + radius * lipschitz) < 2.0:
-            return None
-        # Where the projection could act, descent may end elsewhere.
-        norms = np.linalg.norm(objective.problem.student.vectors(point), axis=-1)
-        if method.projection is not None and norms.max() + radius > float(method.projection.radius):
-            return None
+    traits = method.traits
+    if not float(traits.steady_step) * (_extreme(hessian, len(start)) + radius * lipschitz) < 2.0:
+        return None
+    # Where the projection could act, descent may end elsewhere.
+    norms = np.linalg.norm(objective.problem.student.vectors(point), axis=-1)
+    if norms.max() + radius > float(traits.reach):
+        return None
     current = start
     for steps in range(1, newton.most_steps + 1):
         current = current - direction

@@ -1,6 +1,6 @@
 """What to remember along a run, and how often."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count
+from tutelage import checks
 from tutelage.dynamics.base import norm
-from tutelage.errors import invalid
+from tutelage.errors import invalid, shown
 from tutelage.objectives import Objective
 
 
@@ -141,29 +141,27 @@ def record(
             followed in the full space of the inputs.
     """
     for name in names:
-        if name not in QUANTITIES:
+        if not isinstance(name, str) or name not in QUANTITIES:
             raise invalid(
                 "record",
                 f"name quantities among {', '.join(QUANTITIES)}",
-                repr(name),
+                shown(name),
                 "Pass a quantity of your own as name=function",
             )
     for name, function in functions.items():
         if name in ("run", "step", "time") or name in names:
             raise invalid("record", "give a quantity of your own a name of its own", repr(name), "Choose another name")
-        if not callable(function):
-            raise invalid(f"record {name}", "be a function of a student", repr(function), "Pass a function")
+        checks.function(f"record {name}", function, "a function of a student")
     chosen = None
     if steps is not None:
-        if not isinstance(steps, Iterable):
-            raise invalid("steps", "be several step numbers", repr(steps), "Pass a list")
-        chosen = tuple(count("steps", step, least=0) for step in steps)
+        several = checks.sequence("steps", steps, "several step numbers")
+        chosen = tuple(checks.count("steps", step, least=0) for step in several)
         if list(chosen) != sorted(set(chosen)):
             raise invalid("steps", "increase", f"{chosen}", "Sort them and leave out repeated ones")
     return Record(
         names=names or (() if functions else ("loss",)),
         functions=tuple(functions.items()),
-        every=count("every", every),
+        every=checks.count("every", every),
         steps=chosen,
-        at_most=count("at_most", at_most, least=2),
+        at_most=checks.count("at_most", at_most, least=2),
     )

@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.checks import positive
+from tutelage.dynamics.checks import checked_objective
 from tutelage.dynamics.descend import descend
-from tutelage.dynamics.flow import GradientFlow
-from tutelage.dynamics.methods import GradientDescent
+from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.runs import Runs
-from tutelage.objectives import Objective, Stream
+from tutelage.objectives import Objective
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,14 @@ def restarts(
     Returns:
         The best student of each start, and how many attempts it took.
     """
+    checked_objective(objective)
     success = positive("success", success)
     # In NumPy: every number of starts that are left would be a program of its own.
     starts = jax.tree.map(np.asarray, objective.problem.points(starts))
     number = jax.tree.leaves(starts)[0].shape[0]
     choices = sign_choices(starts)
     # A deterministic run does not depend on its number, so that finished starts can be left out.
-    leave_out = isinstance(method, (GradientDescent, GradientFlow)) and not isinstance(objective, Stream)
+    leave_out = objective.deterministic and not as_method(method).traits.random
     points = jax.tree.map(np.copy, starts)
     losses = np.full(number, np.inf)
     attempts = np.zeros(number, int)

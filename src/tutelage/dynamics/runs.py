@@ -10,6 +10,7 @@ import polars as pl
 from jaxtyping import PyTree
 
 from tutelage._html import grid
+from tutelage.checks import count, one_of, text
 from tutelage.dynamics.status import STATUSES, Code
 from tutelage.errors import TutelageError
 from tutelage.objectives import Objective
@@ -71,11 +72,20 @@ class Runs:
         return len(self.statuses)
 
     def point(self, run: int) -> PyTree:
-        """Return the student that one run has reached."""
+        """Return the student that one run has reached.
+
+        Args:
+            run: Position of the run in this batch.
+        """
+        run = self._position(run)
         return jax.tree.map(lambda leaf: leaf[run], self.points)
 
+    def _position(self, run: Any) -> int:
+        return count("run", run, least=0, most=len(self) - 1)
+
     def where(self, status: str) -> np.ndarray:
-        """Return the positions of the runs with a status."""
+        """Return the positions of the runs with a status, one of those that `Runs` lists."""
+        one_of("status", status, sorted(set(STATUSES.values())))
         return np.flatnonzero(self.statuses == status)
 
     def frame(self) -> pl.DataFrame:
@@ -113,7 +123,8 @@ class Runs:
             quantity: Name of a recorded quantity, or `time`.
             run: Position of the run in this batch.
         """
-        if self._history is None or quantity not in self._history.values:
+        run = self._position(run)
+        if self._history is None or text("quantity", quantity) not in self._history.values:
             raise TutelageError(f"`{quantity}` was not recorded along these runs. Pass it to tl.record.")
         own = self._history.run == self.first_run + run
         return self._history.step[own], self._history.values[quantity][own]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutelage.dynamics.chebyshev import ChebyshevDescent
+from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.descend import descend
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.runs import Runs
@@ -44,7 +45,7 @@ def descend_to_minima(
     Returns:
         What the runs have reached; their steps count gradients.
     """
-    problem = objective.problem
+    problem = deterministic(objective).problem
     vectors = len(problem.teacher.vectors(objective.target))
     method = ChebyshevDescent(step, min(_TOLERANCE, _TOLERANCE_TIMES_VECTORS / max(vectors, 1)))
     stop = gradient_norm(tolerance) | step_limit(most_steps)

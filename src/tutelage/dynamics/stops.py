@@ -1,13 +1,22 @@
 """When to end a run."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.checks import count, finite_number, positive
+from tutelage.checks import count, finite_number, one_of, positive
 from tutelage.errors import invalid
 
 DEFAULT_STEPS = 100_000
+
+
+def _optional(check: Callable, argument: str, kind: Callable) -> Callable[[Any], Any]:
+    """Return what checks a condition that may be left out, and makes it a value of one kind."""
+    return lambda value: None if value is None else kind(check(argument, value))
 
 
 class Stop(eqx.Module):
@@ -21,11 +30,11 @@ class Stop(eqx.Module):
         seconds: End as `time_limit` after so much wall time of the whole batch.
     """
 
-    gradient: Float[Array, ""] | None = None
-    loss: Float[Array, ""] | None = None
-    change: Float[Array, ""] | None = None
-    steps: int | None = None
-    seconds: float | None = None
+    gradient: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "gradient", jnp.asarray))
+    loss: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(finite_number, "loss", jnp.asarray))
+    change: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "change", jnp.asarray))
+    steps: int | None = eqx.field(default=None, converter=_optional(partial(count, least=0), "steps", int))
+    seconds: float | None = eqx.field(default=None, converter=_optional(positive, "seconds", float))
 
     def __or__(self, other: "Stop") -> "Stop":
         if not isinstance(other, Stop):
@@ -45,6 +54,7 @@ class Stop(eqx.Module):
 
     def describe(self, condition: str) -> str:
         """Return a condition in words."""
+        one_of("condition", condition, ("gradient", "loss", "change"))
         return {
             "gradient": f"gradient norm at most {float(self.gradient or 0):g}",
             "loss": f"loss at most {float(self.loss or 0):g}",
@@ -54,17 +64,17 @@ class Stop(eqx.Module):
 
 def gradient_norm(tolerance: float) -> Stop:
     """End a run where the norm of the gradient is at most `tolerance`."""
-    return Stop(gradient=jnp.asarray(positive("tolerance", tolerance)))
+    return Stop(gradient=positive("tolerance", tolerance))
 
 
 def loss_below(value: float) -> Stop:
     """End a run where the loss is at most `value`."""
-    return Stop(loss=jnp.asarray(finite_number("value", value)))
+    return Stop(loss=finite_number("value", value))
 
 
 def parameter_change(tolerance: float) -> Stop:
     """End a run after a step that moved the student by at most `tolerance`."""
-    return Stop(change=jnp.asarray(positive("tolerance", tolerance)))
+    return Stop(change=positive("tolerance", tolerance))
 
 
 def step_limit(steps: int) -> Stop:

@@ -10,21 +10,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.checks import positive
+from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.blocks import Structure, structure
-from tutelage.geometry.checks import require_deterministic
-from tutelage.geometry.critical import Tolerances, critical_point, given_floor
+from tutelage.geometry.critical import Tolerances, checked_tolerances, critical_point, given_floor
 from tutelage.geometry.entries import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
 from tutelage.geometry.equivalence import Frame, Pattern, frame_of, signature, vectors_of
 from tutelage.geometry.floor import Floor, lowest_loss
 from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.polish import evaluate, polished
+from tutelage.geometry.spectrum import HOW
 from tutelage.geometry.splitting import reduced_blocks
-from tutelage.models import Committee, Homogeneous
-from tutelage.objectives import Empirical, Objective
+from tutelage.models import Neuronwise
+from tutelage.objectives import Objective
 
 # Fields that follow from others, but for last bits that differ between machines.
 _DERIVED = ("factor",)
@@ -36,8 +37,7 @@ def describe(objective: Objective) -> dict[str, Any]:
     activation = getattr(problem.student, "activation", None)
     # What the words leave out: slopes, covariances, signs, the sample.
     rest = [_said(part) for part in (problem.student, problem.teacher, problem.inputs)]
-    if isinstance(objective, Empirical):
-        rest += [_said(part) for part in (objective.inputs, objective.labels, objective.weights)]
+    rest += [_said(part) for part in objective.sample]
     return {
         "name": problem.name,
         "objective": objective.exactness.kind,
@@ -107,9 +107,10 @@ def atlas(
     Returns:
         The atlas.
     """
-    require_deterministic(objective)
-    positive("tolerance", tolerance)
-    positive("reach", reach)
+    deterministic(objective)
+    checked_tolerances(tolerances)
+    one_of("how", how, HOW)
+    tolerance, reach = positive("tolerance", tolerance), positive("reach", reach)
     problem = objective.problem
     if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
         raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")
@@ -274,8 +275,7 @@ def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:
 
 def _is_ordered(objective: Objective, frame: Frame) -> bool:
     """Whether the neurons of an entry stand in the order of its blocks: they may be permuted freely."""
-    permutable = isinstance(objective.problem.student, (Committee, Homogeneous))
-    return permutable and len(set(frame.rows.tolist())) == 1
+    return isinstance(objective.problem.student, Neuronwise) and len(set(frame.rows.tolist())) == 1
 
 
 def _in_block_order(objective: Objective, point: PyTree, frame: Frame, blocks: Structure) -> PyTree:

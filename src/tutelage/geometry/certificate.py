@@ -24,13 +24,13 @@ from tutelage import checks
 from tutelage._html import facts
 from tutelage.activations import Activation
 from tutelage.duals.piecewise_linear import PiecewiseLinear
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_module, frobenius
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
 from tutelage.geometry.symmetry import orbit_dimension
 from tutelage.inputs import Gaussian, Inputs
-from tutelage.models import Committee, Neuron
+from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
@@ -172,7 +172,7 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         InvalidArgument: If the point does not fit the problem, or the number of digits is out of range.
         MissingDependency: If python-flint is not installed.
     """
-    require_deterministic(objective)
+    deterministic(objective)
     objective, loss = ball_loss(objective)
     point = objective.problem.point(point)
     if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:
@@ -230,8 +230,9 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
         UnsupportedCombination: If there is none.
     """
     problem = objective.problem
-    models = isinstance(problem.student, (Committee, Neuron)) and isinstance(problem.teacher, (Committee, Neuron))
-    if not (isinstance(objective, NeuronSum) and models):
+    models = (problem.student, problem.teacher)
+    plain = all(isinstance(model, Neuronwise) and model.plain for model in models)
+    if not (isinstance(objective, NeuronSum) and plain):
         raise UnsupportedCombination(
             f"Certificates are for population losses of the neuron and committee problems, not for {_named(objective)}."
         )

@@ -1,16 +1,16 @@
 """Critical points: what a point is, from its loss, gradient and Hessian."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.checks import finite_number, positive
-from tutelage.geometry.checks import require_deterministic
+from tutelage.checks import finite_number, of_kind, one_of, positive, settle
+from tutelage.dynamics.checks import deterministic
 from tutelage.geometry.floor import Floor, lowest_loss
 from tutelage.geometry.polish import values_at
-from tutelage.geometry.spectrum import Spectrum, spectrum
+from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
 from tutelage.geometry.symmetry import orbit_dimension
 from tutelage.objectives import Objective
 
@@ -43,7 +43,12 @@ class Tolerances:
 
     def __post_init__(self):
         for name in ("gradient", "eigenvalue", "loss"):
-            positive(name, getattr(self, name))
+            settle(self, **{name: positive(name, getattr(self, name))})
+
+
+def checked_tolerances(tolerances: Any) -> Tolerances:
+    """Return the argument, or raise if it is not what counts as zero."""
+    return of_kind("tolerances", tolerances, Tolerances, "Tolerances", "Pass tutelage.geometry.Tolerances()")
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,9 @@ def critical_point(
     Raises:
         InvalidArgument: If the point does not fit the problem, or the objective draws samples at every call.
     """
-    require_deterministic(objective)
+    deterministic(objective)
+    checked_tolerances(tolerances)
+    one_of("how", how, HOW)
     point = objective.problem.point(point)
     floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
     loss, gradient_norm, error, singular = (float(value) for value in values_at(objective, point))

@@ -11,6 +11,7 @@ import polars as pl
 from jaxtyping import PyTree
 
 from tutelage._html import grid
+from tutelage.checks import finite_array
 from tutelage.errors import invalid
 from tutelage.geometry.blocks import Structure
 from tutelage.geometry.equivalence import Frame, Pattern, equivalence, signature
@@ -137,10 +138,16 @@ class Atlas:
 
         Args:
             vectors: The student's vectors, `[student, dim]`, as in `AtlasEntry.vectors`.
+
+        Raises:
+            InvalidArgument: If the vectors do not have the shape of those of the entries.
         """
-        array = np.asarray(vectors, float)
-        if not self.entries or array.shape != self.entries[0].vectors.shape:
+        array = np.asarray(finite_array("vectors", vectors))
+        if not self.entries:
             return None
+        wanted = self.entries[0].vectors.shape
+        if array.shape != wanted:
+            raise invalid("vectors", f"have shape {wanted}, as the entries'", f"shape {array.shape}", "Reshape them")
         pattern = self._frame.pattern(array)
         return find_equivalent(pattern, self._patterns, self._frame, self.tolerance)
 

@@ -21,9 +21,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from tutelage.geometry.symmetry import sees_inner_products_only
-from tutelage.models import Committee, Convolution, Homogeneous, Neuron
-from tutelage.models.patchwise import Patchwise
+from tutelage.models import Symmetry
 from tutelage.objectives import Objective
 
 # Trials after which two students count as different; highly symmetric ones need a handful.
@@ -91,42 +89,28 @@ class Frame:
 def frame_of(objective: Objective) -> Frame:
     """Return what students of an objective are compared by."""
     problem = objective.problem
-    student = problem.student
-    shapes = problem.template[1]
-    activation = getattr(student, "activation", None)
-    if isinstance(student, (Committee, Homogeneous, Neuron)):
-        number = 1 if isinstance(student, Neuron) else shapes[0][0]
-        labels = np.zeros(number, int)
-        if isinstance(student, Homogeneous) and student.signs is not None:
-            labels = (np.asarray(student.signs) < 0).astype(int)
-        if isinstance(student, Homogeneous) and student.linear:
-            labels = np.append(labels, 2)
-        if sees_inner_products_only(objective):
-            teacher = np.asarray(problem.teacher.vectors(problem.target))
-            linear = isinstance(student, Homogeneous) and student.linear
-            even = getattr(activation, "parity", "none") == "even" and not linear
-            return Frame(teacher, even, labels, np.zeros(len(teacher), int))
-        return Frame(None, False, labels, np.arange(problem.dimension))
-    if isinstance(student, Patchwise) and sees_inner_products_only(objective):
-        # One vector a patch: patches are not exchanged, but the inputs of each may be rotated.
-        teacher = np.asarray(problem.teacher.vectors(problem.target))[:1]
-        return Frame(teacher, False, np.arange(1 if student.sharing else student.patches), np.zeros(1, int))
-    return Frame(None, False, np.zeros(1, int), np.arange(problem.parameters))
+    symmetry = _symmetry(objective)
+    if symmetry is None:
+        return Frame(None, False, np.zeros(1, int), np.arange(problem.parameters))
+    if not objective.span_suffices:
+        return Frame(None, False, symmetry.labels, np.arange(problem.dimension))
+    teacher = np.asarray(problem.teacher.vectors(problem.target))
+    teacher = teacher[:1] if symmetry.patchwise else teacher  # the same vector for all patches
+    return Frame(teacher, symmetry.even, symmetry.labels, np.zeros(len(teacher), int))
 
 
 def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
     """Return the vectors of a student that its pattern is taken of; see `frame_of`."""
     student = objective.problem.student
-    if isinstance(student, (Committee, Homogeneous, Neuron)) or (
-        isinstance(student, Patchwise) and sees_inner_products_only(objective)
-    ):
+    if _symmetry(objective) is not None:
         return np.asarray(student.vectors(point))
-    if isinstance(student, Convolution) and student.activation.homogeneity == 1:
-        # The scale of the filter does not matter, or can be moved to the output weights.
-        norm = np.linalg.norm(point.filter)
-        output = point.output if student.normalized else point.output * norm
-        point = point._replace(filter=point.filter / max(norm, 1e-300), output=output)
-    return np.asarray(jax.device_get(ravel_pytree(point)[0]))[None]
+    return np.asarray(jax.device_get(ravel_pytree(student.canonical(point))[0]))[None]
+
+
+def _symmetry(objective: Objective) -> Symmetry | None:
+    """Return the symmetries of a student's vectors, or `None` where students are compared number by number."""
+    symmetry = objective.problem.student.symmetry(objective.problem.zero())
+    return None if symmetry is not None and symmetry.patchwise and not objective.span_suffices else symmetry
 
 
 def signature(pattern: Pattern) -> np.ndarray:

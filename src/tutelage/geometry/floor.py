@@ -2,14 +2,10 @@
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tutelage.geometry.polish import values_at
-from tutelage.models import Committee, Homogeneous, LearnedComposite, NeuronModel
-from tutelage.objectives import Empirical, Objective, Stream
-from tutelage.problems import Problem
+from tutelage.objectives import Objective
 
 
 class Floor(NamedTuple):
@@ -33,29 +29,9 @@ def lowest_loss(objective: Objective) -> Floor:
     teachers, for instance. With fewer, the loss of the global minima is not known.
     """
     problem = objective.problem
-    if isinstance(objective, Stream):
-        return Floor(0.5 * float(problem.noise) ** 2, False, 1.0)
-    if isinstance(objective, Empirical):
-        loss, attained = float(objective.offset), _contains_teacher(problem)
-        if attained:
-            taught = problem.teacher.predict(problem.target, objective.inputs)
-            attained = bool(jnp.allclose(objective.labels, taught, rtol=0, atol=1e-12))
-    else:
-        loss, attained = 0.5 * float(problem.noise) ** 2, _contains_teacher(problem)
-    zero = jax.tree.map(lambda leaf: np.zeros(leaf.shape), problem.template_tree())
-    scale = float(values_at(objective, zero)[0]) - loss
-    return Floor(loss, attained, scale if np.isfinite(scale) and scale > 0 else 1.0)
-
-
-def _contains_teacher(problem: Problem) -> bool:
-    """Whether some student computes the teacher's function."""
-    student, teachers = problem.student, problem.teacher.vectors(problem.target).shape[0]
-    if isinstance(student, LearnedComposite):
-        return False  # only approximately, with enough units
-    if isinstance(student, Homogeneous):
-        matrix = problem.template[1][0]
-        positive = matrix[0] if student.signs is None else int(jnp.sum(student.signs > 0))
-        return positive >= teachers
-    if isinstance(student, Committee) or (isinstance(student, NeuronModel) and teachers > 1):
-        return problem.template[1][0][0] >= teachers
-    return True
+    zero = problem.zero()
+    attained = objective.taught and problem.student.contains(zero, problem.teacher, problem.target)
+    if not objective.deterministic:
+        return Floor(objective.floor, attained, 1.0)
+    scale = float(values_at(objective, zero)[0]) - objective.floor
+    return Floor(objective.floor, attained, scale if np.isfinite(scale) and scale > 0 else 1.0)

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tutelage.activations import Absolute, Activation, LeakyReLU, ReLU
-from tutelage.checks import count, finite_array, positive
+from tutelage.activations import Activation
+from tutelage.checks import affordable, count, finite_array, flag, positive, random_seed, sequence
 from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.inputs import Gaussian, Inputs, Mixture, Spherical, UniformBox
-from tutelage.models import Committee, Homogeneous
+from tutelage.models import Neuronwise
 from tutelage.problems import Problem
+from tutelage.problems.problem import checked_problem
 
 
 class Partition(NamedTuple):
@@ -46,13 +46,13 @@ class GlobalMinima:
 
     problem: Problem = field(repr=False)
     _teacher: np.ndarray = field(repr=False)
-    _homogeneous: bool = field(repr=False)
+    _student: Neuronwise = field(repr=False)
     _even: bool = field(repr=False)
 
     @property
     def students(self) -> int:
         """Number of student neurons."""
-        return self.problem.template[1][0][0]
+        return _students(self.problem)
 
     @property
     def teachers(self) -> int:
@@ -71,10 +71,8 @@ class GlobalMinima:
             point: A student.
             tolerance: Largest distance of a neuron from its teacher's ray, and of a sum of shares from one.
         """
-        positive("tolerance", tolerance)
-        rows = np.asarray(self.problem.point(point))
-        if self._homogeneous:
-            rows = np.linalg.norm(rows, axis=1, keepdims=True) * rows
+        tolerance = positive("tolerance", tolerance)
+        rows = np.asarray(self._student.weights(self._student.rows(self.problem.point(point))))
         norms = np.linalg.norm(self._teacher, axis=1)
         units = self._teacher / norms[:, None]
         along = rows @ units.T
@@ -102,22 +100,18 @@ class GlobalMinima:
             owners: The teacher of every neuron, from zero; every teacher has at least one neuron.
             weights: The share of every neuron, not negative; those of a teacher's neurons sum to one.
         """
-        owners = np.asarray(owners)
+        teachers = sequence("owners", owners, f"{self.students} whole numbers")
+        owners = np.array([count("owners", teacher, least=0, most=self.teachers - 1) for teacher in teachers], int)
         weights = np.asarray(finite_array("weights", weights, dimensions=1))
-        if owners.shape != (self.students,) or not np.issubdtype(owners.dtype, np.integer):
+        if owners.shape != (self.students,):
             raise invalid("owners", f"be {self.students} whole numbers", f"{owners!r}", "Name a teacher a neuron")
         if weights.shape != owners.shape or (weights < 0).any():
             raise invalid("weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one a neuron")
-        if owners.min() < 0 or owners.max() >= self.teachers:
-            raise invalid("owners", f"lie between 0 and {self.teachers - 1}", f"{owners!r}", "Teachers count from zero")
         sums = np.bincount(owners, weights=weights, minlength=self.teachers)
         if np.abs(sums - 1.0).max() > 1e-9:
             raise invalid("weights", "sum to one for every teacher", f"sums {sums}", "Rescale them")
-        rows = weights[:, None] * self._teacher[owners]
-        if self._homogeneous:
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = rows / np.sqrt(np.where(lengths > 0, lengths, 1.0))
-        return jnp.asarray(rows)
+        rows = self._student.rows_of(jnp.asarray(weights[:, None] * self._teacher[owners]))
+        return self._student.with_rows(self.problem.zero(), rows)
 
     def sample(self, number: int, seed: int = 0, differentiable: bool = True) -> Float[Array, "number student dim"]:
         """Return random global minima: random partitions, shares uniform on their simplices.
@@ -127,8 +121,9 @@ class GlobalMinima:
             seed: Seed.
             differentiable: Whether every neuron has a share; otherwise each spare one is zero with probability ½.
         """
-        number = count("number", number)
-        random = np.random.default_rng(count("seed", seed, least=0))
+        number, differentiable = count("number", number), flag("differentiable", differentiable)
+        affordable("number", number, number * self.problem.parameters, "so many minima")
+        random = np.random.default_rng(random_seed("seed", seed))
         points = []
         for _ in range(number):
             owners = np.concatenate(
@@ -155,15 +150,9 @@ def global_minima(problem: Problem) -> GlobalMinima:
         UnsupportedCombination: For other problems, where this form of the minima is not known to be right.
         InvalidArgument: If there are fewer students than teachers, so that no student has the lowest loss.
     """
-    if not isinstance(problem, Problem):
-        raise invalid("problem", "be a Problem", repr(problem), "Build one with tutelage.problems.committee")
+    checked_problem(problem)
     student = problem.student
-    plain = isinstance(student, Committee) or (
-        isinstance(student, Homogeneous) and student.signs is None and not student.linear
-    )
-    activation: Activation | None = getattr(student, "activation", None)
-    slopes = isinstance(activation, (ReLU, LeakyReLU, Absolute)) and _bent(activation)
-    if not plain or not slopes or not _shows_kinks(problem.inputs):
+    if not (isinstance(student, Neuronwise) and _has_kinks(student, problem)):
         raise UnsupportedCombination(
             f"The form of the global minima is known for committees and homogeneous neurons with two slopes, under "
             f"inputs around zero in all directions, not for this {problem.name} problem under {problem.inputs.name}."
@@ -171,32 +160,31 @@ def global_minima(problem: Problem) -> GlobalMinima:
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     if np.linalg.matrix_rank(teacher) < len(teacher):
         raise UnsupportedCombination("The form of the global minima is known for linearly independent teachers only.")
-    if problem.template[1][0][0] < len(teacher):
+    if (students := _students(problem)) < len(teacher):
         raise invalid(
             "problem",
             "have at least as many students as teachers",
-            f"{problem.template[1][0][0]} students and {len(teacher)} teachers",
+            f"{students} students and {len(teacher)} teachers",
             "Add students",
         )
-    return GlobalMinima(problem, teacher, isinstance(student, Homogeneous), isinstance(activation, Absolute))
+    return GlobalMinima(problem, teacher, student, student.activation.parity == "even")
 
 
-def _shows_kinks(inputs: Inputs) -> bool:
-    """Whether inputs come close to every point of every hyperplane through zero, up to their scale.
+def _students(problem: Problem) -> int:
+    assert isinstance(problem.student, Neuronwise)
+    return problem.student.rows(problem.zero()).shape[0]
 
-    Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons with
-    positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
-    """
-    if isinstance(inputs, Mixture):
-        return any(_shows_kinks(component) for component in inputs.components)
-    if isinstance(inputs, UniformBox):
-        return bool(jnp.all((inputs.low < 0) & (inputs.high > 0)))
-    if isinstance(inputs, Gaussian):
-        return not inputs.singular
-    return isinstance(inputs, Spherical) and inputs.atoms() is None
+
+def _has_kinks(student: Neuronwise, problem: Problem) -> bool:
+    """Whether the student is one group of neurons with coefficient one and two slopes, whose kinks the inputs show."""
+    groups = student.neurons(problem.zero())
+    equals = len(groups) == 1 and bool(jnp.all(groups[0].coefficients == 1))
+    return equals and _bent(student.activation) and problem.inputs.surrounds_zero
 
 
 def _bent(activation: Activation) -> bool:
     """Whether the two slopes differ, and their mean is not zero unless the activation is even."""
+    if activation.elements is None or not {element.kind for element in activation.elements} <= {"identity", "absolute"}:
+        return False
     right, left = float(activation(jnp.asarray(1.0))), float(activation(jnp.asarray(-1.0)))
     return right + left != 0 and (activation.parity == "even" or right != left)

@@ -13,27 +13,25 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
 
-from tutelage.checks import finite_array
+from tutelage.checks import between, finite_array, flag, not_negative
 from tutelage.errors import invalid
 
 
-def _checked(argument: str, value: Any) -> Float[Array, "..."]:
-    # Arrays of JAX may be traced, and are taken as they are.
-    return value if isinstance(value, jnp.ndarray) else finite_array(argument, value)
-
-
-def _teachers(value: Any) -> Float[Array, "teacher dim"]:
-    teachers = _checked("teachers", value)
-    if teachers.ndim != 2:
-        raise invalid("teachers", "have 2 dimensions", f"shape {teachers.shape}", "Pass an array [teacher, dim]")
+def _teachers(value: Any, nonzero: bool = False) -> Float[Array, "teacher dim"]:
+    teachers = finite_array("teachers", value, dimensions=2)
+    if nonzero and not isinstance(teachers, Tracer) and not np.linalg.norm(teachers, axis=-1).all():
+        raise invalid("teachers", "not be zero", "a vector of norm zero", "Leave it out: it has no students")
     return teachers
 
 
-def _pair(students: Any, teachers: Any) -> tuple[Float[Array, "*run student dim"], Float[Array, "teacher dim"]]:
-    left, right = _checked("students", students), _teachers(teachers)
+def _pair(
+    students: Any, teachers: Any, nonzero: bool = False
+) -> tuple[Float[Array, "*run student dim"], Float[Array, "teacher dim"]]:
+    left, right = finite_array("students", students), _teachers(teachers, nonzero)
     if left.ndim < 2 or left.shape[-1] != right.shape[-1]:
         raise invalid(
             "students",
@@ -65,6 +63,7 @@ def line_angles(students: Any, teachers: Any, signed: bool = False) -> Float[Arr
         signed: Whether to return angles between vectors, up to $\pi$, as the paper prints them.
     """
     left, right = _pair(students, teachers)
+    signed = flag("signed", signed)
     turn = _angles(left, right)
     zero = (jnp.linalg.norm(left, axis=-1) == 0)[..., :, None] | (jnp.linalg.norm(right, axis=-1) == 0)
     turn = jnp.where(zero, jnp.pi / 2, turn)
@@ -120,6 +119,7 @@ def nearest_teacher(
         Zhou, Ge and Jin, 2021, Section 5.
     """
     turn = line_angles(students, teachers, signed)
+    within = None if within is None else between("within", within, 0, np.pi)
     nearest = jnp.argmin(turn, axis=-1)
     return nearest if within is None else jnp.where(jnp.min(turn, axis=-1) <= within, nearest, -1)
 
@@ -138,7 +138,7 @@ def teacher_mass(students: Any, teachers: Any, within: float | None = None) -> F
         teachers: Teachers, `[teacher, dim]`.
         within: Count only students within this angle.
     """
-    left, right = _pair(students, teachers)
+    left, right = _pair(students, teachers, nonzero=True)
     members = _members(nearest_teacher(left, right, within), right.shape[0])
     mass = jnp.sum(left**2, axis=-1)
     return jnp.einsum("...j,...ji->...i", mass, members.astype(mass.dtype)) / jnp.linalg.norm(right, axis=-1)
@@ -199,8 +199,8 @@ def match(students: Any, teachers: Any, angle: float = 0.1, tiny: float = 0.05) 
     Returns:
         The matching, as plain arrays.
     """
-    left, right = finite_array("students", students, dimensions=2), finite_array("teachers", teachers, dimensions=2)
-    _pair(left, right)
+    left, right = _pair(finite_array("students", students, dimensions=2), teachers, nonzero=True)
+    angle, tiny = between("angle", angle, 0, np.pi), not_negative("tiny", tiny)
     turn = np.asarray(line_angles(left, right))
     rows, columns = linear_sum_assignment(turn)
     partner = np.full(right.shape[0], -1)

@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
-from tutelage.checks import one_of, positive
+from tutelage.checks import finite_array, not_negative, one_of, positive, random_key
+from tutelage.errors import invalid
+from tutelage.points import fitted, layout_of
 
 Shape = Literal["ball", "neurons", "orthogonal"]
 
@@ -32,12 +34,13 @@ class Neighbourhood(eqx.Module):
     shape: Shape = eqx.field(static=True)
 
     def __init__(self, centre: PyTree, radius: float, shape: Shape = "ball"):
-        self.centre = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), centre)
+        self.centre = _checked_centre(centre)
         self.radius = jnp.asarray(positive("radius", radius))
         self.shape = one_of("shape", shape, ("ball", "neurons", "orthogonal"))
 
     def tangent(self, direction: PyTree) -> PyTree:
         """Return the part of a direction along which points of the neighbourhood may lie."""
+        direction = self._like_centre("direction", direction)
         if self.shape != "orthogonal":
             return direction
 
@@ -54,7 +57,14 @@ class Neighbourhood(eqx.Module):
 
     def size(self, point: PyTree) -> Float[Array, ""]:
         """Return the distance of a point from the centre that the radius bounds."""
-        difference = _minus(point, self.centre)
+        return self._length(_minus(self._like_centre("point", point), self.centre))
+
+    def _like_centre(self, argument: str, value: PyTree) -> PyTree:
+        """Return a student, or a direction, as float64 arrays, or raise if it is not of the form of the centre."""
+        return fitted(argument, value, layout_of(self.centre), owner="this neighbourhood")
+
+    def _length(self, difference: PyTree) -> Float[Array, ""]:
+        """Return the length of a difference, as the radius bounds it."""
         if self.shape == "ball":
             return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(difference)))  # type: ignore
         norms = [jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1).ravel() for leaf in jax.tree.leaves(difference)]
@@ -67,17 +77,18 @@ class Neighbourhood(eqx.Module):
             point: The student.
             tolerance: How far outside it may lie, relative to the radius.
         """
-        difference = _minus(point, self.centre)
+        tolerance = not_negative("tolerance", tolerance)
+        difference = _minus(self._like_centre("point", point), self.centre)
         outside = _minus(difference, self.tangent(difference))
         leaves = [jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(outside)]
-        inside = self.size(point) <= self.radius * (1 + tolerance)
+        inside = self._length(difference) <= self.radius * (1 + tolerance)
         # A direction is known to rounding errors of the centre's entries, not of its own.
         scale = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(self.centre)]))
         return inside & (jnp.max(jnp.stack(leaves)) <= tolerance * jnp.maximum(self.radius, 4e-4 * scale))
 
     def project(self, point: PyTree) -> PyTree:
         """Return a point of the neighbourhood: the way from the centre, made tangential and scaled back if too long."""
-        difference = self.tangent(_minus(point, self.centre))
+        difference = self.tangent(_minus(self._like_centre("point", point), self.centre))
         if self.shape == "ball":
             length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(difference)))  # type: ignore
             factor = jnp.minimum(1.0, self.radius / jnp.maximum(length, 1e-300))
@@ -96,7 +107,7 @@ class Neighbourhood(eqx.Module):
 
         Distances of all orders are drawn, because what goes wrong near a minimum may go wrong close to it only.
         """
-        direction_key, size_key = jax.random.split(key)
+        direction_key, size_key = jax.random.split(random_key("key", key))
         leaves, treedef = jax.tree.flatten(self.centre)
         keys = jax.random.split(direction_key, len(leaves))
         drawn = [jax.random.normal(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
@@ -106,10 +117,22 @@ class Neighbourhood(eqx.Module):
 
     def reach(self, direction: PyTree, fraction: Any = 1.0) -> PyTree:
         """Return the point in a direction at a fraction of the radius."""
+        fraction = finite_array("fraction", fraction, dimensions=0)
         moved = self.tangent(direction)
-        length = self.size(jax.tree.map(lambda centre, leaf: centre + leaf, self.centre, moved))
+        length = self._length(moved)
         factor = self.radius * fraction / jnp.maximum(length, 1e-300)
         return jax.tree.map(lambda centre, leaf: centre + factor * leaf, self.centre, moved)
+
+
+def _checked_centre(centre: Any) -> PyTree:
+    """Return a student as float64 arrays, or raise if it is not one array, or several in a tuple."""
+    leaves, structure = jax.tree.flatten(centre)
+    # A list of numbers is one array; a pytree of several is a tuple, named or not.
+    if not isinstance(centre, tuple):
+        return finite_array("centre", centre)
+    if not leaves:
+        raise invalid("centre", "be a student", "no array", "Pass its parameters")
+    return jax.tree.unflatten(structure, [finite_array("centre", leaf) for leaf in leaves])
 
 
 def _minus(one: PyTree, other: PyTree) -> PyTree:

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import finite_number, one_of
-from tutelage.errors import invalid
+from tutelage.checks import between, finite_number, not_negative, one_of
+from tutelage.dynamics.checks import deterministic
 from tutelage.objectives import Objective
 
 
@@ -24,9 +24,23 @@ def _dot(one: PyTree, other: PyTree) -> Float[Array, ""]:
     return sum((jnp.sum(a * b) for a, b in pairs), start=jnp.zeros(()))
 
 
-def _number(value) -> Float[Array, ""]:
+def _lowest(value) -> Float[Array, ""]:
     # An array, so that other values do not compile another program.
-    return jnp.asarray(value, float)
+    return jnp.asarray(finite_number("lowest", value))
+
+
+def _resolution(value) -> Float[Array, ""]:
+    return jnp.asarray(not_negative("resolution", value))
+
+
+def _exponent(value) -> Float[Array, ""]:
+    return jnp.asarray(between("exponent", value, 0, 1))
+
+
+def _fitting(objective: Objective, point: PyTree, minimum: PyTree) -> tuple[PyTree, PyTree]:
+    """Return point and minimum as arrays, or raise if they are no students of an objective."""
+    problem = deterministic(objective).problem
+    return problem.point(point), problem.point(minimum, "minimum")
 
 
 class Quotient(eqx.Module):
@@ -63,6 +77,7 @@ class OnePointConvexity(Quotient):
         one_of("by", self.by, ("gradient", "hessian"))
 
     def __call__(self, objective, point, minimum):
+        point, minimum = _fitting(objective, point, minimum)
         way = jax.tree.map(lambda a, b: a - b, point, minimum)
         slope = objective.gradient(point) if self.by == "gradient" else objective.hessian_vector(point, way)
         square = _dot(way, way)
@@ -85,10 +100,11 @@ class PolyakLojasiewicz(Quotient):
         resolution: Losses closer than this to the lowest one are not resolved from it.
     """
 
-    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
-    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
+    lowest: Float[Array, ""] = eqx.field(converter=_lowest, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_resolution, default=1e-13)
 
     def __call__(self, objective, point, minimum):
+        point, _ = _fitting(objective, point, minimum)
         square, excess = _slope_and_excess(objective, point, self.lowest, self.resolution)
         return 0.5 * square / excess
 
@@ -102,14 +118,11 @@ class Lojasiewicz(Quotient):
         resolution: Losses closer than this to the lowest one are not resolved from it.
     """
 
-    exponent: Float[Array, ""] = eqx.field(converter=_number, default=0.5)
-    lowest: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
-    resolution: Float[Array, ""] = eqx.field(converter=_number, default=1e-13)
-
-    def __check_init__(self):
-        if not 0 <= finite_number("exponent", self.exponent) <= 1:
-            raise invalid("exponent", "lie between zero and one", f"{self.exponent}", "One half is Polyak's condition")
+    exponent: Float[Array, ""] = eqx.field(converter=_exponent, default=0.5)
+    lowest: Float[Array, ""] = eqx.field(converter=_lowest, default=0.0)
+    resolution: Float[Array, ""] = eqx.field(converter=_resolution, default=1e-13)
 
     def __call__(self, objective, point, minimum):
+        point, _ = _fitting(objective, point, minimum)
         square, excess = _slope_and_excess(objective, point, self.lowest, self.resolution)
         return jnp.sqrt(square) / excess**self.exponent

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,9 +11,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from tutelage.checks import count, finite_number, positive, random_seed
+from tutelage.checks import affordable, count, finite_number, not_negative, of_kind, positive, random_seed, sequence
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import invalid
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.floor import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
@@ -98,6 +99,13 @@ def _flat_directions(objective: Objective, centre: PyTree, number: int, random: 
     return found[np.linalg.norm(found, axis=1) > 0]
 
 
+def _samples(objective: Objective, value: Any) -> int:
+    """Return a number of points to draw, or raise if they do not fit into memory."""
+    samples = count("samples", value)
+    affordable("samples", samples, samples * objective.problem.parameters, "so many points")
+    return samples
+
+
 def worst(
     objective: Objective,
     quotient: Quotient,
@@ -122,13 +130,14 @@ def worst(
         rounds: Steps of the search from each of the sixteen worst.
         seed: Seed of the search.
     """
-    require_deterministic(objective)
-    if not isinstance(quotient, Quotient):
-        raise invalid("quotient", "be a Quotient", repr(quotient), "Pass for example PolyakLojasiewicz()")
-    if not 0 <= finite_number("inner", inner) < 1:
+    deterministic(objective)
+    of_kind("quotient", quotient, Quotient, "a Quotient", "Pass for example PolyakLojasiewicz()")
+    of_kind("neighbourhood", neighbourhood, Neighbourhood, "a Neighbourhood", "Pass Neighbourhood(minimum, radius)")
+    inner = finite_number("inner", inner)
+    if not 0 <= inner < 1:
         raise invalid("inner", "lie between zero and one", repr(inner), "Pass a part of the radius")
     centre = objective.problem.point(neighbourhood.centre, "centre")
-    samples, rounds = count("samples", samples), count("rounds", rounds, least=0)
+    samples, rounds = _samples(objective, samples), count("rounds", rounds, least=0)
     draw_key, search_key = jax.random.split(jax.random.key(random_seed("seed", seed)))
     points = jax.vmap(neighbourhood.sample)(jax.random.split(draw_key, samples))
     flat, unravel = ravel_pytree(centre)
@@ -202,9 +211,9 @@ def lojasiewicz_exponent(
     Raises:
         InvalidArgument: If a radius is so small that losses there are rounding errors.
     """
-    require_deterministic(objective)
+    deterministic(objective)
     centre = objective.problem.point(minimum, "minimum")
-    radii = [positive("radii", radius) for radius in radii]
+    radii = [positive("radii", radius) for radius in sequence("radii", radii, "at least two numbers")]
     if len(radii) < 2:
         raise invalid("radii", "be at least two numbers", repr(radii), "A slope needs two points")
     lowest = float(objective.loss(centre))
@@ -271,16 +280,17 @@ def convexity_radius(
         tolerance: An eigenvalue counts as negative below minus this.
         seed: Seed of the search.
     """
-    require_deterministic(objective)
+    deterministic(objective)
     centre = objective.problem.point(minimum, "minimum")
     largest, smallest = positive("largest", largest), positive("smallest", smallest)
+    tolerance = not_negative("tolerance", tolerance)
     if smallest >= largest:
         raise invalid("smallest", "be below `largest`", f"{smallest} and {largest}", "Widen the interval")
     flat, unravel = ravel_pytree(centre)
     if flat.size > DENSE_LIMIT:
         raise invalid("objective", f"have at most {DENSE_LIMIT} parameters", str(flat.size), "Use a smaller problem")
-    random = np.random.default_rng(count("seed", seed, least=0))
-    half = max(count("samples", samples) // 2, 1)
+    random = np.random.default_rng(random_seed("seed", seed))
+    half = max(_samples(objective, samples) // 2, 1)
     values = np.linalg.eigvalsh(np.asarray(dense_hessian(objective, centre)))
     directions = np.concatenate(
         [random.normal(size=(half, flat.size)), _flat_directions(objective, centre, half, random)]

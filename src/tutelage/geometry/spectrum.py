@@ -12,17 +12,21 @@ from jaxtyping import PyTree
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, one_of
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.equivalence import frame_of
 from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
-from tutelage.models import Committee, Homogeneous, Neuron
+from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.objectives.population.reduction import in_coordinates
 
 # A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
 DENSE_LIMIT = 2600
+
+# How a spectrum can be taken.
+HOW = ("auto", "dense", "ends")
 
 # Eigenvalues found at the lower end of a large spectrum.
 _ENDS = 8
@@ -115,9 +119,9 @@ def spectrum(
         InvalidArgument: If the objective draws samples at every call.
         TutelageError: If Lanczos' method does not converge.
     """
-    require_deterministic(objective)
-    one_of("how", how, ("auto", "dense", "ends"))
-    count("number", number)
+    deterministic(objective)
+    one_of("how", how, HOW)
+    number = count("number", number)
     point = objective.problem.point(point)
     size = sum(leaf.size for leaf in jax.tree.leaves(point))
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:
@@ -148,7 +152,8 @@ def spectrum(
 def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, PyTree, int] | None:
     """Return objective and student in their span and one axis beside it, and how many axes that one stands for."""
     student, teacher = objective.problem.student, objective.problem.teacher
-    if not isinstance(student, (Committee, Homogeneous, Neuron)) or not objective.span_suffices:
+    symmetry = student.symmetry(point)
+    if symmetry is None or symmetry.patchwise or not objective.span_suffices:
         return None
     dimension = objective.problem.dimension
     vectors, teachers = student.vectors(point).shape[0], teacher.vectors(objective.target).shape[0]
@@ -163,21 +168,25 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
 
     target = reduction.objective.target
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
-    inner = eqx.tree_at(lambda one: one.target, reduction.objective, wide)
+    beside = student.with_vectors(reduced, padded(rows))
     number, axes = rows.shape
-    return inner, _Padded(student.with_vectors(reduced, padded(rows)), number * (axes + 1)), dimension - axes
+    inner = in_coordinates(reduction.objective, wide, beside)
+    return inner, _Padded(beside, number * (axes + 1)), dimension - axes
 
 
 def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
     """Return all eigenvalues at a point of a committee that has many symmetries, or `None` where it has not."""
-    if not (isinstance(objective.problem.student, Committee) and isinstance(objective, NeuronSum) and objective.axes):
+    student = objective.problem.student
+    if not (isinstance(student, Neuronwise) and isinstance(objective, NeuronSum) and objective.axes):
         return None
-    vectors = np.asarray(point)
+    vectors = np.asarray(student.vectors(point))
     neurons, dimension = vectors.shape
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
     if not (neurons == teachers == dimension and objective.span_suffices) or dimension < _LEAST_SYMMETRIC:
         return None
     frame = frame_of(objective)
+    if len(set(frame.rows.tolist())) > 1:
+        return None
     blocks = structure(frame.pattern(vectors), frame, 1e-6)
     sizes = blocks.student_sizes
     ordered = vectors[np.ix_(blocks.students, blocks.teachers)]
@@ -186,7 +195,7 @@ def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
     types = isotypic(sizes)
     if sum(len(kind.vectors) for kind in types) > dimension**2 / 2:
         return None  # hardly any symmetry: the dense Hessian is as quick
-    return symmetric_spectrum(hessian_operator(objective, jnp.asarray(ordered)), types)
+    return symmetric_spectrum(hessian_operator(objective, student.with_vectors(point, jnp.asarray(ordered))), types)
 
 
 class _Padded(NamedTuple):

@@ -21,13 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import count, finite_array, finite_number, positive
-from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.models import Committee, Homogeneous, Neuron, NeuronModel, WithLinear
-from tutelage.objectives import Empirical, Objective
-from tutelage.objectives.population.neuron_sum import NeuronSum
+from tutelage.checks import between, count, finite_array, finite_number, not_negative, positive
+from tutelage.dynamics.checks import checked_objective
+from tutelage.errors import invalid
+from tutelage.models import Neuronwise, WithLinear
+from tutelage.objectives import Objective
+from tutelage.points import layout_of
 from tutelage.problems import Problem
-from tutelage.problems.problem import template_of
 
 
 def degree_of(problem: Problem) -> int:
@@ -36,11 +36,8 @@ def degree_of(problem: Problem) -> int:
     Raises:
         InvalidArgument: If the student is not a sum of neurons that are homogeneous.
     """
-    student = problem.student
-    if isinstance(student, Homogeneous):
-        return 2
-    if isinstance(student, (Committee, Neuron)) and (student.activation.homogeneity or 0) > 0:
-        return int(student.activation.homogeneity or 0)
+    if isinstance(problem.student, Neuronwise) and problem.student.degree is not None:
+        return problem.student.degree
     raise invalid(
         "objective",
         "have a student made of homogeneous neurons",
@@ -52,7 +49,8 @@ def degree_of(problem: Problem) -> int:
 def _rows(point: Any) -> tuple[Float[Array, "student dim"], Any]:
     """Return the matrix of a student's neurons, and a function that puts another one in its place."""
     if isinstance(point, WithLinear):
-        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, point.linear)
+        linear = finite_array("point", point.linear, dimensions=1)
+        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, linear)
     return finite_array("point", point, dimensions=2), lambda rows: rows
 
 
@@ -78,7 +76,7 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     """
     rows, put = _rows(point)
     neuron = _neuron("neuron", neuron, rows.shape[0])
-    fraction, degree = _fraction(fraction), count("degree", degree)
+    fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
     shares = jnp.asarray([fraction, 1.0 - fraction]) ** (1.0 / degree)
     parts = shares[:, None] * rows[neuron]
     return put(jnp.concatenate([rows[:neuron], parts, rows[neuron + 1 :]]))
@@ -125,13 +123,6 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     return put(jnp.asarray(rest))
 
 
-def _fraction(value: Any) -> float:
-    fraction = finite_number("fraction", value)
-    if not 0 <= fraction <= 1:
-        raise invalid("fraction", "lie between zero and one", repr(value), "Pass the first part's share")
-    return fraction
-
-
 def wider(objective: Objective, neuron: int = 0) -> Objective:
     """Return the same objective for students with one neuron more, as `split` makes them.
 
@@ -139,64 +130,15 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
         objective: An objective of a committee or of homogeneous neurons.
         neuron: Which neuron is doubled; matters only where neurons have signs.
     """
-    problem = objective.problem
+    problem = checked_objective(objective).problem
     degree_of(problem)
     student = problem.student
-    template = problem.template_tree()
-    if isinstance(student, Neuron):
-        raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")
-    rows = template.neurons.shape if isinstance(template, WithLinear) else template.shape
-    neuron = _neuron("neuron", neuron, rows[0])
-    larger = (rows[0] + 1, rows[1])
-    shapes: Any = WithLinear(larger, (rows[1],)) if isinstance(template, WithLinear) else larger  # type: ignore
-    if isinstance(student, Homogeneous) and student.signs is not None:
-        signs = jnp.insert(student.signs, neuron, student.signs[neuron])
-        student = Homogeneous(student.activation, signs, student.linear)
-    wide = replace(problem, student=student, template=template_of(shapes))
+    assert isinstance(student, Neuronwise)  # they alone have a degree
+    rows = student.rows(problem.zero())
+    neuron = _neuron("neuron", neuron, rows.shape[0])
+    larger = student.with_rows(problem.zero(), jnp.zeros((rows.shape[0] + 1, rows.shape[1])))
+    wide = replace(problem, student=student.doubled(neuron), template=layout_of(larger))
     return eqx.tree_at(lambda one: one.problem, objective, wide)
-
-
-@eqx.filter_jit
-def _population_blocks(objective: NeuronSum, point: PyTree):
-    groups, teachers = objective._groups(point), objective._teacher_groups()
-    student = objective.problem.student
-    homogeneous = isinstance(student, Homogeneous)
-    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
-
-    def lift(row):
-        return jnp.linalg.norm(row) * row if homogeneous else row
-
-    def by_neuron(row):
-        # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
-        moved, back = jax.vjp(lift, row)
-        total = jnp.zeros_like(moved)
-        for dual, other in zip(objective.student_duals[0], groups, strict=True):
-            total = total + dual.pull(moved[None], other.weights, other.coefficients[None])[0]
-        for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
-            total = total - dual.pull(moved[None], other.weights, other.coefficients[None])[0]
-        return back(total)[0]
-
-    blocks = jax.lax.map(jax.jacfwd(by_neuron), rows)
-    blocks = groups[0].coefficients[:, None, None] * blocks
-    return 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2))
-
-
-@eqx.filter_jit
-def _empirical_blocks(objective: Empirical, point: PyTree):
-    student = objective.problem.student
-    assert isinstance(student, NeuronModel)
-    residuals = student.predict(point, objective.inputs) - objective.labels
-    size = residuals.shape[0]
-    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group = student.neurons(point)[0]
-    homogeneous = isinstance(student, Homogeneous)
-    rows = point.neurons if isinstance(point, WithLinear) else student.vectors(point)
-
-    def coupling(row):
-        moved = jnp.linalg.norm(row) * row if homogeneous else row
-        return jnp.sum(weights * residuals * group.activation(objective.inputs @ moved))
-
-    return group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows)
 
 
 def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student dim dim"]:
@@ -215,17 +157,7 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
     Raises:
         UnsupportedCombination: For other objectives.
     """
-    student = objective.problem.student
-    point = objective.problem.point(point)
-    if isinstance(student, (Committee, Homogeneous, Neuron)):
-        if isinstance(objective, NeuronSum):
-            return _population_blocks(objective, point)
-        if isinstance(objective, Empirical):
-            return _empirical_blocks(objective, point)
-    raise UnsupportedCombination(
-        f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
-        f"{objective.problem.name} problem under a {type(objective).__name__.lower()} objective."
-    )
+    return checked_objective(objective).neuron_curvatures(point)
 
 
 @dataclass(frozen=True)
@@ -250,6 +182,7 @@ class Descent:
 
     def start(self, size: float) -> PyTree:
         """Return the split point moved by `size` in the direction of descent: a start from which to follow it down."""
+        size = finite_number("size", size)
         return jax.tree.map(lambda x, d: x + size * d, self.point, self.direction)
 
 
@@ -273,8 +206,9 @@ def descent_direction(
         The split point and the direction, or `None` where the reduced block has no negative eigenvalue: there, the
         Hessian shows no way down between the two parts.
     """
-    degree = degree_of(objective.problem)
-    fraction = _fraction(fraction)
+    degree = degree_of(checked_objective(objective).problem)
+    tolerance = not_negative("tolerance", tolerance)
+    fraction = between("fraction", fraction, 0, 1)
     if fraction in (0.0, 1.0):
         raise invalid("fraction", "lie strictly between zero and one", repr(fraction), "Give both parts a share")
     point = objective.problem.point(point)
@@ -291,9 +225,6 @@ def descent_direction(
     exponent = -(degree - 1) / degree
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
-    rows, _ = _rows(divided)
-    moved = jnp.zeros_like(rows)
-    moved = moved.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction)
-    full = jax.tree.map(jnp.zeros_like, divided)
-    full = full._replace(neurons=moved) if isinstance(full, WithLinear) else moved
+    rows, put = _rows(jax.tree.map(jnp.zeros_like, divided))
+    full = put(rows.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction))
     return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)

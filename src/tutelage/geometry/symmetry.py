@@ -7,28 +7,21 @@ degree one has another symmetry: the norm of a normalised filter does not matter
 scaled against its output weights.
 """
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.models import Convolution
-from tutelage.models.patchwise import Patchwise
-from tutelage.objectives import Empirical, Objective
+from tutelage.objectives import Objective
 
 # Singular values below this part of the largest count as zero.
 _RANK = 1e-7
 
 
-def sees_inner_products_only(objective: Objective) -> bool:
-    """Whether the loss depends on the vectors of student and teacher through their inner products alone."""
-    return objective.span_suffices and not isinstance(objective, Empirical)
-
-
 def orbit_dimension(objective: Objective, point: PyTree) -> int:
     """Return the dimension of the orbit of a point under the continuous symmetries of the problem."""
     student = objective.problem.student
-    total = 0
-    if sees_inner_products_only(objective):
+    symmetry = student.symmetry(point)
+    total = student.redundancy(point)
+    if objective.span_suffices:
         teachers = np.asarray(objective.problem.teacher.vectors(objective.target))
         students = np.asarray(student.vectors(point))
         _, values, rows = np.linalg.svd(teachers, full_matrices=False)
@@ -37,10 +30,8 @@ def orbit_dimension(objective: Objective, point: PyTree) -> int:
         outside = students.shape[1] - len(basis)
         least = _RANK * max(np.abs(students).max(), 1e-300)
         # Independent patches may be rotated one by one.
-        parts = rest[:, None] if isinstance(student, Patchwise) else rest[None]
+        parts = rest[:, None] if symmetry is not None and symmetry.patchwise else rest[None]
         for part in parts:
             inside = int((np.linalg.svd(part, compute_uv=False) > least).sum())
             total += (outside * (outside - 1) - (outside - inside) * (outside - inside - 1)) // 2
-    if isinstance(student, Convolution) and student.activation.homogeneity == 1:
-        total += int(bool(jnp.any(point.filter != 0)))
     return total

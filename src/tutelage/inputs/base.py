@@ -8,6 +8,7 @@ refuses by name with `UnsupportedCombination`; nothing is ever estimated by samp
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +16,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
@@ -54,6 +54,15 @@ class Inputs(eqx.Module):
     @abc.abstractmethod
     def symmetry(self) -> Symmetry:
         """The strongest symmetry the law is known to have."""
+
+    @property
+    @abc.abstractmethod
+    def surrounds_zero(self) -> bool:
+        """Whether inputs come close to every point of every hyperplane through zero, up to their scale.
+
+        Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons with
+        positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
+        """
 
     @abc.abstractmethod
     def mean(self) -> Float[Array, " dim"]:
@@ -102,10 +111,13 @@ class Inputs(eqx.Module):
             An array of shape `(*shape, dimension)`.
 
         Raises:
-            InvalidArgument: If `shape` is not a whole number or a tuple of them.
+            InvalidArgument: If `key` is no key, or `shape` is not a whole number or a tuple of them that fits into
+                memory.
         """
         sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-        return self._draw(key, tuple(checks.count("shape", size, least=0) for size in sizes))
+        sizes = tuple(checks.count("shape", size, least=0) for size in sizes)
+        checks.affordable("shape", shape, math.prod(sizes) * self.dimension, "so many inputs")
+        return self._draw(checks.random_key("key", key), sizes)
 
     def plane_density(self, first: Float[ArrayLike, " dim"], second: Float[ArrayLike, " dim"]) -> PlaneDensity:
         """The density of the input projected on the plane of two vectors.
@@ -123,23 +135,33 @@ class Inputs(eqx.Module):
             UnsupportedCombination: If the projection has no density, or none in closed form.
             InvalidArgument: If a vector does not have `dimension` finite entries.
         """
-        for argument, vector in (("first", first), ("second", second)):
-            if np.shape(vector) != (self.dimension,):
+        vectors = [checks.finite_array(argument, one) for argument, one in (("first", first), ("second", second))]
+        for argument, vector in zip(("first", "second"), vectors, strict=True):
+            if vector.shape != (self.dimension,):
                 raise invalid(
                     argument,
                     f"be a vector of {self.dimension} entries, the dimension of {self.name}",
-                    f"shape {np.shape(vector)}",
+                    f"shape {vector.shape}",
                     "Pass a vector in the space of the inputs",
                 )
         if self.dimension < 2:
             raise unsupported("plane density", self, "it lives on a line, which contains no plane")
-        return self._density(plane_basis(_finite("first", first), _finite("second", second)))
+        density = self._density(plane_basis(*vectors))
+
+        def at(points: Float[ArrayLike, "*batch 2"]) -> Float[Array, "*batch"]:
+            array = checks.finite_array("points", points)
+            if array.ndim == 0 or array.shape[-1] != 2:
+                raise invalid("points", "have two coordinates on the last axis", f"shape {array.shape}", "Reshape them")
+            return density(array)
+
+        return at
 
     def radial_moment(self, order: float) -> float:
         """The radial moment $E|x|^p$ of a rotation-symmetric law.
 
         Args:
-            order: The exponent $p$, any real number; a moment that diverges is `inf`.
+            order: The exponent $p$, any real number; a moment that diverges, or is beyond the range of numbers, is
+                `inf`.
 
         Raises:
             UnsupportedCombination: If the law is not rotation symmetric.
@@ -147,7 +169,10 @@ class Inputs(eqx.Module):
         order = checks.finite_number("order", order)
         if self.symmetry != "rotation":
             raise unsupported("radial moment", self, "it is not rotation symmetric")
-        return self._radial_moment(order)
+        try:
+            return self._radial_moment(order)
+        except OverflowError:
+            return math.inf
 
     def characteristic(self, frequency: Float[ArrayLike, "*batch dim"]) -> Complex[Array, "*batch"]:
         r"""The characteristic function $E[e^{i t \cdot x}]$.
@@ -159,15 +184,28 @@ class Inputs(eqx.Module):
             UnsupportedCombination: If it is not known in closed form.
             InvalidArgument: If the last axis of `frequency` does not have `dimension` finite entries.
         """
-        shape = np.shape(frequency)
-        if not shape or shape[-1] != self.dimension:
+        array = checks.finite_array("frequency", frequency)
+        if array.ndim == 0 or array.shape[-1] != self.dimension:
             raise invalid(
                 "frequency",
                 f"have {self.dimension} entries on its last axis, the dimension of {self.name}",
-                f"shape {shape}",
+                f"shape {array.shape}",
                 "Pass one frequency per coordinate",
             )
-        return self._characteristic(_finite("frequency", frequency))
+        return self._characteristic(array)
+
+
+def checked_dimension(value: Any) -> int:
+    """Return the dimension of a law, or raise if it is not a whole number above zero, or one input fills the memory."""
+    dimension = checks.count("dimension", value)
+    checks.affordable("dimension", dimension, dimension, "one input")
+    return dimension
+
+
+def identity(law: Inputs) -> Float[Array, "dim dim"]:
+    """Return the identity matrix in the space of the inputs, or raise if it does not fit into memory."""
+    checks.affordable("dimension", law.dimension, law.dimension**2, f"the covariance of {law.name}")
+    return jnp.eye(law.dimension)
 
 
 def unsupported(quantity: str, law: Inputs, reason: str) -> UnsupportedCombination:
@@ -175,7 +213,6 @@ def unsupported(quantity: str, law: Inputs, reason: str) -> UnsupportedCombinati
     return UnsupportedCombination(f"The {quantity} of {law.name} is not available: {reason}.")
 
 
-@jax.jit
 def plane_basis(first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, "2 dim"]:
     """An orthonormal basis of a plane that contains two vectors, by Gram–Schmidt.
 
@@ -189,7 +226,21 @@ def plane_basis(first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Fl
 
     Returns:
         Two orthonormal rows.
+
+    Raises:
+        InvalidArgument: If they are not two finite vectors of equally many entries, at least two.
     """
+    one = checks.finite_array("first", first, dimensions=1)
+    other = checks.finite_array("second", second, dimensions=1)
+    if one.shape[0] < 2:
+        raise invalid("first", "have at least two entries", f"{one.shape[0]}", "A line contains no plane")
+    if other.shape != one.shape:
+        raise invalid("second", f"have {one.shape[0]} entries, as `first`", f"{other.shape[0]}", "Pass another vector")
+    return _plane_basis(one, other)
+
+
+@jax.jit
+def _plane_basis(first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, "2 dim"]:
     axes = jnp.eye(1, first.shape[0], dtype=first.dtype)[0]
     start = _direction(first, axes)
     direction = _direction(second, start)
@@ -209,13 +260,6 @@ def _direction(vector: Float[Array, " dim"], fallback: Float[Array, " dim"]) -> 
     size = jnp.max(jnp.abs(vector))
     scaled = jnp.where(size > 0, vector / jnp.where(size > 0, size, 1.0), fallback)
     return scaled / jnp.linalg.norm(scaled)
-
-
-def _finite(argument: str, value: ArrayLike) -> Float[Array, "..."]:
-    """`value` as a float64 array, checked to be finite unless it is being traced and cannot be looked at."""
-    if isinstance(value, Tracer):
-        return jnp.asarray(value, float)
-    return checks.finite_array(argument, value)
 
 
 def checked_weights(weights: Any, number: int, *, of: str) -> Float[np.ndarray, " number"]:

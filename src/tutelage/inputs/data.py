@@ -32,7 +32,7 @@ def data(array: Any, weights: Any = None, *, center: bool = False, scale: str | 
     points = np.asarray(checks.finite_array("array", array, dimensions=2))
     number, dimension = points.shape
     probabilities = checked_weights(weights, number, of="rows of `array`")
-    checks.one_of("center", center, (True, False))
+    checks.flag("center", center)
     checks.one_of("scale", scale, (None, "unit_variance"))
     size = np.abs(points).max()
     if center:

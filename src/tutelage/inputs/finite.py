@@ -46,6 +46,10 @@ class Finite(Inputs):
         centred = self.points - self.mean()
         return (centred * self.weights[:, None]).T @ centred
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return False
+
     def atoms(self) -> Atoms:
         return self.points, self.weights
 

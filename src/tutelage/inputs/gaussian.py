@@ -16,7 +16,7 @@ from scipy.special import gamma, gammaln
 
 from tutelage import checks
 from tutelage.errors import invalid
-from tutelage.inputs.base import Inputs, PlaneDensity, Symmetry, unsupported
+from tutelage.inputs.base import Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
 
 
 class Gaussian(Inputs):
@@ -68,7 +68,11 @@ class Gaussian(Inputs):
         return jnp.zeros(self.dimension) if self.location is None else self.location
 
     def covariance(self) -> Float[Array, "dim dim"]:
-        return jnp.eye(self.dimension) if self.scatter is None else self.scatter
+        return identity(self) if self.scatter is None else self.scatter
+
+    @property
+    def surrounds_zero(self) -> bool:
+        return not self.singular
 
     def atoms(self) -> None:
         return None
@@ -145,7 +149,7 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     Raises:
         InvalidArgument: If a shape is wrong or the covariance is not symmetric positive semi-definite.
     """
-    dimension = checks.count("dimension", dimension)
+    dimension = checked_dimension(dimension)
     location = None
     if mean is not None:
         location = checks.finite_array("mean", mean, dimensions=1)

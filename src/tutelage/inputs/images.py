@@ -64,6 +64,10 @@ class ImagePatches(Inputs):
     def covariance(self) -> Float[Array, "dim dim"]:
         return self.scatter
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return False
+
     def atoms(self) -> None:
         return None
 

@@ -50,6 +50,10 @@ class Mixture(Inputs):
         within = [weight * law.covariance() for weight, law in zip(self.weights, self.components, strict=True)]
         return sum(within, start=between)
 
+    @property
+    def surrounds_zero(self) -> bool:
+        return any(component.surrounds_zero for component in self.components)
+
     def atoms(self) -> Atoms | None:
         points, weights = [], []
         for weight, component in zip(self.weights, self.components, strict=True):

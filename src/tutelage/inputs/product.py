@@ -13,7 +13,7 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
 from tutelage.errors import invalid
-from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, unsupported
+from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
 
 # 2 ** 16 corners of 16 coordinates are 8 megabytes; beyond that nobody wants the list.
 _LISTED_DIMENSION = 16
@@ -48,7 +48,11 @@ class UniformBox(Inputs):
         return (self.low + self.high) / 2
 
     def covariance(self) -> Float[Array, "dim dim"]:
-        return jnp.diag((self.high - self.low) ** 2 / 12)
+        return (self.high - self.low) ** 2 / 12 * identity(self)
+
+    @property
+    def surrounds_zero(self) -> bool:
+        return bool(jnp.all((self.low < 0) & (self.high > 0)))
 
     def atoms(self) -> None:
         return None
@@ -101,7 +105,11 @@ class Rademacher(Inputs):
         return jnp.zeros(self.dimension)
 
     def covariance(self) -> Float[Array, "dim dim"]:
-        return self.scale**2 * jnp.eye(self.dimension)
+        return self.scale**2 * identity(self)
+
+    @property
+    def surrounds_zero(self) -> bool:
+        return False
 
     def atoms(self) -> Atoms | None:
         if self.dimension > _LISTED_DIMENSION:
@@ -134,7 +142,7 @@ def uniform_box(dimension: int, low: Any = -1.0, high: Any = 1.0) -> UniformBox:
     Raises:
         InvalidArgument: If a shape is wrong or an end is not above the other.
     """
-    dimension = checks.count("dimension", dimension)
+    dimension = checked_dimension(dimension)
     ends = []
     for argument, value in (("low", low), ("high", high)):
         array = np.asarray(checks.finite_array(argument, value))
@@ -167,7 +175,7 @@ def rademacher(dimension: int, scale: float = 1.0) -> Rademacher:
         dimension: The number of coordinates.
         scale: The size $s$ of every coordinate.
     """
-    return Rademacher(checks.count("dimension", dimension), checks.positive("scale", scale))
+    return Rademacher(checked_dimension(dimension), checks.positive("scale", scale))
 
 
 def _shown(ends: np.ndarray) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,8 +14,11 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
 from tutelage.errors import invalid
-from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, unsupported
+from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
 from tutelage.inputs.radii import BallRadius, GivenRadius, RadialDensity, Radius, SphereRadius, StudentRadius
+
+# An input beyond 1e308 has about the probability 10 ** (-308 degrees).
+_LEAST_DEGREES = 0.1
 
 
 class Spherical(Inputs):
@@ -59,7 +61,11 @@ class Spherical(Inputs):
         square = self._radial_moment(2)
         if not math.isfinite(square):
             raise unsupported("covariance", self, "its second moment diverges")
-        return square / self.dimension * jnp.eye(self.dimension)
+        return square / self.dimension * identity(self)
+
+    @property
+    def surrounds_zero(self) -> bool:
+        return self.atoms() is None
 
     def atoms(self) -> Atoms | None:
         if self.dimension == 1 and isinstance(self.radius, SphereRadius):  # the "sphere" of a line is two points
@@ -97,7 +103,7 @@ def sphere(dimension: int, radius: float | None = None) -> Spherical:
         dimension: The number of coordinates.
         radius: The radius $R$; $\sqrt{d}$ if left out, which makes the covariance the identity.
     """
-    dimension = checks.count("dimension", dimension)
+    dimension = checked_dimension(dimension)
     radius = math.sqrt(dimension) if radius is None else checks.positive("radius", radius)
     return Spherical(dimension, SphereRadius(radius))
 
@@ -109,7 +115,7 @@ def ball(dimension: int, radius: float | None = None) -> Spherical:
         dimension: The number of coordinates.
         radius: The radius $R$; $\sqrt{d + 2}$ if left out, which makes the covariance the identity.
     """
-    dimension = checks.count("dimension", dimension)
+    dimension = checked_dimension(dimension)
     radius = math.sqrt(dimension + 2) if radius is None else checks.positive("radius", radius)
     return Spherical(dimension, BallRadius(radius))
 
@@ -121,9 +127,14 @@ def student_t(dimension: int, degrees: float) -> Spherical:
 
     Args:
         dimension: The number of coordinates.
-        degrees: The degrees of freedom $\nu > 0$; small ones have heavy tails.
+        degrees: The degrees of freedom $\nu \ge 0.1$; small ones have heavy tails.
     """
-    return Spherical(checks.count("dimension", dimension), StudentRadius(checks.positive("degrees", degrees)))
+    degrees = checks.positive("degrees", degrees)
+    if degrees < _LEAST_DEGREES:
+        raise invalid(
+            "degrees", f"be at least {_LEAST_DEGREES}", f"{degrees:g}", "Inputs would be beyond the range of numbers"
+        )
+    return Spherical(checked_dimension(dimension), StudentRadius(degrees))
 
 
 def spherical(
@@ -146,11 +157,11 @@ def spherical(
     Raises:
         InvalidArgument: If a function is not one, or gives what no law of a radius could give.
     """
-    dimension = checks.count("dimension", dimension)
+    dimension = checked_dimension(dimension)
     for argument, function in (("radius", radius), ("moments", moments), ("plane_density", plane_density)):
-        if not callable(function) and not (argument == "plane_density" and function is None):
-            raise invalid(argument, "be a function", repr(function), "Pass a function")
-    drawn = _tried("radius", lambda: np.asarray(radius(jax.random.key(0), (3,)), float))
+        if not (argument == "plane_density" and function is None):
+            checks.function(argument, function, "a function")
+    drawn = checks.tried("radius", lambda: np.asarray(radius(jax.random.key(0), (3,)), float))
     if drawn.shape != (3,):
         raise invalid(
             "radius",
@@ -161,7 +172,7 @@ def spherical(
     if not (np.isfinite(drawn).all() and (drawn >= 0).all()):
         raise invalid("radius", "return finite, non-negative radii", str(drawn), "Draw lengths")
     for order in (0.0, 2.0):
-        value = _tried("moments", lambda order=order: float(moments(order)))
+        value = checks.tried("moments", lambda order=order: float(moments(order)))
         if not value >= 0 or (order == 0 and abs(value - 1) > 1e-9):
             required = "1" if order == 0 else "a non-negative number"
             raise invalid(
@@ -170,18 +181,16 @@ def spherical(
                 repr(value),
                 "Return the moment E[r ** order]",
             )
-    label = f"spherical({dimension})" if name is None else str(name)
+    if plane_density is not None:
+        _require_density(plane_density)
+    label = f"spherical({dimension})" if name is None else checks.text("name", name)
     return Spherical(dimension, GivenRadius(label, radius, moments, plane_density))
 
 
-def _tried(argument: str, call: Callable[[], Any]) -> Any:
-    """The result of a user's function, or the one clear error that names it."""
-    try:
-        return call()
-    except Exception as error:
+def _require_density(density: RadialDensity) -> None:
+    """Raise if a user's function of distances does not give one density for each."""
+    values = checks.tried("plane_density", lambda: np.asarray(density(jnp.asarray([0.5, 1.0, 2.0])), float))
+    if values.shape != (3,) or not (values >= 0).all():
         raise invalid(
-            argument,
-            "be a function that can be called as documented",
-            f"one that raised {type(error).__name__}: {error}",
-            "Check its arguments and what it returns",
-        ) from error
+            "plane_density", "give one density for each distance", str(values), "Return an array of the same shape"
+        )

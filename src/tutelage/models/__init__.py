@@ -3,6 +3,8 @@
 from tutelage.models.base import Model as Model
 from tutelage.models.base import NeuronModel as NeuronModel
 from tutelage.models.base import Neurons as Neurons
+from tutelage.models.base import Neuronwise as Neuronwise
+from tutelage.models.base import Symmetry as Symmetry
 from tutelage.models.committee import Committee as Committee
 from tutelage.models.composite import Composite as Composite
 from tutelage.models.composite import FirstAndOuter as FirstAndOuter

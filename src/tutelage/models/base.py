@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
-from tutelage.duals.special import root
+from tutelage.duals.norms import safe_norm as safe_norm
+from tutelage.points import Shape, Sizes, fitted, fitted_array, layout_of
 
 
 class Neurons(NamedTuple):
@@ -19,8 +21,25 @@ class Neurons(NamedTuple):
     coefficients: Float[Array, " neuron"]
 
 
+class Symmetry(NamedTuple):
+    """Which changes of a student's vectors leave its function, or its law under rotated inputs, as they are.
+
+    Attributes:
+        labels: A label for each vector: those with equal labels may be exchanged.
+        even: Whether the sign of a vector does not matter.
+        patchwise: Whether each vector reads inputs of its own, which may be rotated apart from the others.
+    """
+
+    labels: Int[np.ndarray, " vector"]
+    even: bool = False
+    patchwise: bool = False
+
+
 class Model(eqx.Module):
     """An architecture. Parameters are a pytree that the model does not hold but is given.
+
+    The public methods check what they are given once, here; a model supplies the formulas (the methods whose names
+    start with an underscore) and says what its parameters look like.
 
     Attributes:
         patches: Number of input patches the model reads; `None` if it reads one plain input.
@@ -31,38 +50,141 @@ class Model(eqx.Module):
     else:
         patches: eqx.AbstractVar[int | None]
 
+    @property
     @abc.abstractmethod
+    def shapes(self) -> PyTree[Shape]:
+        """The shapes of the parameters, as a pytree of tuples of sizes and names; `"dim"` is the input's dimension."""
+
+    @abc.abstractmethod
+    def _predict(self, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
+        """Return the model's outputs; parameters and inputs have been checked."""
+
+    @abc.abstractmethod
+    def _vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
+        """Return the vectors among the parameters, which have been checked."""
+
+    @abc.abstractmethod
+    def _with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
+        """Return the parameters with other vectors; both have been checked."""
+
+    @abc.abstractmethod
+    def symmetry(self, parameters: PyTree) -> Symmetry | None:
+        """Return the symmetries of the vectors; `None` where the vectors are not the whole student."""
+
+    @abc.abstractmethod
+    def canonical(self, parameters: PyTree) -> PyTree:
+        """Return the student that stands for all those with its function that continuous changes turn into it."""
+
+    @abc.abstractmethod
+    def redundancy(self, parameters: PyTree) -> int:
+        """Return the number of independent directions of the changes that `canonical` undoes."""
+
+    @abc.abstractmethod
+    def contains(self, parameters: PyTree, teacher: "Model", target: PyTree) -> bool:
+        """Whether some student of these shapes is known to compute the function of a teacher of the same family."""
+
     def predict(self, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
         """Return the model's outputs.
 
         Args:
             parameters: Parameters of one model.
             inputs: A batch of inputs, `[batch, dim]`, or `[batch, patch, dim]` if the model reads patches.
-        """
 
-    @abc.abstractmethod
+        Raises:
+            InvalidArgument: If parameters or inputs do not fit the model, or each other.
+        """
+        sizes: Sizes = {}
+        parameters = self._fitted(parameters, sizes)
+        shape = ("batch", "dim") if self.patches is None else ("batch", self.patches, "dim")
+        return self._predict(parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
+
     def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
         """Return the parameters that live in the space of the inputs, one vector a row."""
+        return self._vectors(self._fitted(parameters))
 
-    @abc.abstractmethod
     def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
         """Return the parameters with other vectors in the space of the inputs (of any dimension)."""
+        parameters = self._fitted(parameters)
+        shape = (self._vectors(parameters).shape[0], "other")
+        return self._with_vectors(parameters, fitted_array("vectors", vectors, shape, owner="these parameters"))
+
+    def _fitted(self, parameters: PyTree, sizes: Sizes | None = None) -> PyTree:
+        return fitted("parameters", parameters, layout_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
 
 
 class NeuronModel(Model):
     """A model that is a sum of neurons, possibly after a change of variables of its parameters."""
 
     @abc.abstractmethod
+    def _neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
+        """Return the neurons; the parameters have been checked."""
+
     def neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
         """Return the neurons whose sum the model computes; differentiable in the parameters."""
+        return self._neurons(self._fitted(parameters))
 
-    def predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
         outputs: Any = 0.0
-        for group in self.neurons(parameters):
+        for group in self._neurons(parameters):
             outputs = outputs + group.activation(inputs @ group.weights.T) @ group.coefficients
         return outputs
 
 
-def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
-    """Return Euclidean norms along the last axis, with derivative zero at the zero vector."""
-    return root(jnp.sum(vectors * vectors, axis=-1))
+class Neuronwise(NeuronModel):
+    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own.
+
+    Attributes:
+        activation: The activation $\sigma$.
+    """
+
+    if TYPE_CHECKING:  # see Activation
+        activation: ClassVar[Activation]
+    else:
+        activation: eqx.AbstractVar[Activation]
+
+    @property
+    @abc.abstractmethod
+    def degree(self) -> int | None:
+        """Degree of homogeneity of a neuron in its vector; `None` where it has none, so that it cannot be split."""
+
+    @property
+    @abc.abstractmethod
+    def plain(self) -> bool:
+        """Whether $u(w) = w$; else $u$ is smooth, but for second derivatives at zero."""
+
+    @abc.abstractmethod
+    def rows(self, parameters: PyTree) -> Float[Array, "neuron dim"]:
+        """Return the vectors $w_i$ of the neurons, without those of other terms."""
+
+    @abc.abstractmethod
+    def with_rows(self, parameters: PyTree, rows: Float[Array, "neuron dim"]) -> PyTree:
+        """Return the parameters with other neurons, of any number."""
+
+    @abc.abstractmethod
+    def weights(self, rows: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        """Return the vectors $u(w)$ that are multiplied with the inputs."""
+
+    @abc.abstractmethod
+    def rows_of(self, weights: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        """Return the vectors with the given $u(w)$, the inverse of `weights`."""
+
+    @abc.abstractmethod
+    def doubled(self, neuron: int) -> "Neuronwise":
+        """Return the model with a neuron more, a copy of this one that stands next to it.
+
+        Raises:
+            InvalidArgument: If the model has one neuron only.
+        """
+
+    def where_smooth(
+        self, rows: Float[Array, "neuron dim"], blocks: Float[Array, "neuron dim dim"]
+    ) -> Float[Array, "neuron dim dim"]:
+        """Return second derivatives in each vector; not a number at a zero vector, unless $u(w) = w$."""
+        zero = jnp.all(rows == 0, axis=-1) & (not self.plain)
+        return jnp.where(zero[:, None, None], jnp.nan, blocks)
+
+    def canonical(self, parameters: PyTree) -> PyTree:
+        return parameters
+
+    def redundancy(self, parameters: PyTree) -> int:
+        return 0

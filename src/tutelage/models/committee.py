@@ -1,13 +1,14 @@
 r"""A committee of neurons $x \mapsto \sum_i \sigma(w_i\cdot x)$."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
-from tutelage.models.base import NeuronModel, Neurons
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry
 
 
-class Committee(NeuronModel):
+class Committee(Neuronwise):
     r"""The sum $x \mapsto \sum_i \sigma(w_i\cdot x)$; its parameters are the rows $w_i$ of a matrix.
 
     Attributes:
@@ -17,13 +18,46 @@ class Committee(NeuronModel):
     activation: Activation
     patches = None
 
-    def neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
+    @property
+    def shapes(self):
+        return ("neuron", "dim")
+
+    @property
+    def plain(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int | None:
+        return self.activation.homogeneity or None
+
+    def _neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
         return (Neurons(self.activation, parameters, jnp.ones(parameters.shape[0], parameters.dtype)),)
 
-    def vectors(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
+    def _vectors(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
         return parameters
 
-    def with_vectors(
+    def _with_vectors(
         self, parameters: Float[Array, "student dim"], vectors: Float[Array, "student other"]
     ) -> Float[Array, "student other"]:
         return vectors
+
+    def rows(self, parameters: Float[Array, "student dim"]) -> Float[Array, "student dim"]:
+        return parameters
+
+    def with_rows(self, parameters, rows: Float[Array, "other dim"]) -> Float[Array, "other dim"]:
+        return rows
+
+    def weights(self, rows):
+        return rows
+
+    def rows_of(self, weights):
+        return weights
+
+    def doubled(self, neuron: int) -> "Committee":
+        return self
+
+    def symmetry(self, parameters: Float[Array, "student dim"]) -> Symmetry:
+        return Symmetry(np.zeros(parameters.shape[0], int), self.activation.parity == "even")
+
+    def contains(self, parameters: Float[Array, "student dim"], teacher: Model, target: PyTree) -> bool:
+        return parameters.shape[0] >= teacher.vectors(target).shape[0]

@@ -5,12 +5,12 @@ units with a linear output.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.models.base import Model
@@ -54,7 +54,7 @@ class Composite(Patchwise):
         """Return the first layer's outputs."""
         return self.activation(jnp.einsum("bpd,pd->bp", inputs, self.rows(parameters)))
 
-    def predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         return jax.vmap(self.outer)(self.hidden(parameters, inputs))
 
 
@@ -96,11 +96,28 @@ class LearnedComposite(Model):
         """Number of patches."""
         return self.inner.patches
 
-    def predict(self, parameters: FirstAndOuter, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    @property
+    def shapes(self):
+        layer: Any = OuterLayer((self.units, self.patches), (self.units,), (self.units,), ())  # type: ignore[arg-type]
+        return FirstAndOuter(self.inner.shapes, layer)  # type: ignore[arg-type]
+
+    def _predict(self, parameters: FirstAndOuter, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         return parameters.outer(self.inner.hidden(parameters.first, inputs), self.activation)
 
-    def vectors(self, parameters: FirstAndOuter) -> Float[Array, "vector dim"]:
+    def _vectors(self, parameters: FirstAndOuter) -> Float[Array, "vector dim"]:
         return self.inner.vectors(parameters.first)
 
-    def with_vectors(self, parameters: FirstAndOuter, vectors: Float[Array, "vector dim"]) -> FirstAndOuter:
+    def _with_vectors(self, parameters: FirstAndOuter, vectors: Float[Array, "vector dim"]) -> FirstAndOuter:
         return FirstAndOuter(self.inner.with_vectors(parameters.first, vectors), parameters.outer)
+
+    def symmetry(self, parameters: FirstAndOuter) -> None:
+        return None
+
+    def canonical(self, parameters: FirstAndOuter) -> FirstAndOuter:
+        return parameters
+
+    def redundancy(self, parameters: FirstAndOuter) -> int:
+        return 0
+
+    def contains(self, parameters: FirstAndOuter, teacher: Model, target: PyTree) -> bool:
+        return False  # only approximately, with enough units

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals.special import quotient
@@ -35,16 +35,37 @@ class Convolution(Model):
     patches: int = eqx.field(static=True)
     normalized: bool = eqx.field(static=True, default=True)
 
+    @property
+    def shapes(self):
+        return FilterAndOutput(("dim",), (self.patches,))  # type: ignore[arg-type]
+
     def scale(self, filter: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return what the activation's output is multiplied by: one over the norm of the filter, or one."""
         return quotient(jnp.ones(()), safe_norm(filter)) if self.normalized else jnp.ones(())
 
-    def predict(self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters: FilterAndOutput, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         hidden = self.activation(inputs @ parameters.filter)
         return self.scale(parameters.filter) * (hidden @ parameters.output)
 
-    def vectors(self, parameters: FilterAndOutput) -> Float[Array, "1 dim"]:
+    def _vectors(self, parameters: FilterAndOutput) -> Float[Array, "1 dim"]:
         return parameters.filter[None]
 
-    def with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
+    def _with_vectors(self, parameters: FilterAndOutput, vectors: Float[Array, "1 dim"]) -> FilterAndOutput:
         return FilterAndOutput(vectors[0], parameters.output)
+
+    def symmetry(self, parameters: FilterAndOutput) -> None:
+        return None
+
+    def canonical(self, parameters: FilterAndOutput) -> FilterAndOutput:
+        """Return a filter of norm one: its norm does not matter, or is moved to the output weights."""
+        if self.activation.homogeneity != 1:
+            return parameters
+        norm = safe_norm(parameters.filter)
+        output = parameters.output if self.normalized else parameters.output * norm
+        return FilterAndOutput(parameters.filter * quotient(jnp.ones(()), norm), output)
+
+    def redundancy(self, parameters: FilterAndOutput) -> int:
+        return int(self.activation.homogeneity == 1 and bool(jnp.any(parameters.filter != 0)))
+
+    def contains(self, parameters: FilterAndOutput, teacher: Model, target: PyTree) -> bool:
+        return True

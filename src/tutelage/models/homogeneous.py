@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation, Linear
-from tutelage.models.base import NeuronModel, Neurons, safe_norm
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
 
 
 class WithLinear(NamedTuple):
@@ -20,7 +21,7 @@ class WithLinear(NamedTuple):
     linear: Float[Array, " dim"]
 
 
-class Homogeneous(NeuronModel):
+class Homogeneous(Neuronwise):
     r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ with $\sigma$ homogeneous of degree one.
 
     By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a change of variables with
@@ -37,20 +38,57 @@ class Homogeneous(NeuronModel):
     linear: bool = eqx.field(static=True, default=False)
     patches = None
 
-    def _split(self, parameters) -> tuple[Float[Array, "student dim"], Float[Array, " dim"] | None]:
-        return (parameters.neurons, parameters.linear) if self.linear else (parameters, None)
+    @property
+    def shapes(self):
+        matrix = ("neuron" if self.signs is None else self.signs.shape[0], "dim")
+        return WithLinear(matrix, ("dim",)) if self.linear else matrix  # type: ignore[arg-type]
 
-    def neurons(self, parameters) -> tuple[Neurons, ...]:
-        weights, linear = self._split(parameters)
-        coefficients = jnp.ones(weights.shape[0]) if self.signs is None else self.signs
-        group = Neurons(self.activation, safe_norm(weights)[:, None] * weights, coefficients)
-        if linear is None:
-            return (group,)
-        return group, Neurons(Linear(), linear[None], jnp.ones(1))
+    @property
+    def plain(self) -> bool:
+        return False
 
-    def vectors(self, parameters) -> Float[Array, "vector dim"]:
-        weights, linear = self._split(parameters)
-        return weights if linear is None else jnp.concatenate([weights, linear[None]])
+    @property
+    def degree(self) -> int | None:
+        return 2
 
-    def with_vectors(self, parameters, vectors: Float[Array, "vector dim"]):
+    def _neurons(self, parameters) -> tuple[Neurons, ...]:
+        rows = self.rows(parameters)
+        coefficients = jnp.ones(rows.shape[0]) if self.signs is None else self.signs
+        group = Neurons(self.activation, self.weights(rows), coefficients)
+        return (group, Neurons(Linear(), parameters.linear[None], jnp.ones(1))) if self.linear else (group,)
+
+    def _vectors(self, parameters) -> Float[Array, "vector dim"]:
+        rows = self.rows(parameters)
+        return jnp.concatenate([rows, parameters.linear[None]]) if self.linear else rows
+
+    def _with_vectors(self, parameters, vectors: Float[Array, "vector dim"]):
         return WithLinear(vectors[:-1], vectors[-1]) if self.linear else vectors
+
+    def rows(self, parameters) -> Float[Array, "student dim"]:
+        return parameters.neurons if self.linear else parameters
+
+    def with_rows(self, parameters, rows: Float[Array, "other dim"]):
+        return WithLinear(rows, parameters.linear) if self.linear else rows
+
+    def weights(self, rows):
+        return safe_norm(rows)[..., None] * rows
+
+    def rows_of(self, weights):
+        norms = safe_norm(weights)[..., None]
+        return weights / jnp.sqrt(jnp.where(norms > 0, norms, 1.0))
+
+    def doubled(self, neuron: int) -> "Homogeneous":
+        if self.signs is None:
+            return self
+        return Homogeneous(self.activation, jnp.insert(self.signs, neuron, self.signs[neuron]), self.linear)
+
+    def symmetry(self, parameters) -> Symmetry:
+        number = self.rows(parameters).shape[0]
+        labels = np.zeros(number, int) if self.signs is None else (np.asarray(self.signs) < 0).astype(int)
+        if self.linear:
+            return Symmetry(np.append(labels, 2))
+        return Symmetry(labels, self.activation.parity == "even")
+
+    def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
+        positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))
+        return positive >= teacher.vectors(target).shape[0]

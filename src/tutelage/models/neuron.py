@@ -1,13 +1,15 @@
 r"""A single neuron $x \mapsto \sigma(w\cdot x)$."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
-from tutelage.models.base import NeuronModel, Neurons
+from tutelage.errors import invalid
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry
 
 
-class Neuron(NeuronModel):
+class Neuron(Neuronwise):
     r"""The neuron $x \mapsto \sigma(w\cdot x)$; its parameter is the vector $w$.
 
     Attributes:
@@ -17,11 +19,44 @@ class Neuron(NeuronModel):
     activation: Activation
     patches = None
 
-    def neurons(self, parameters: Float[Array, " dim"]) -> tuple[Neurons, ...]:
+    @property
+    def shapes(self):
+        return ("dim",)
+
+    def _neurons(self, parameters: Float[Array, " dim"]) -> tuple[Neurons, ...]:
         return (Neurons(self.activation, parameters[None], jnp.ones(1)),)
 
-    def vectors(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
+    def _vectors(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
         return parameters[None]
 
-    def with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
+    def _with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
         return vectors[0]
+
+    @property
+    def plain(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int | None:
+        return self.activation.homogeneity or None
+
+    def rows(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
+        return parameters[None]
+
+    def with_rows(self, parameters, rows: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
+        return rows[0]
+
+    def weights(self, rows):
+        return rows
+
+    def rows_of(self, weights):
+        return weights
+
+    def doubled(self, neuron: int) -> Neuronwise:
+        raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")
+
+    def symmetry(self, parameters: Float[Array, " dim"]) -> Symmetry:
+        return Symmetry(np.zeros(1, int), self.activation.parity == "even")
+
+    def contains(self, parameters: Float[Array, " dim"], teacher: Model, target: PyTree) -> bool:
+        return teacher.vectors(target).shape[0] == 1

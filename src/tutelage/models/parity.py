@@ -26,7 +26,7 @@ class Parity(Patchwise):
     degrees: tuple[int, ...] = eqx.field(static=True)
     sharing: bool = eqx.field(static=True)
 
-    def predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         hidden = self.activation(jnp.einsum("bpd,pd->bp", inputs, self.rows(parameters)))
         products = jnp.cumprod(hidden, axis=1)
         return jnp.sum(jnp.stack([products[:, degree - 1] for degree in self.degrees]), axis=0)

@@ -1,13 +1,13 @@
 """What the models of the weight-sharing paper have in common: one vector for all patches, or one a patch."""
 
-import abc
 from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.models.base import Model
+from tutelage.models.base import Model, Symmetry
 
 
 class Patchwise(Model):
@@ -24,18 +24,31 @@ class Patchwise(Model):
         patches: eqx.AbstractVar[int]
         sharing: eqx.AbstractVar[bool]
 
+    @property
+    def shapes(self):
+        return ("dim",) if self.sharing else (self.patches, "dim")
+
     def rows(self, parameters: Float[Array, "..."]) -> Float[Array, "patch dim"]:
         """Return one weight vector a patch, whether shared or not."""
         if self.sharing:
             return jnp.broadcast_to(parameters, (self.patches, parameters.shape[-1]))
         return parameters
 
-    @abc.abstractmethod
-    def predict(self, parameters: PyTree, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
-        """Return the model's outputs."""
-
-    def vectors(self, parameters: Float[Array, "..."]) -> Float[Array, "vector dim"]:
+    def _vectors(self, parameters: Float[Array, "..."]) -> Float[Array, "vector dim"]:
         return parameters[None] if self.sharing else parameters
 
-    def with_vectors(self, parameters, vectors: Float[Array, "vector dim"]) -> Float[Array, "..."]:
+    def _with_vectors(self, parameters, vectors: Float[Array, "vector dim"]) -> Float[Array, "..."]:
         return vectors[0] if self.sharing else vectors
+
+    def symmetry(self, parameters: Float[Array, "..."]) -> Symmetry:
+        # Patches are not exchanged, but the inputs of each may be rotated.
+        return Symmetry(np.arange(1 if self.sharing else self.patches), patchwise=True)
+
+    def canonical(self, parameters: Float[Array, "..."]) -> Float[Array, "..."]:
+        return parameters
+
+    def redundancy(self, parameters: Float[Array, "..."]) -> int:
+        return 0
+
+    def contains(self, parameters: Float[Array, "..."], teacher: Model, target: PyTree) -> bool:
+        return True

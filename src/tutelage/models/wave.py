@@ -23,6 +23,6 @@ class Wave(Patchwise):
     patches: int = eqx.field(static=True)
     sharing: bool = eqx.field(static=True)
 
-    def predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+    def _predict(self, parameters, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
         products = jnp.einsum("bpd,pd->bp", inputs, self.rows(parameters))
         return self.slope * products[:, 0] + jnp.cos(jnp.sum(products, axis=1))

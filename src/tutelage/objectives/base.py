@@ -4,6 +4,7 @@ Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; 
 """
 
 import abc
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -13,8 +14,10 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
-from tutelage.errors import TutelageError
+from tutelage.errors import TutelageError, UnsupportedCombination
+from tutelage.models import Neuronwise
 from tutelage.objectives.exactness import Exactness
+from tutelage.points import fitted_array
 from tutelage.problems import Problem
 
 
@@ -35,11 +38,13 @@ class Reduction(NamedTuple):
 class Objective(eqx.Module):
     """A problem and how its expectation is taken.
 
-    Points are pytrees as the problem's documentation says. All methods are pure, and can be compiled and batched.
+    Points are pytrees as the problem's documentation says. All methods are pure, and can be compiled and batched. They
+    check what they are given once, here, and refuse what is no student of the problem; an objective supplies the
+    formulas (the methods whose names start with an underscore).
 
     Attributes:
-        problem: The problem.
-        target: The teacher's parameters; in other coordinates than the problem's after a reduction.
+        problem: The problem; its `template` is in the coordinates of the target.
+        target: The teacher's parameters; in other coordinates than those of the inputs after a reduction.
     """
 
     if TYPE_CHECKING:  # see Activation
@@ -54,19 +59,37 @@ class Objective(eqx.Module):
     def exactness(self) -> Exactness:
         """How the expectation is taken."""
 
+    @property
     @abc.abstractmethod
-    def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
-        """Return the loss of a student.
+    def span_suffices(self) -> bool:
+        """Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to it."""
 
-        Args:
-            point: The student's parameters.
-            key: Random key for objectives that draw samples at every call; the others ignore it.
-        """
+    @property
+    @abc.abstractmethod
+    def deterministic(self) -> bool:
+        """Whether the loss is the same at every call, without a random key."""
+
+    @property
+    @abc.abstractmethod
+    def floor(self) -> float:
+        """A lower bound of the loss: half the noise variance, or zero for a fixed sample."""
+
+    @property
+    @abc.abstractmethod
+    def taught(self) -> bool:
+        """Whether students that compute the teacher have the loss `floor`."""
+
+    @property
+    @abc.abstractmethod
+    def samples(self) -> int:
+        """Number of samples that an evaluation takes; zero where there are none."""
+
+    @property
+    @abc.abstractmethod
+    def sample(self) -> PyTree:
+        """The arrays that an expectation is taken over; empty where it is taken over the law of the inputs."""
 
     @abc.abstractmethod
-    def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
-        """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
-
     def with_target(self, target: PyTree) -> "Objective":
         """Return the objective of the same problem with another teacher of the same shapes.
 
@@ -79,49 +102,181 @@ class Objective(eqx.Module):
         Raises:
             TutelageError: If labels were drawn from the teacher, as in `empirical`.
         """
-        raise TutelageError(
-            f"{type(self).__name__} has its labels from its teacher. Build it anew, for problem.with_teacher(...)."
-        )
 
-    # Second derivatives are compiled as a whole: operation by operation takes several times as long.
-    @eqx.filter_jit
+    @abc.abstractmethod
+    def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
+        """Return the loss; the point has been checked."""
+
+    @abc.abstractmethod
+    def _gradient(self, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
+        """Return the gradient; the point has been checked."""
+
+    @abc.abstractmethod
+    def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
+        """Return the estimate of the error; the point has been checked."""
+
+    @abc.abstractmethod
+    def _singular(self, point: PyTree) -> Bool[Array, ""]:
+        """Return whether there is no gradient; the point has been checked."""
+
+    @abc.abstractmethod
+    def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
+        """Return the Lipschitz constant; point and radius have been checked."""
+
+    @abc.abstractmethod
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        """Return the blocks; the point has been checked, and the student is a sum of neurons with vectors."""
+
+    @abc.abstractmethod
+    def _reduced(self, points: PyTree) -> Reduction:
+        """Return the reduction; the points have been checked, and the span suffices."""
+
+    def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
+        """Return the loss of a student.
+
+        Args:
+            point: The student's parameters; several students are mapped over with `jax.vmap`.
+            key: Random key for objectives that draw samples at every call; the others ignore it.
+
+        Raises:
+            InvalidArgument: If the point is no student of the problem, by structure, shapes or types, or is not finite
+                where its values are known. So in all methods.
+        """
+        return self._loss(self._point(point), key)
+
+    def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
+        """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
+        return self._gradient(self._point(point), key)
+
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
-        return jax.jvp(lambda point: self.gradient(point, key), (point,), (direction,))[1]
+        return _hessian_vector(self, self._point(point), self._point(direction, "direction"), key)
 
-    @eqx.filter_jit
     def hessian(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, "parameter parameter"]:
         """Return the dense Hessian, over the parameters in the order of `jax.flatten_util.ravel_pytree`."""
-        flat, unravel = ravel_pytree(point)
-
-        def gradient(flat):
-            return ravel_pytree(self.gradient(unravel(flat), key))[0]
-
-        # Linearised once: what depends on the point alone is computed once, not once per column.
-        _, product = jax.linearize(gradient, flat)
-        columns = jax.lax.map(product, jnp.eye(flat.size), batch_size=min(flat.size, 128))
-        return 0.5 * (columns + columns.T)
+        return _hessian(self, self._point(point), key)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
         """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none.
 
         The error of the part that depends on the teacher alone is not in it.
         """
-        return jnp.zeros(())
+        return self._error_estimate(self._point(point))
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:
         """Return whether the loss has no gradient at a point, so that `gradient` follows a convention there."""
-        return jnp.zeros((), bool)
+        return self._singular(self._point(point))
 
     def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
-        return jnp.asarray(jnp.inf)
+        return self._hessian_lipschitz(self._point(point), fitted_array("radius", radius, ()))
+
+    def neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for all neurons $\varphi(w_i, x)$ of a student with residual $r$.
+
+        Raises:
+            UnsupportedCombination: If the student is not a sum of neurons with a vector each, or the expectation is
+                not known.
+        """
+        if not isinstance(self.problem.student, Neuronwise):
+            raise self._without_curvatures()
+        return self._neuron_curvatures(self._point(point))
+
+    def _without_curvatures(self) -> UnsupportedCombination:
+        return UnsupportedCombination(
+            f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
+            f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
+        )
+
+    def _point(self, point: PyTree, argument: str = "point") -> PyTree:
+        # Of any size: a loss may overflow, but is not wrong then.
+        return self.problem.point(point, argument, largest=math.inf)
+
+    def reduced(self, points: PyTree) -> Reduction:
+        """Return this objective in the span of the teacher and the given points, runs first.
+
+        Raises:
+            UnsupportedCombination: If the span does not suffice; see `span_suffices`.
+        """
+        if not self.span_suffices:
+            raise UnsupportedCombination(
+                f"The {self.problem.name} problem cannot be reduced to the span of student and teacher: its loss does "
+                "not depend on norms and angles alone. Work in the space of the inputs."
+            )
+        return self._reduced(self.problem.points(points, "points"))
+
+
+class Expected(Objective):
+    """A loss whose expectation is taken over the law of the inputs."""
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    @property
+    def floor(self) -> float:
+        return 0.5 * float(self.problem.noise) ** 2
+
+    @property
+    def taught(self) -> bool:
+        return True
+
+    @property
+    def samples(self) -> int:
+        return 0
+
+    @property
+    def sample(self) -> PyTree:
+        return ()
+
+
+class Sampled(Objective):
+    """A loss over samples: nothing is known of it but its value and its derivatives."""
+
+    @property
+    def target(self) -> PyTree:
+        """The teacher's parameters."""
+        return self.problem.target
 
     @property
     def span_suffices(self) -> bool:
-        """Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to it."""
         return False
 
-    def reduced(self, points: PyTree) -> Reduction:
-        """Return this objective in the span of the teacher and the given points; see `span_suffices`."""
-        raise NotImplementedError(f"{type(self).__name__} has no reduction")
+    def with_target(self, target: PyTree) -> "Objective":
+        raise TutelageError(
+            f"{type(self).__name__} has its labels from its teacher. Build it anew, for problem.with_teacher(...)."
+        )
+
+    def _gradient(self, point, key):
+        return jax.grad(self._loss)(point, key)
+
+    def _error_estimate(self, point):
+        return jnp.zeros(())
+
+    def _singular(self, point):
+        return jnp.zeros((), bool)
+
+    def _hessian_lipschitz(self, point, radius):
+        return jnp.asarray(jnp.inf)
+
+    def _reduced(self, points):
+        raise AssertionError("the span does not suffice")
+
+
+# Second derivatives are compiled as a whole: operation by operation takes several times as long.
+@eqx.filter_jit
+def _hessian_vector(objective: Objective, point: PyTree, direction: PyTree, key: PRNGKeyArray | None) -> PyTree:
+    return jax.jvp(lambda point: objective.gradient(point, key), (point,), (direction,))[1]
+
+
+@eqx.filter_jit
+def _hessian(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, "parameter parameter"]:
+    flat, unravel = ravel_pytree(point)
+
+    def gradient(flat):
+        return ravel_pytree(objective.gradient(unravel(flat), key))[0]
+
+    # Linearised once: what depends on the point alone is computed once, not once per column.
+    _, product = jax.linearize(gradient, flat)
+    columns = jax.lax.map(product, jnp.eye(flat.size), batch_size=min(flat.size, 128))
+    return 0.5 * (columns + columns.T)

@@ -9,13 +9,14 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.objectives.base import Objective
+from tutelage.models import Neuronwise
+from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
 
-class Empirical(Objective):
+class Empirical(Sampled):
     r"""The loss $\tfrac12\sum_n p_n(\text{student}(x_n) - y_n)^2$ over fixed samples; build one with `empirical`.
 
     Attributes:
@@ -35,25 +36,57 @@ class Empirical(Objective):
     support: bool = eqx.field(static=True)
 
     @property
-    def target(self) -> PyTree:
-        """The teacher's parameters."""
-        return self.problem.target
-
-    @property
     def exactness(self) -> Exactness:
         size = self.labels.shape[0]
         if self.support:
             return Exactness("exact sum", detail=f"over a support of {size} points")
         return Exactness("sampling", detail=f"fixed sample of {size}")
 
-    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    @property
+    def floor(self) -> float:
+        return float(self.offset)
+
+    @property
+    def taught(self) -> bool:
+        labels = self.problem.teacher.predict(self.target, self.inputs)
+        return bool(jnp.allclose(self.labels, labels, rtol=0, atol=1e-12))
+
+    @property
+    def samples(self) -> int:
+        return self.labels.shape[0]
+
+    @property
+    def sample(self) -> PyTree:
+        return self.inputs, self.labels, self.weights
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        return _curvatures(self, point)
+
+    def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student.predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
 
-    def gradient(self, point: PyTree, key=None) -> PyTree:
-        return jax.grad(self.loss)(point)
+
+@eqx.filter_jit
+def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    student = objective.problem.student
+    assert isinstance(student, Neuronwise)
+    residuals = student.predict(point, objective.inputs) - objective.labels
+    size = residuals.shape[0]
+    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
+    group = student.neurons(point)[0]
+
+    def coupling(row):
+        return jnp.sum(weights * residuals * group.activation(objective.inputs @ student.weights(row)))
+
+    rows = student.rows(point)
+    return student.where_smooth(rows, group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows))
 
 
 # Compiled as a whole: operation by operation, every shape of the inputs would be several programs.

@@ -1,19 +1,17 @@
 """The loss over a fresh batch at every call."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from tutelage.checks import count
-from tutelage.errors import invalid
-from tutelage.objectives.base import Objective
+from tutelage.checks import count, random_key
+from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
 
-class Stream(Objective):
+class Stream(Sampled):
     """The mean loss of a fresh batch at every call; build one with `stream`. Every method needs a random key.
 
     Attributes:
@@ -25,22 +23,35 @@ class Stream(Objective):
     batch: int = eqx.field(static=True)
 
     @property
-    def target(self) -> PyTree:
-        """The teacher's parameters."""
-        return self.problem.target
-
-    @property
     def exactness(self) -> Exactness:
         return Exactness("sampling", detail=f"a fresh batch of {self.batch} at every call")
 
-    def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
-        if key is None:
-            raise invalid("key", "be a random key for a stream objective", "None", "Pass jax.random.key(seed)")
-        inputs, labels = self.problem.sample(key, self.batch)
-        return 0.5 * jnp.mean((self.problem.student.predict(point, inputs) - labels) ** 2)
+    @property
+    def deterministic(self) -> bool:
+        return False
 
-    def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
-        return jax.grad(self.loss)(point, key)
+    @property
+    def floor(self) -> float:
+        return 0.5 * float(self.problem.noise) ** 2
+
+    @property
+    def taught(self) -> bool:
+        return False  # a batch has noise of its own
+
+    @property
+    def samples(self) -> int:
+        return self.batch
+
+    @property
+    def sample(self) -> PyTree:
+        return ()
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        raise self._without_curvatures()
+
+    def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
+        inputs, labels = self.problem.sample(random_key("key", key), self.batch)
+        return 0.5 * jnp.mean((self.problem.student.predict(point, inputs) - labels) ** 2)
 
 
 def stream(problem: Problem, batch: int) -> Stream:

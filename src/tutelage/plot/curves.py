@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tutelage.checks import finite_array
+from tutelage.checks import finite_array, flag, of_kind, real_array
 from tutelage.dynamics import Runs
-from tutelage.errors import invalid
+from tutelage.errors import invalid, shown
 from tutelage.plot.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 from tutelage.statistics import wilson_interval
 
@@ -37,18 +37,31 @@ def histories(
     Raises:
         TutelageError: If the quantity was not recorded.
     """
-    shown = min(len(runs), _MOST_RUNS)
+    number = min(len(_checked(runs)), _MOST_RUNS)
+    logarithmic = flag("logarithmic", logarithmic)
     figure, panel = axes_of(ax)
-    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.15, min(1.0, 4 / shown)), **options}
+    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.15, min(1.0, 4 / number)), **options}
     with styled():
-        for run in range(shown):
+        for run in range(number):
             steps, values = runs.curve(quantity, run)
             values = np.asarray(values, float).reshape(len(steps), -1)
             panel.plot(steps, np.where(values > 0, values, np.nan) if logarithmic else values, **options)
         panel.set(xlabel="step", ylabel=quantity.replace("_", " "), yscale="log" if logarithmic else "linear")
-        if shown < len(runs):
-            panel.set_title(f"the first {shown} of {len(runs)} runs")
+        if number < len(runs):
+            panel.set_title(f"the first {number} of {len(runs)} runs")
     return figure
+
+
+def _checked(runs: Any) -> Runs:
+    return of_kind("runs", runs, Runs, "runs", "Pass what tutelage.descend returns")
+
+
+def _whole(argument: str, value: Any) -> np.ndarray:
+    """Return whole numbers, or raise if some are not."""
+    array = np.atleast_1d(np.asarray(finite_array(argument, value)))
+    if array.ndim != 1 or (array < 0).any() or (array > 2**53).any() or (array != np.round(array)).any():
+        raise invalid(argument, "be whole numbers, none negative", shown(value), "Pass how many there were")
+    return array.astype(int)
 
 
 def losses(runs: Runs, ax: Axes | None = None) -> Figure:
@@ -61,8 +74,8 @@ def losses(runs: Runs, ax: Axes | None = None) -> Figure:
     Returns:
         The figure.
     """
+    order = np.argsort(_checked(runs).losses)
     figure, panel = axes_of(ax)
-    order = np.argsort(runs.losses)
     values, statuses = np.asarray(runs.losses)[order], runs.statuses[order]
     # Losses of global minima are rounding errors of either sign.
     floor = 1e-16
@@ -93,17 +106,17 @@ def trajectories(runs: Runs, quantity: str, plane: Any = None, ax: Axes | None =
     Returns:
         The figure.
     """
-    problem = runs.objective.problem
+    problem = _checked(runs).objective.problem
     basis = np.eye(2, problem.dimension) if plane is None else np.asarray(finite_array("plane", plane))
     if basis.shape != (2, problem.dimension) or np.abs(basis @ basis.T - np.eye(2)).max() > 1e-9:
         raise invalid(
             "plane", f"be two orthonormal vectors of dimension {problem.dimension}", str(plane), "Pass [2, dim]"
         )
     figure, panel = axes_of(ax, width=3.4, height=3.4)
-    shown = min(len(runs), _MOST_RUNS)
-    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.2, min(1.0, 6 / shown)), **options}
+    number = min(len(runs), _MOST_RUNS)
+    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.2, min(1.0, 6 / number)), **options}
     with styled():
-        for run in range(shown):
+        for run in range(number):
             steps, values = runs.curve(quantity, run)
             values = np.asarray(values, float)
             if values.ndim < 2 or values.shape[-1] != problem.dimension:
@@ -139,8 +152,13 @@ def intervals(x: Any, middle: Any, low: Any, high: Any, ax: Axes | None = None, 
     Returns:
         The figure.
     """
+    named = {"x": x, "middle": middle, "low": low, "high": high}
+    x, middle, low, high = (np.atleast_1d(np.asarray(real_array(name, values))) for name, values in named.items())
+    for name, values in (("x", x), ("low", low), ("high", high)):
+        if values.shape != middle.shape or values.ndim != 1:
+            received = f"shape {values.shape} beside {middle.shape}"
+            raise invalid(name, "be one number for each value", received, "Pass lists of one length")
     figure, panel = axes_of(ax)
-    x, middle, low, high = (np.asarray(values, float) for values in (x, middle, low, high))
     # An end may lie on the wrong side of its value by a rounding error.
     bars = np.maximum(np.stack([middle - low, high - middle]), 0.0)
     with styled():
@@ -161,8 +179,12 @@ def success(x: Any, successes: Any, trials: Any, ax: Axes | None = None, **optio
     Returns:
         The figure.
     """
-    counts = np.atleast_1d(np.asarray(successes, int))
-    totals = np.broadcast_to(np.asarray(trials, int), counts.shape)
+    counts, totals = _whole("successes", successes), _whole("trials", trials)
+    if len(totals) not in (1, len(counts)):
+        raise invalid(
+            "trials", f"be one number or {len(counts)}", f"{len(totals)}", "Pass one for each, or one for all"
+        )
+    totals = np.broadcast_to(totals, counts.shape)
     ends = np.array([wilson_interval(int(n), int(total)) for n, total in zip(counts, totals, strict=True)])
     figure, panel = axes_of(ax)
     intervals(np.atleast_1d(x), counts / totals, ends[:, 0], ends[:, 1], panel, **{"color": BLUE, **options})

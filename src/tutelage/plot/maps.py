@@ -12,10 +12,10 @@ from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tutelage.checks import count, positive
+from tutelage.checks import affordable, count, finite_array, flag, of_kind, positive
+from tutelage.dynamics.checks import deterministic
 from tutelage.errors import invalid
 from tutelage.geometry import Atlas, Spectrum
-from tutelage.geometry.checks import require_deterministic
 from tutelage.geometry.figures import chosen_entries, draw_entries, layout
 from tutelage.objectives import Objective
 from tutelage.plot.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, panels, styled
@@ -46,10 +46,15 @@ def landscape(
     Returns:
         The figure.
     """
-    require_deterministic(objective)
+    deterministic(objective)
     side, extent = count("resolution", resolution, least=2), positive("extent", extent)
+    affordable("resolution", side, side**2, "the picture")
+    logarithmic = flag("logarithmic", logarithmic)
     problem = objective.problem
     middle, u, v = (problem.point(p, name) for p, name in ((centre, "centre"), (first, "first"), (second, "second")))
+    for name, direction in (("first", u), ("second", v)):
+        if not any(np.any(leaf) for leaf in jax.tree.leaves(direction)):
+            raise invalid(name, "not be zero", "a direction of zeros", "Pass a direction to go in")
     ticks = jnp.linspace(-extent, extent, side)
 
     @eqx.filter_jit
@@ -80,9 +85,8 @@ def spectrum(eigenvalues: Spectrum | Any, ax: Axes | None = None) -> Figure:
     Returns:
         The figure.
     """
-    values = np.sort(np.asarray(eigenvalues.eigenvalues if isinstance(eigenvalues, Spectrum) else eigenvalues, float))
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise invalid("eigenvalues", "be finite numbers", str(eigenvalues), "Pass what tl.geometry.spectrum returns")
+    plain = eigenvalues.eigenvalues if isinstance(eigenvalues, Spectrum) else eigenvalues
+    values = np.sort(np.asarray(finite_array("eigenvalues", plain, dimensions=1)))
     # Eigenvalues along symmetries are zero up to rounding errors, which have no sign.
     zero = 1e-9 * np.abs(values).max()
     ranks = np.arange(1, len(values) + 1)
@@ -115,6 +119,7 @@ def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Fi
     """
     if ax is not None and number is None:
         raise invalid("number", "be given together with `ax`", "None", "Choose one entry")
+    of_kind("atlas", atlas, Atlas, "an atlas", "Pass what tutelage.atlas returns")
     chosen = chosen_entries(atlas, number)
     if ax is None:
         figure, axes = panels(*layout(len(chosen)), width=3.0, height=3.0)

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from tutelage.checks import count, of_kind, one_of, positive
 from tutelage.errors import invalid
 
 # Okabe and Ito's palette.
@@ -59,6 +60,10 @@ def styled() -> Iterator[None]:
         yield
 
 
+# A side of a picture has at most 2^16 points, at 200 an inch.
+_MOST_PANELS, _SMALLEST, _LARGEST = 400, 0.05, 300.0
+
+
 class _Picture(Figure):
     """A figure that a notebook shows without pyplot."""
 
@@ -77,7 +82,7 @@ def axes_of(ax: Axes | None, width: float = 3.8, height: float = 2.8) -> tuple[F
     if ax is None:
         figure, (panel,) = panels(width=width, height=height)
         return figure, panel
-    figure = ax.get_figure(root=True)
+    figure = of_kind("ax", ax, Axes, "axes of Matplotlib", "Make them with Figure.subplots").get_figure(root=True)
     if figure is None:
         raise invalid("ax", "belong to a figure", repr(ax), "Make it with Figure.subplots")
     return figure, ax
@@ -96,7 +101,18 @@ def panels(
         width: Width of a panel, in inches.
         height: Height of a panel, in inches.
         **options: Passed to `matplotlib.figure.Figure.subplots`.
+
+    Raises:
+        InvalidArgument: If the figure would be larger than what Matplotlib writes, or have more than 400 panels.
     """
+    rows, columns = count("rows", rows, most=_MOST_PANELS), count("columns", columns, most=_MOST_PANELS)
+    if rows * columns > _MOST_PANELS:
+        raise invalid("columns", f"make at most {_MOST_PANELS} panels", f"{rows} × {columns}", "Draw several figures")
+    width, height = positive("width", width), positive("height", height)
+    for name, size, number in (("width", width, columns), ("height", height, rows)):
+        if not _SMALLEST <= size * number <= _LARGEST:
+            limits = f"make a figure of {_SMALLEST:g} to {_LARGEST:g} inches"
+            raise invalid(name, limits, f"{size:g} times {number}", "Pass a number of inches")
     with styled():
         figure = _Picture(figsize=(columns * width, rows * height), layout="constrained")
         FigureCanvasAgg(figure)
@@ -106,6 +122,8 @@ def panels(
 
 def render(figure: Figure, kind: str) -> bytes:
     """Return a figure as the bytes of an `svg` or `png` file; the same figure gives the same bytes."""
+    of_kind("figure", figure, Figure, "a figure of Matplotlib", "Pass what a function of tutelage.plot returns")
+    one_of("kind", kind, ("svg", "png"))
     buffer = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with styled():

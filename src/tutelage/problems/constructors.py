@@ -10,7 +10,17 @@ from jaxtyping import Array, Float
 
 from tutelage import activations
 from tutelage.activations import Activation, ReLU
-from tutelage.checks import count, finite_array, finite_number, one_of
+from tutelage.checks import (
+    affordable,
+    count,
+    finite_array,
+    finite_number,
+    flag,
+    not_negative,
+    of_kind,
+    one_of,
+    sequence,
+)
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs, gaussian
 from tutelage.models import (
@@ -28,7 +38,8 @@ from tutelage.models import (
     WithLinear,
 )
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.problems.problem import Problem, template_of
+from tutelage.points import layout_of
+from tutelage.problems.problem import Problem
 
 
 def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, "..."]:
@@ -43,13 +54,7 @@ def _nonzero_rows(argument: str, value: Any, dimensions: int) -> Float[Array, ".
 def _law(inputs: Inputs | None, dimension: int) -> Inputs:
     if inputs is None:
         return gaussian(dimension)
-    if not isinstance(inputs, Inputs):
-        raise invalid(
-            "inputs",
-            "be a law of tutelage.inputs",
-            f"a {type(inputs).__name__}",
-            "Wrap an array in tutelage.inputs.data",
-        )
+    of_kind("inputs", inputs, Inputs, "a law of tutelage.inputs", "Wrap an array in tutelage.inputs.data")
     if inputs.dimension != dimension:
         raise invalid(
             "inputs",
@@ -65,11 +70,11 @@ def _shapes(structure: Callable, *shapes: Any) -> Any:
     return structure(*shapes)
 
 
-def _deviation(noise: Any) -> float:
-    noise = finite_number("noise", noise)
-    if noise < 0:
-        raise invalid("noise", "not be negative", repr(noise), "Pass a standard deviation, zero for no noise")
-    return noise
+def _number_of(argument: str, value: Any, dimension: int) -> int:
+    """Return a number of vectors in the space of the inputs, or raise if they do not fit into memory."""
+    number = count(argument, value)
+    affordable(argument, number, number * dimension, "one student")
+    return number
 
 
 def neuron(
@@ -97,8 +102,8 @@ def neuron(
         teacher=model,
         target=target,
         inputs=_law(inputs, target.shape[0]),
-        noise=_deviation(noise),
-        template=template_of(target),
+        noise=not_negative("noise", noise),
+        template=layout_of(target),
     )
 
 
@@ -126,7 +131,7 @@ def committee(
         shallow ReLU neural networks, 2021, Equation (1), which prints twice our loss.
     """
     teacher = _nonzero_rows("teacher", teacher, 2)
-    students = count("students", students)
+    students = _number_of("students", students, teacher.shape[1])
     model = Committee(activations.get(activation))
     return Problem(
         name="committee",
@@ -134,8 +139,8 @@ def committee(
         teacher=model,
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
-        noise=_deviation(noise),
-        template=template_of((students, teacher.shape[1])),
+        noise=not_negative("noise", noise),
+        template=layout_of((students, teacher.shape[1])),
     )
 
 
@@ -168,8 +173,8 @@ def homogeneous(
         Definition 1.
     """
     teacher = _nonzero_rows("teacher", teacher, 2)
-    students = count("students", students)
-    activation = activations.get(activation)
+    students = _number_of("students", students, teacher.shape[1])
+    activation, linear = activations.get(activation), flag("linear", linear)
     if activation.homogeneity != 1:
         raise invalid(
             "activation",
@@ -189,8 +194,8 @@ def homogeneous(
         teacher=Committee(activation),
         target=teacher,
         inputs=_law(inputs, teacher.shape[1]),
-        noise=_deviation(noise),
-        template=template_of(template),
+        noise=not_negative("noise", noise),
+        template=layout_of(template),
     )
 
 
@@ -224,12 +229,12 @@ def convolution(
     patches = output.shape[0]
     return Problem(
         name="convolution",
-        student=Convolution(activation, patches, bool(normalized)),
+        student=Convolution(activation, patches, flag("normalized", normalized)),
         teacher=Convolution(activation, patches, normalized=False),
         target=FilterAndOutput(filter, output),
         inputs=_law(inputs, filter.shape[0]),
-        noise=_deviation(noise),
-        template=template_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
+        noise=not_negative("noise", noise),
+        template=layout_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
     )
 
 
@@ -262,17 +267,18 @@ def wave(
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 3.
     """
     target = _nonzero_rows("target", target, 1)
-    patches = count("patches", patches)
+    patches = _number_of("patches", patches, target.shape[0])
+    sharing = flag("sharing", sharing)
     factor = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
     dimension = target.shape[0]
     return Problem(
         name="wave",
-        student=Wave(slope=factor, patches=patches, sharing=bool(sharing)),
+        student=Wave(slope=factor, patches=patches, sharing=sharing),
         teacher=Wave(slope=factor, patches=patches, sharing=True),
         target=target,
         inputs=_law(inputs, dimension),
-        noise=_deviation(noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        noise=not_negative("noise", noise),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -303,12 +309,13 @@ def parity(
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 4.
     """
     target = _nonzero_rows("target", target, 1)
-    patches = count("patches", patches)
+    patches = _number_of("patches", patches, target.shape[0])
+    sharing = flag("sharing", sharing)
     if degrees is None:
         degrees = sorted({1, patches})
-    elif not isinstance(degrees, (tuple, list, set, frozenset, range)):
-        degrees = np.atleast_1d(degrees).tolist()
-    degrees = tuple(count("degrees", degree) for degree in degrees)
+    elif isinstance(degrees, (int, np.integer)):
+        degrees = (degrees,)
+    degrees = tuple(count("degrees", degree) for degree in sequence("degrees", degrees, "several whole numbers"))
     if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
         raise invalid(
             "degrees",
@@ -321,12 +328,12 @@ def parity(
     dimension = target.shape[0]
     return Problem(
         name="parity",
-        student=Parity(activation, patches, degrees, bool(sharing)),
+        student=Parity(activation, patches, degrees, sharing),
         teacher=Parity(activation, patches, degrees, sharing=True),
         target=target,
         inputs=_law(inputs, dimension),
-        noise=_deviation(noise),
-        template=template_of(_patch_shape(sharing, patches, dimension)),
+        noise=not_negative("noise", noise),
+        template=layout_of(_patch_shape(sharing, patches, dimension)),
     )
 
 
@@ -384,14 +391,15 @@ def composite(
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
     """
     target = _nonzero_rows("target", target, 1)
-    patches = count("patches", patches)
-    units = count("units", units)
+    patches = _number_of("patches", patches, target.shape[0])
+    units = _number_of("units", units, patches)
+    sharing, learn_outer = flag("sharing", sharing), flag("learn_outer", learn_outer)
     if not callable(outer):
         outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
     _require_number(outer, patches)
     activation = activations.get(activation)
     dimension = target.shape[0]
-    student = Composite(activation, outer, patches, bool(sharing))
+    student = Composite(activation, outer, patches, sharing)
     first = _patch_shape(sharing, patches, dimension)
     layer = _shapes(OuterLayer, (units, patches), (units,), (units,), ())
     return Problem(
@@ -400,6 +408,6 @@ def composite(
         teacher=Composite(activation, outer, patches, sharing=True),
         target=target,
         inputs=_law(inputs, dimension),
-        noise=_deviation(noise),
-        template=template_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
+        noise=not_negative("noise", noise),
+        template=layout_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
     )

@@ -10,10 +10,11 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage._html import facts
-from tutelage.checks import finite_array
+from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 from tutelage.models import Model
+from tutelage.points import Layout, fitted, layout_of
 
 
 class Problem(eqx.Module):
@@ -29,7 +30,7 @@ class Problem(eqx.Module):
         target: The teacher's parameters.
         inputs: Law of one input, or of one patch where the models read patches (which are then independent).
         noise: Standard deviation of the label noise.
-        template: The shapes of a student's parameters.
+        template: What a student's parameters look like.
     """
 
     name: str = eqx.field(static=True)
@@ -38,7 +39,7 @@ class Problem(eqx.Module):
     target: PyTree
     inputs: Inputs
     noise: float
-    template: Any = eqx.field(static=True)
+    template: Layout = eqx.field(static=True)
 
     @property
     def dimension(self) -> int:
@@ -55,6 +56,10 @@ class Problem(eqx.Module):
         treedef, shapes = self.template
         return jax.tree.unflatten(treedef, [jax.ShapeDtypeStruct(shape, jnp.float64) for shape in shapes])
 
+    def zero(self) -> PyTree:
+        """Return the student whose parameters are all zero, as NumPy arrays."""
+        return jax.tree.map(lambda leaf: np.zeros(leaf.shape), self.template_tree())
+
     def input_shape(self, batch: int) -> tuple[int, ...]:
         """Return the shape of a batch of inputs without the last axis."""
         return (batch,) if self.student.patches is None else (batch, self.student.patches)
@@ -69,7 +74,7 @@ class Problem(eqx.Module):
         Returns:
             Inputs, `[batch, dim]` or `[batch, patch, dim]`, and labels.
         """
-        input_key, noise_key = jax.random.split(key)
+        input_key, noise_key = jax.random.split(random_key("key", key))
         inputs = self.inputs.sample(input_key, self.input_shape(batch))
         labels = self.teacher.predict(self.target, inputs)
         if not isinstance(self.noise, Tracer) and self.noise == 0:
@@ -85,20 +90,8 @@ class Problem(eqx.Module):
         Raises:
             InvalidArgument: If the shapes are others, or a number that can be looked at is not finite.
         """
-        leaves, received = jax.tree.flatten(target)
-        own, wanted = jax.tree.flatten(self.target)
-        if received != wanted or [jnp.shape(leaf) for leaf in leaves] != [jnp.shape(leaf) for leaf in own]:
-            raise invalid(
-                "target",
-                f"have the shapes of this problem's teacher, {_shapes_of(self.target)}",
-                _shapes_of(target),
-                "Build another problem for a teacher of other shapes",
-            )
-        arrays = [
-            jnp.asarray(leaf, jnp.float64) if isinstance(leaf, Tracer) else finite_array("target", leaf)
-            for leaf in leaves
-        ]
-        return eqx.tree_at(lambda problem: problem.target, self, jax.tree.unflatten(wanted, arrays))
+        fitting = fitted("target", target, layout_of(self.target), owner=f"the teacher of this {self.name} problem")
+        return eqx.tree_at(lambda problem: problem.target, self, fitting)
 
     def _repr_html_(self) -> str:
         return facts(
@@ -113,49 +106,30 @@ class Problem(eqx.Module):
             },
         )
 
-    def point(self, point: PyTree, argument: str = "point") -> PyTree:
+    def point(self, point: PyTree, argument: str = "point", largest: float = LARGEST) -> PyTree:
         """Return a student's parameters as float64 arrays, or raise if they do not fit this problem.
 
         Args:
-            point: Parameters of one student; plain arrays, or what the constructor's documentation says.
+            point: Parameters of one student; plain arrays, or what the constructor's documentation says. They may be
+                traced: then only shapes and types are checked.
             argument: Name to use in the error.
+            largest: Numbers beyond this are refused, unless they are traced.
         """
-        return self._checked(point, argument, batched=False)
+        return self._fitted(point, argument, self.template, largest)
 
     def points(self, points: PyTree, argument: str = "starts") -> PyTree:
         """Return a batch of students, runs first, as float64 arrays, or raise if they do not fit."""
-        return self._checked(points, argument, batched=True)
+        return self._fitted(points, argument, self.template.batched(), LARGEST)
 
-    def _checked(self, point: PyTree, argument: str, *, batched: bool) -> PyTree:
-        treedef, shapes = self.template
-        leaves, received = jax.tree.flatten(point)
-        if treedef == jax.tree.structure(0):
-            leaves = [point]  # one array is meant: lists of numbers will do
-        elif isinstance(point, (tuple, list)) and len(point) == len(shapes):
-            leaves = list(point)  # several are meant, one an entry
-        elif len(leaves) != len(shapes):
-            parts = " and ".join(str(shape) for shape in shapes)
-            raise invalid(
-                argument,
-                f"have {len(shapes)} arrays, of shapes {parts}{' behind a leading axis for the runs' * batched}",
-                f"{len(leaves)}" if received != jax.tree.structure(0) else "one array",
-                f"See what a student is in the documentation of tutelage.problems.{self.name}",
-            )
-        arrays = []
-        for leaf, shape in zip(leaves, shapes, strict=True):
-            array = finite_array(argument, leaf)
-            wanted = ("runs", *shape) if batched else shape
-            fits = array.shape[1:] == shape and array.ndim == len(shape) + 1 if batched else array.shape == shape
-            if not fits:
-                text = "(" + ", ".join(str(size) for size in wanted) + ("," if len(wanted) == 1 else "") + ")"
-                raise invalid(
-                    argument,
-                    f"have shape {text} for this {self.name} problem",
-                    f"shape {array.shape}",
-                    "Add a leading axis for the runs" if batched and array.shape == shape else "Reshape it",
-                )
-            arrays.append(array)
-        return jax.tree.unflatten(treedef, arrays)
+    def _fitted(self, point: PyTree, argument: str, layout: Layout, largest: float) -> PyTree:
+        return fitted(
+            argument,
+            point,
+            layout,
+            owner=f"this {self.name} problem",
+            remedy=f"See what a student is in the documentation of tutelage.problems.{self.name}",
+            largest=largest,
+        )
 
 
 def checked_problem(problem: Any) -> Problem:
@@ -167,9 +141,3 @@ def checked_problem(problem: Any) -> Problem:
 
 def _shapes_of(point: PyTree) -> str:
     return " and ".join(" × ".join(map(str, jnp.shape(leaf))) or "a number" for leaf in jax.tree.leaves(point))
-
-
-def template_of(point: PyTree) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    """Return the hashable description of a pytree of arrays or shapes."""
-    leaves, treedef = jax.tree.flatten(point, is_leaf=lambda node: type(node) is tuple)
-    return treedef, tuple(tuple(leaf) if type(leaf) is tuple else tuple(leaf.shape) for leaf in leaves)

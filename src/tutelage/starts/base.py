@@ -12,7 +12,8 @@ from jax.core import eval_context
 from jax.typing import ArrayLike
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from tutelage.checks import count, random_seed
+from tutelage.checks import affordable, count, random_seed
+from tutelage.keys import run_key
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
@@ -27,15 +28,25 @@ def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
         seed: The seed.
         runs: How many keys.
         first_run: Number of the first run.
+
+    Raises:
+        InvalidArgument: If a number is not a whole one, or is too large.
     """
-    numbers = jnp.arange(first_run, first_run + runs)
-    return jax.vmap(lambda run: jax.random.fold_in(jax.random.key(seed), run))(numbers)
+    runs, seed, first_run = _checked(runs, seed, first_run, 1, "these keys")
+    return jax.vmap(lambda run: run_key(seed, run))(jnp.arange(first_run, first_run + runs))
+
+
+def _checked(runs: Any, seed: Any, first_run: Any, numbers: int, what: str) -> tuple[int, int, int]:
+    """Return the three numbers that starts are asked for, or raise if they are none, or too many to be held."""
+    runs = count("runs", runs)
+    affordable("runs", runs, runs * numbers, what)
+    return runs, random_seed("seed", seed), count("first_run", first_run, least=0)
 
 
 # Compiled as a whole, and optimised little: a program of random numbers takes far longer to compile than to run.
 @eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 1})  # type: ignore[call-overload]
 def _draws(draw: Callable[[PRNGKeyArray], PyTree], seed: ArrayLike, runs: ArrayLike) -> PyTree:
-    return jax.vmap(lambda run: draw(jax.random.fold_in(jax.random.key(seed), run)))(runs)
+    return jax.vmap(lambda run: draw(run_key(seed, run)))(runs)
 
 
 def batch(
@@ -57,8 +68,7 @@ def batch(
             depends on. A function made anew for every call would be compiled anew for every call.
         numbers: About how many numbers one draw makes; as many as a student has parameters by default.
     """
-    runs, seed = count("runs", runs), random_seed("seed", seed)
-    first_run = count("first_run", first_run, least=0)
+    runs, seed, first_run = _checked(runs, seed, first_run, problem.parameters, "these starts")
     # XLA rounds sums differently in batches of other sizes, so that runs are drawn in batches of one size,
     # and every run has the same place in its batch wherever a user's batch begins.
     size = 2 ** round(math.log2(min(max(_BATCH / (numbers or problem.parameters), 1), 256)))

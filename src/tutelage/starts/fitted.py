@@ -11,13 +11,14 @@ import scipy.optimize
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from tutelage.checks import count
+from tutelage.checks import affordable, count
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
 from tutelage.models import Homogeneous
+from tutelage.points import layout_of
 from tutelage.problems import Problem
-from tutelage.problems.problem import checked_problem, template_of
+from tutelage.problems.problem import checked_problem
 from tutelage.starts.base import batch
 
 
@@ -59,13 +60,14 @@ def subspace(
         remedy = "Leave out the inputs of the problem"
         raise invalid("problem", "have standard Gaussian inputs", problem.inputs.name, remedy)
     samples = count("samples", samples)
+    affordable("samples", samples, samples * problem.dimension, "the samples of one start")
     teachers = problem.target.shape[0]
     rank = min(teachers, problem.dimension) if rank is None else count("rank", rank)
     if rank > problem.dimension:
         raise invalid("rank", f"be at most the dimension {problem.dimension}", rank, "Lower it")
 
     # Axes and coordinates apart: samples do not depend on the student, so that one program of theirs serves all sizes.
-    teaching = dataclasses.replace(problem, student=problem.teacher, template=template_of(problem.target))
+    teaching = dataclasses.replace(problem, student=problem.teacher, template=layout_of(problem.target))
     numbers = samples * problem.dimension
     axes = batch(problem, runs, seed, first_run, Partial(_leading_axes, teaching, samples, rank), numbers)
     shape = (_shape(problem)[0], rank)

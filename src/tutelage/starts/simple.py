@@ -8,7 +8,7 @@ import numpy as np
 from jax.tree_util import Partial
 from jaxtyping import PyTree
 
-from tutelage.checks import finite_number, positive
+from tutelage.checks import finite_number, function, positive, tried
 from tutelage.errors import invalid
 from tutelage.problems import Problem
 from tutelage.starts.base import batch, leafwise
@@ -70,14 +70,12 @@ def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_ru
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    if not callable(draw):
-        raise invalid("draw", "be a function of a key and a shape", repr(draw), "Pass for example jax.random.laplace")
-
+    function("draw", draw, "a function of a key and a shape", "Pass for example jax.random.laplace")
     return batch(problem, runs, seed, first_run, leafwise(problem, Partial(_entries, draw)))
 
 
 def _entries(draw, key, _, shape):
-    drawn = jnp.asarray(draw(key, shape), float)
+    drawn = tried("draw", lambda: jnp.asarray(draw(key, shape), float))
     if drawn.shape != shape:
         raise invalid("draw", f"return an array of shape {shape}", f"shape {drawn.shape}", "Draw one number an entry")
     return drawn

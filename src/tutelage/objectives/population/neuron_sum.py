@@ -14,21 +14,21 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.models import Committee, Homogeneous, Model, Neuron, NeuronModel, Neurons
-from tutelage.objectives.base import Objective, Reduction
+from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
+from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.reduction import reduced_to_span
+from tutelage.objectives.population.totals import loss_total
 from tutelage.problems import Problem
 
 
-class NeuronSum(Objective):
+class NeuronSum(Expected):
     """The population loss of a sum of neurons; build one with `population`.
 
     Attributes:
@@ -66,22 +66,22 @@ class NeuronSum(Objective):
         groups = self._dense_teacher_groups()
         return (groups[0]._replace(weights=Axes(groups[0].weights.shape[0])),) if self.axes else groups
 
-    def loss(self, point: PyTree, key=None) -> Float[Array, ""]:
+    def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         return _loss(self, point)
 
     def _value(self, point: PyTree) -> Float[Array, ""]:
-        total = self.constant
+        terms = [self.constant]
         groups, teachers = self._groups(point), self._teacher_groups()
         for i, group in enumerate(groups):
             for j, other in enumerate(groups):
                 gram = self.student_duals[i][j].gram(group.weights, other.weights, same=i == j)
-                total = total + 0.5 * group.coefficients @ gram @ other.coefficients
+                terms.append(0.5 * group.coefficients @ gram @ other.coefficients)
             for j, teacher in enumerate(teachers):
                 gram = self.teacher_duals[i][j].gram(group.weights, teacher.weights)
-                total = total - group.coefficients @ gram @ teacher.coefficients
-        return total
+                terms.append(-(group.coefficients @ gram @ teacher.coefficients))
+        return loss_total(tuple(terms), point)
 
-    def gradient(self, point: PyTree, key=None) -> PyTree:
+    def _gradient(self, point: PyTree, key=None) -> PyTree:
         arrays, back = jax.vjp(self._trainable, point)
         groups, teachers = self._groups(point), self._teacher_groups()
         cotangents = [self._group_gradient(i, groups, teachers) for i in range(len(groups))]
@@ -108,7 +108,7 @@ class NeuronSum(Objective):
             by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
         return by_weights, by_coefficients
 
-    def error_estimate(self, point: PyTree) -> Float[Array, ""]:
+    def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
         total = jnp.zeros(())
         groups, teachers = self._groups(point), self._dense_teacher_groups()
         for i, group in enumerate(groups):
@@ -118,9 +118,10 @@ class NeuronSum(Objective):
                     total = total + jnp.abs(group.coefficients) @ errors @ jnp.abs(other.coefficients)
         return total
 
-    def singular(self, point: PyTree) -> Bool[Array, ""]:
-        # A zero vector of an activation with a kink; a homogeneous student's change of variables smooths it out.
-        if isinstance(self.problem.student, Homogeneous):
+    def _singular(self, point: PyTree) -> Bool[Array, ""]:
+        # A zero vector of an activation with a kink, unless a change of variables smooths it out.
+        student = self.problem.student
+        if isinstance(student, Neuronwise) and not student.plain:
             return jnp.zeros((), bool)
         return jnp.any(
             jnp.stack(
@@ -133,7 +134,10 @@ class NeuronSum(Objective):
             )
         )
 
-    def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        return _curvatures(self, point)
+
+    def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         r"""Return a Lipschitz constant of the Hessian for plain neurons with two slopes; infinite for other models.
 
         The third derivatives of a dual with factor $qq'$ of its even part are bounded by $c_{30}qq'\|v\|/\|w\|^2$ in
@@ -141,9 +145,10 @@ class NeuronSum(Objective):
         """
         unknown = jnp.asarray(jnp.inf)
         own = self.student_duals[0][0]
-        if not (isinstance(self.problem.student, (Committee, Neuron)) and isinstance(own, PiecewiseLinear)):
+        student = self.problem.student
+        if not (isinstance(student, Neuronwise) and student.plain and isinstance(own, PiecewiseLinear)):
             return unknown
-        norms = jnp.linalg.norm(self.problem.student.vectors(point), axis=-1)
+        norms = jnp.linalg.norm(student.rows(point), axis=-1)
         teaching = jnp.zeros(())
         for dual, group in zip(self.teacher_duals[0], self._dense_teacher_groups(), strict=True):
             if not isinstance(dual, PiecewiseLinear):
@@ -167,10 +172,31 @@ class NeuronSum(Objective):
         constant = _constant(problem, self.own_duals)
         return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
 
-    def reduced(self, points: PyTree) -> Reduction:
+    def _reduced(self, points: PyTree) -> Reduction:
         reduction = reduced_to_span(self, points)
         assert isinstance(reduction.objective, NeuronSum)
         return reduction._replace(objective=_with_axes(reduction.objective))
+
+
+@eqx.filter_jit
+def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    student = objective.problem.student
+    assert isinstance(student, Neuronwise)
+    groups, teachers = objective._groups(point), objective._teacher_groups()
+
+    def by_neuron(row):
+        # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
+        moved, back = jax.vjp(student.weights, row)
+        total = jnp.zeros_like(moved)
+        for dual, other in zip(objective.student_duals[0], groups, strict=True):
+            total = total + dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+        for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
+            total = total - dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+        return back(total)[0]
+
+    rows = student.rows(point)
+    blocks = groups[0].coefficients[:, None, None] * jax.lax.map(jax.jacfwd(by_neuron), rows)
+    return student.where_smooth(rows, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))
 
 
 @eqx.filter_custom_jvp
@@ -184,7 +210,7 @@ def _loss_jvp(primals, tangents):
     objective, point = primals
     of_objective, of_point = tangents
     change = jnp.zeros(())
-    slopes = jax.tree.leaves(objective.gradient(point))
+    slopes = jax.tree.leaves(objective._gradient(point))
     for slope, move in zip(slopes, jax.tree.leaves(of_point, is_leaf=lambda leaf: leaf is None), strict=True):
         change = change if move is None else change + jnp.sum(slope * move)
     if jax.tree.leaves(of_objective):
@@ -196,7 +222,7 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    students = [group.activation for group in _neurons(problem.student, _zeros(problem))]
+    students = [group.activation for group in _neurons(problem.student, problem.zero())]
     teachers = _neurons(problem.teacher, problem.target)
 
     def dual(sigma, tau):
@@ -238,10 +264,6 @@ def _mean_square(teacher: Model, target: PyTree, duals: tuple[tuple[Kernel, ...]
 def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
     """Return half the mean square of the labels."""
     return 0.5 * problem.noise**2 + 0.5 * _mean_square(problem.teacher, problem.target, duals)
-
-
-def _zeros(problem: Problem) -> PyTree:
-    return jax.tree.map(lambda leaf: np.zeros(leaf.shape), problem.template_tree())
 
 
 @eqx.filter_jit

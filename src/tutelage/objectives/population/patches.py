@@ -14,14 +14,15 @@ from tutelage.errors import UnsupportedCombination
 from tutelage.inputs import Gaussian
 from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
 from tutelage.models.base import safe_norm
-from tutelage.objectives.base import Objective, Reduction
+from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
 from tutelage.objectives.population.reduction import reduced_to_span
+from tutelage.objectives.population.totals import loss_total
 from tutelage.problems import Problem
 
 
-class PatchObjective(Objective):
+class PatchObjective(Expected):
     """A population loss of a model that reads patches.
 
     Attributes:
@@ -33,15 +34,21 @@ class PatchObjective(Objective):
     else:
         target: eqx.AbstractVar[PyTree]
 
-    def gradient(self, point: PyTree, key=None) -> PyTree:
-        return jax.grad(self.loss)(point)
+    def _gradient(self, point: PyTree, key) -> PyTree:
+        return jax.grad(self._loss)(point, key)
 
     def with_target(self, target: PyTree) -> "PatchObjective":
         problem = self.problem.with_teacher(target)
         return eqx.tree_at(lambda o: (o.problem, o.target), self, (problem, problem.target))
 
-    def reduced(self, points: PyTree) -> Reduction:
+    def _reduced(self, points: PyTree) -> Reduction:
         return reduced_to_span(self, points)
+
+    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+        raise self._without_curvatures()
+
+    def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
+        return jnp.asarray(jnp.inf)
 
 
 class ConvolutionLoss(PatchObjective):
@@ -83,7 +90,7 @@ class ConvolutionLoss(PatchObjective):
         sums = jnp.sum(first.output) * jnp.sum(second.output)
         return (first.output @ second.output) * (both - means) + sums * means
 
-    def loss(self, point: FilterAndOutput, key=None) -> Float[Array, ""]:
+    def _loss(self, point: FilterAndOutput, key) -> Float[Array, ""]:
         target = self.target
         if self._direction_only:
             # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a
@@ -101,19 +108,19 @@ class ConvolutionLoss(PatchObjective):
             own = scale**2 * self._product(point, point, self.dual.own(point.filter))
             cross = scale * self._product(point, target, self.dual(point.filter, target.filter))
         constant = 0.5 * self._product(target, target, self.dual.own(target.filter)) + 0.5 * self.problem.noise**2
-        return 0.5 * own - cross + constant
+        return loss_total((0.5 * own, -cross, constant), point)
 
     @property
     def _direction_only(self) -> bool:
         student: Convolution = self.problem.student  # type: ignore[assignment]
         return student.normalized and student.activation.homogeneity == 1 and self.span_suffices
 
-    def singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
+    def _singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
         student: Convolution = self.problem.student  # type: ignore[assignment]
         smooth = student.activation.kink is None and not student.normalized
         return jnp.zeros((), bool) if smooth else jnp.all(point.filter == 0)
 
-    def error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
+    def _error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
         student: Convolution = self.problem.student  # type: ignore[assignment]
         scale = student.scale(point.filter)
         return 0.5 * scale**2 * self._product_error(point, point) + scale * self._product_error(point, self.target)
@@ -180,22 +187,18 @@ class ParityLoss(PatchObjective):
         patches = self.problem.student.patches
         return jax.vmap(function)(*(jnp.broadcast_to(array, (patches, array.shape[1])) for array in vectors))
 
-    def loss(self, point: Float[Array, "..."], key=None) -> Float[Array, ""]:
+    def _loss(self, point: Float[Array, "..."], key) -> Float[Array, ""]:
         student, target = self.problem.student.vectors(point), self.target[None]
-        return (
-            0.5 * self._products(student)
-            - self._products(student, target)
-            + 0.5 * self._products(target)
-            + 0.5 * self.problem.noise**2
-        )
+        constant = 0.5 * self._products(target) + 0.5 * self.problem.noise**2
+        return loss_total((0.5 * self._products(student), -self._products(student, target), constant), point)
 
-    def singular(self, point: Float[Array, "..."]) -> Bool[Array, ""]:
+    def _singular(self, point: Float[Array, "..."]) -> Bool[Array, ""]:
         student: Parity = self.problem.student  # type: ignore[assignment]
         if student.activation.kink is None:
             return jnp.zeros((), bool)
         return jnp.any(jnp.all(student.vectors(point) == 0, axis=-1))
 
-    def error_estimate(self, point: Float[Array, "..."]) -> Float[Array, ""]:
+    def _error_estimate(self, point: Float[Array, "..."]) -> Float[Array, ""]:
         student = self.problem.student.vectors(point)
         patches = self.problem.student.patches
         assert patches is not None
@@ -257,7 +260,7 @@ class WaveLoss(PatchObjective):
             return self._variance * jnp.sum(vector**2)
         return vector @ self.problem.inputs.second_moment() @ vector
 
-    def loss(self, point: Float[Array, "..."], key=None) -> Float[Array, ""]:
+    def _loss(self, point: Float[Array, "..."], key) -> Float[Array, ""]:
         student: Wave = self.problem.student  # type: ignore[assignment]
         rows = student.rows(point)
         target = jnp.broadcast_to(self.target, rows.shape)
@@ -268,6 +271,12 @@ class WaveLoss(PatchObjective):
         )
         linear = 0.5 * student.slope**2 * self._mass(rows[0] - self.target)
         return linear + waves + 0.5 * self.problem.noise**2
+
+    def _error_estimate(self, point: Float[Array, "..."]) -> Float[Array, ""]:
+        return jnp.zeros(())
+
+    def _singular(self, point: Float[Array, "..."]) -> Bool[Array, ""]:
+        return jnp.zeros((), bool)
 
 
 def _patch_duals(

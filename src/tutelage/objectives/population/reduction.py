@@ -14,8 +14,7 @@ from tutelage.inputs import Gaussian, gaussian
 from tutelage.models import Model
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.tiles import in_tiles
-from tutelage.problems import Problem
-from tutelage.problems.problem import template_of
+from tutelage.points import layout_of
 
 # Most runs, and most numbers, that a compiled program takes at once.
 _RUNS, _NUMBERS = 64, 1 << 16
@@ -47,21 +46,30 @@ def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
     reduced, extras = in_tiles(partial(_reduce, student, basis), _tile(points), points)
     padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
     target = teacher.with_vectors(objective.target, jnp.asarray(padded))
-    problem = _in_span(objective.problem, target, jax.tree.map(lambda leaf: leaf[0], reduced))
+    moved = in_coordinates(objective, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
     def lift(reduced_points, runs):
         rows = (reduced_points, extras[np.asarray(runs)])
         return jax.tree.map(jnp.asarray, in_tiles(partial(_lift, student, basis), _tile(rows), rows))
 
-    return Reduction(dataclasses.replace(objective, problem=problem, target=target), reduced, lift)
+    return Reduction(moved, reduced, lift)
 
 
-def _in_span(problem: Problem, target: PyTree, point: PyTree) -> Problem:
-    """Return a problem in the coordinates of a span, where its law is known: one program then serves all dimensions."""
-    if not (isinstance(problem.inputs, Gaussian) and problem.inputs.standard):
-        return problem
-    dimension = problem.teacher.vectors(target).shape[1]
-    return dataclasses.replace(problem, target=target, inputs=gaussian(dimension), template=template_of(point))
+def in_coordinates(objective: Objective, target: PyTree, point: PyTree) -> Objective:
+    """Return an objective that sees norms and angles alone in other coordinates.
+
+    Args:
+        objective: The objective.
+        target: The teacher's parameters in the new coordinates.
+        point: A student in the new coordinates; only its shapes count.
+    """
+    problem = objective.problem
+    inputs = problem.inputs
+    if isinstance(inputs, Gaussian) and inputs.standard:
+        # The law is known there too: one program then serves all dimensions.
+        inputs = gaussian(problem.teacher.vectors(target).shape[1])
+    problem = dataclasses.replace(problem, target=target, inputs=inputs, template=layout_of(point))
+    return dataclasses.replace(objective, problem=problem, target=target)
 
 
 def _tile(rows: PyTree) -> int:

@@ -1,0 +1,199 @@
+r"""Absolute values and signs of a Gaussian pair with means.
+
+With standard deviations $s, t$ and means $\mu = sh$, $\nu = tk$, write $u = s(h + X)$ and $v = t(k + Y)$ with standard
+normal $X, Y$ at an angle $\varphi$, and $\hat p, \hat q$ for the unit vectors of $w$ and $v$. Given $u = 0$, the number
+$v$ has the mean $t\zeta$, $\zeta = k - h\cos\varphi$, and the deviation $t\sin\varphi$. With
+$g = \operatorname{erf}(\zeta/(\sqrt2\sin\varphi))$ its mean sign, $F$ its mean absolute value, $g'$ and $F'$ those of $u$ given
+$v = 0$, and the normal density $\phi$,
+
+$$S = E[\operatorname{sgn}u\operatorname{sgn}v] = 4P(u > 0, v > 0) - 2P(u > 0) - 2P(v > 0) + 1,$$
+$$A = E[\operatorname{sgn}u\,|v|] = \nu S + 2t\phi(h)\,g\cos\varphi + 2t\phi(k)\,g',$$
+$$E|u||v| = \mu A + 2s\phi(h)F + st\cos\varphi\,S.$$
+
+The gradients in $w$, with the mean $m$ of the inputs and the normal $n \propto \hat q - \cos\varphi\,\hat p$, are
+
+$$\nabla E|u||v| = A\,m + 2\phi(h)F\,\hat p + S\,v,$$
+$$\nabla E[|u|\operatorname{sgn}v] = S\,m + 2\phi(h)g\,\hat p + 2\phi(k)g'\,\hat q,$$
+$$\nabla E[\operatorname{sgn}u\,|v|] = \tfrac{2\phi(h)}s\bigl(F(m - h\hat p) + tg\,(\hat q - \cos\varphi\,\hat p)\bigr),$$
+$$\nabla E[\operatorname{sgn}u\operatorname{sgn}v] = \tfrac{2\phi(h)}s\bigl(g\,(m - h\hat p) + 2\phi(\zeta/\sin\varphi)\,n\bigr).$$
+
+Nothing but the last is singular for parallel vectors, and nothing cancels there: sine and $\zeta$ are taken from
+differences of vectors, and derivatives in the angle from half angles.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tutelage.duals.gaussian import Frame, Side
+from tutelage.duals.norms import Angles, angles, difference, normals, polar
+from tutelage.duals.special import (
+    FAR,
+    StandardPair,
+    angle_direction,
+    folded_mean,
+    folded_sign,
+    normal_density,
+    normal_distribution,
+    orthant_probability,
+    quotient,
+    standardised,
+)
+
+
+class Polar(NamedTuple):
+    """Rows by deviation and direction.
+
+    Attributes:
+        deviation: Standard deviation of the row times the input.
+        unit: Unit vector in the latent space; zero where nothing varies.
+        mean: Mean of the row times the input.
+        level: Mean in units of the deviation, within ±40.
+        beyond: What the mean has beyond 40 deviations.
+    """
+
+    deviation: Float[Array, " n"]
+    unit: Float[Array, "n latent"]
+    mean: Float[Array, " n"]
+    level: Float[Array, " n"]
+    beyond: Float[Array, " n"]
+
+
+def _polar(side: Side) -> Polar:
+    deviation, unit = polar(side.vectors)
+    level = standardised(side.means, deviation)
+    far = jnp.abs(side.means) > FAR * deviation
+    return Polar(deviation, unit, side.means, level, jnp.where(far, side.means - level * deviation, 0.0))
+
+
+def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, between: Angles):
+    """Return the differences of the levels (their sums where the angle is obtuse), from differences of vectors."""
+    if frame.mean is None:
+        return jnp.zeros_like(between.half_sine)
+
+    def in_units(side: Side, row: Polar):
+        # The mean of such a row is its level, also where that ends at ±40.
+        return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
+
+    one, other = in_units(first, w)[:, None], in_units(second, v)
+    return jnp.sum(difference(other, jnp.where(between.opposed[..., None], -one, one)) * frame.mean, axis=-1)
+
+
+class Kinks(NamedTuple):
+    """What the duals of absolute values and signs are made of, for all pairs of two sides."""
+
+    w: Polar
+    v: Polar
+    pair: StandardPair
+    between: Angles
+    both: Float[Array, "n m"]  # S
+
+    @property
+    def sign_absolute(self) -> Float[Array, "n m"]:
+        """A."""
+        return self.v.deviation * _standard_sign_absolute(self.pair, self.both) + self.v.beyond * self.both
+
+    @property
+    def absolute_sign(self) -> Float[Array, "n m"]:
+        """A in the other order."""
+        standard = _standard_sign_absolute(self.pair.swapped(), self.both)
+        return self.w.deviation[:, None] * standard + self.w.beyond[:, None] * self.both
+
+    @property
+    def jump(self) -> Float[Array, "n 1"]:
+        """Twice the density of h + X at zero."""
+        return 2 * normal_density(self.w.level)[:, None]
+
+    @property
+    def other_jump(self) -> Float[Array, " m"]:
+        """Twice the density of k + Y at zero."""
+        return 2 * normal_density(self.v.level)
+
+    @property
+    def given_zero(self) -> Float[Array, "n m"]:
+        """F."""
+        folded = folded_mean(self.pair.conditional_mean, self.pair.sine)
+        return self.v.deviation * folded + jnp.abs(self.v.beyond)
+
+    @property
+    def sign_given_zero(self) -> Float[Array, "n m"]:
+        """G."""
+        return folded_sign(self.pair.conditional_mean, self.pair.sine)
+
+    @property
+    def other_sign_given_zero(self) -> Float[Array, "n m"]:
+        """G'."""
+        return folded_sign(self.pair.swapped().conditional_mean, self.pair.sine)
+
+
+def _kinks(frame: Frame, first: Side, second: Side) -> Kinks:
+    w, v = _polar(first), _polar(second)
+    between = angles(w.unit, v.unit)
+    of_levels = _differences(frame, first, second, w, v, between)
+    h, k = jnp.broadcast_arrays(w.level[:, None], v.level)
+    pair = StandardPair(h, k, of_levels, between.half_sine, between.half_cosine, between.opposed)
+    both = 4 * orthant_probability(pair) - 2 * normal_distribution(h) - 2 * normal_distribution(k) + 1
+    return Kinks(w, v, pair, between, both)
+
+
+@jax.custom_jvp
+def _standard_sign_absolute(pair: StandardPair, both):
+    """Return E[sgn(h + X)|k + Y|], given the mean product of both signs."""
+    sign = folded_sign(pair.conditional_mean, pair.sine)
+    other_sign = folded_sign(pair.swapped().conditional_mean, pair.sine)
+    return pair.k * both + 2 * (normal_density(pair.h) * sign * pair.cosine + normal_density(pair.k) * other_sign)
+
+
+@_standard_sign_absolute.defjvp
+def _standard_sign_absolute_jvp(primals, tangents):
+    (pair, both), (direction, _) = primals, tangents
+    density = 2 * normal_density(pair.h)
+    by_angle = -pair.sine * folded_sign(pair.conditional_mean, pair.sine)
+    turn = folded_mean(pair.conditional_mean, pair.sine) * direction.h + by_angle * angle_direction(pair, direction)
+    return _standard_sign_absolute(pair, both), density * turn + both * direction.k
+
+
+def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side) -> Float[Array, "n m"]:
+    """Return the dual of two functions, each the absolute value or the sign, for all pairs."""
+    kinks = _kinks(frame, first, second)
+    if first_sign and second_sign:
+        return kinks.both
+    if first_sign:
+        return kinks.sign_absolute
+    if second_sign:
+        return kinks.absolute_sign
+    deviation = kinks.w.deviation[:, None]
+    return (
+        kinks.w.mean[:, None] * kinks.sign_absolute
+        + deviation * kinks.jump * kinks.given_zero
+        + deviation * kinks.v.deviation * kinks.pair.cosine * kinks.both
+    )
+
+
+def pull(
+    first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, weights: Float[Array, "n m"]
+) -> tuple[Float[Array, " n"], Float[Array, "n latent"]]:
+    """Return the weighted sums of gradients, in the means and in the vectors of the first rows."""
+    kinks = _kinks(frame, first, second)
+    w, v = kinks.w, kinks.v
+    if not first_sign:
+        if second_sign:
+            by_mean, by_v = kinks.both, kinks.other_jump * kinks.other_sign_given_zero
+            by_w, v_rows = kinks.jump * kinks.sign_given_zero, v.unit
+        else:
+            by_mean, by_v = kinks.sign_absolute, kinks.both
+            by_w, v_rows = kinks.jump * kinks.given_zero, second.vectors
+        along = jnp.sum(weights * by_w, axis=1)[:, None] * w.unit
+        return jnp.sum(weights * by_mean, axis=1), (weights * by_v) @ v_rows + along
+    weights = weights * kinks.jump * quotient(1.0, w.deviation)[:, None]
+    if second_sign:
+        by_mean = weights * kinks.sign_given_zero
+        ratio = standardised(kinks.pair.conditional_mean, kinks.pair.sine)
+        turn = normals(weights * 2 * normal_density(ratio), w.unit, v.unit, kinks.between)
+        return jnp.sum(by_mean, axis=1), turn - jnp.sum(by_mean * kinks.pair.h, axis=1)[:, None] * w.unit
+    by_mean = weights * kinks.given_zero
+    by_v = weights * v.deviation * kinks.sign_given_zero
+    along = jnp.sum(by_mean * kinks.pair.h + by_v * kinks.pair.cosine, axis=1)
+    return jnp.sum(by_mean, axis=1), by_v @ v.unit - along[:, None] * w.unit
