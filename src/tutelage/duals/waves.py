@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.duals.base import Kernel, over_pairs
+from tutelage.duals.base import ClosedForm, over_pairs
 from tutelage.duals.gaussian import Frame
 from tutelage.duals.norms import binary_scale, safe_norm
 
 
-class GaussianWaves(Kernel):
+class GaussianWaves(ClosedForm):
     """The dual of two waves under a Gaussian law.
 
     Attributes:
@@ -72,10 +72,14 @@ class GaussianWaves(Kernel):
     def _covariance(self, w, v):
         return self._vector(w) @ self._vector(v)
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int | None:
+        return self.frame.dimension
+
+    def _gram(self, first, second, same=False):
         return over_pairs(self._value, first, second)
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         return jnp.einsum("ij,ijk->ik", weights, over_pairs(jax.grad(self._value), first, second))
 
 
