@@ -21,8 +21,6 @@ import tutelage as tl
 
 # Packages with names of their own. Stores (`sweeps`, `studies`, `papers`) are tried by tests of damaged files.
 PACKAGES = ("activations", "inputs", "problems", "starts", "dynamics", "geometry", "claims", "plot", "cube")
-# Arguments of duals are not checked yet.
-UNCHECKED = ("duals.",)
 
 
 @dataclass(frozen=True)

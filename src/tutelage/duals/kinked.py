@@ -30,7 +30,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.duals.gaussian import Frame, Side
-from tutelage.duals.norms import Angles, angles, difference, normals, polar
+from tutelage.duals.norms import Angles, angles, normals, polar, projections
 from tutelage.duals.special import (
     FAR,
     StandardPair,
@@ -79,8 +79,7 @@ def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, be
         # The mean of such a row is its level, also where that ends at ±40.
         return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
 
-    one, other = in_units(first, w)[:, None], in_units(second, v)
-    return jnp.sum(difference(other, jnp.where(between.opposed[..., None], -one, one)) * frame.mean, axis=-1)
+    return projections(in_units(first, w), in_units(second, v), between.signs, frame.mean)
 
 
 class Kinks(NamedTuple):
