@@ -427,8 +427,9 @@ def right_calls() -> dict[str, Call]:
         unbounded="infinite if unknown",
     )
     add("objectives.Objective.with_target", of=w.objective.with_target, target=np.eye(2, 3))
-    add("problems.Problem.point", of=w.problem.point, point=w.point)
-    add("problems.Problem.points", of=w.problem.points, points=w.starts)
+    # Their second argument is the name that an error gives to the first.
+    add("problems.Problem.point", of=lambda point: w.problem.point(point), point=w.point)
+    add("problems.Problem.points", of=lambda points: w.problem.points(points), points=w.starts)
     add("problems.Problem.sample", of=w.problem.sample, key=w.key, batch=2)
     add("problems.Problem.with_teacher", of=w.problem.with_teacher, target=np.eye(2, 3))
     add("models.Committee.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))

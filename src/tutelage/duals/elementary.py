@@ -162,7 +162,8 @@ class Elementary(Kernel):
     def _by_rule(self, pair: GaussianPair, units, same: bool):
         if same:
             # Half from each argument, so that the derivative in the first one is half the derivative of the whole.
-            product = MEANS[_SAME_NEURON[frozenset({self.first_kind, self.second_kind})]]
+            kinds: frozenset[Kind] = frozenset({self.first_kind, self.second_kind})
+            product = MEANS[_SAME_NEURON[kinds]]
             return 0.5 * (product(pair.mu, pair.a, units[0]) + product(pair.nu, pair.b, units[1]))
         if self.first_kind in _RULES:
             return _RULES[self.first_kind](self.second_kind, pair, units[1])

@@ -1,7 +1,7 @@
 r"""Cosines and sines of a Gaussian pair.
 
-With $\mu = w\cdot m$, $\nu = v\cdot m$, the covariance $c$ and the damping factors $e_\mp = e^{-\frac12 a_\mp}$, where $a_\mp$ is
-the variance of $u \mp v$,
+With $\mu = w\cdot m$, $\nu = v\cdot m$, the covariance $c$ and the damping factors $e_\mp = e^{-\frac12 a_\mp}$, where
+$a_\mp$ is the variance of $u \mp v$,
 
 $$E[\cos u\cos v] = \tfrac12(e_-\cos(\mu-\nu) + e_+\cos(\mu+\nu)),$$
 
