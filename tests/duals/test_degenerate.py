@@ -52,10 +52,9 @@ def test_almost_parallel_neurons_have_the_right_hessian(law: str) -> None:
         values, gradients = all_pairs(rule, written, {"relu": 0.0})
         assert value == pytest.approx(values[0, 0], abs=1e-12)
         np.testing.assert_allclose(gradient, gradients[0, 0], rtol=0, atol=1e-12)
-        # Vectors closer than the rounding of their cosine count as parallel: an angle of up to 4e-8 is then lost.
         relu_transcription = TRANSCRIPTIONS["relu"]
-        np.testing.assert_allclose(by_second, mixed(rule, relu_transcription), rtol=0, atol=3e-8)
-        np.testing.assert_allclose(by_first, curvature(rule, relu_transcription, slope_jump=1.0), rtol=0, atol=3e-8)
+        np.testing.assert_allclose(by_second, mixed(rule, relu_transcription), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(by_first, curvature(rule, relu_transcription, slope_jump=1.0), rtol=0, atol=1e-12)
 
 
 def test_a_constant_coordinate_is_a_bias() -> None:

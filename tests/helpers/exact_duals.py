@@ -1,13 +1,14 @@
 r"""Duals of Gaussian pairs to any number of digits, by other formulas than the library's.
 
-Vectors, mean and factor are exact rationals, and so are variances $a, b$, the covariance $c$ and $ab - c^2$: no angle is
-too small. Expectations of kinked functions come from truncated moments of a bivariate normal law (Rosenbaum, 1961),
+Vectors, mean and factor are exact rationals, and so are variances $a, b$, the covariance $c$ and $ab - c^2$: no angle
+is too small. Expectations of kinked functions come from truncated moments of a bivariate normal law (Rosenbaum, 1961),
 with the orthant probability as an integral over the angle from the degenerate law. Derivatives are central differences
 of the values, with so many digits that nothing of the difference is lost.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import NamedTuple
@@ -99,7 +100,7 @@ def _orthant(mu, nu, a, b, c) -> arb:
         edges.append(edges[-1] * 2)
     edges.append(theta)
     total = arb(0)
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in itertools.pairwise(edges):
         total += acb.integral(integrand, left, right).real
     return _distribution(lowest) - total / (2 * arb.pi())
 
@@ -256,7 +257,7 @@ def exact(sigma: str, tau: str, law: Law, w, v, direction, other, bits: int = 60
     flat = math.ceil(-math.log2(between))
     step_bits, short = bits + flat, 0
     if not {sigma, tau} <= HOMOGENEOUS:
-        # Long vectors see the unit of the other functions as a small angle; short ones leave small numbers of large ones.
+        # Long vectors see the unit of the other functions as a small angle; short ones make numbers that cancel.
         lengths = [math.ceil(math.log2(length)) for length in (size, other_size)]
         step_bits += max(0, *lengths)
         short = sum(max(0, -length) for length in lengths)

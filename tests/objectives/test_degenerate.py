@@ -59,15 +59,46 @@ def test_a_neuron_on_a_teacher_has_its_block_without_it() -> None:
     np.testing.assert_allclose(blocks[0, :, 1], np.eye(3) / 4 + (exchange + exchange.T) / (2 * np.pi), atol=1e-15)
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e-8, 1e8, 1e100])
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-100, 1e-8, 1e8, 1e100, 1e155, 1e300])
 def test_tiny_and_huge_students(size: float) -> None:
     """The gradient of a student of any size is the formula's: no overflow, and no loss of digits."""
     w = np.array([0.3, -0.8, 0.5])
-    found = np.asarray(committee(1).gradient(jnp.asarray(size * w[None])))[0]
+    # Traced, as in a run: numbers that can be looked at are refused where they are as large as this.
+    found = np.asarray(eqx.filter_jit(committee(1).gradient)(jnp.asarray(size * w[None])))[0]
     unit = w / np.linalg.norm(w)
     angles = np.arccos(unit)
     pulls = np.sum(np.sin(angles)) * unit / (2 * np.pi) + (np.pi - angles) / (2 * np.pi)
     np.testing.assert_allclose(found, size * w / 2 - pulls, rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e8, 1e78, 1e155, 1e300])
+def test_long_vectors_of_error_functions_are_signs(size: float) -> None:
+    """The loss of an erf neuron tends to that of a sign, 2θ/π, and its gradient to (2/π)/‖w‖ along the normal."""
+    w, v = size * np.array([0.6, 0.8, 0.0]), min(size, 1e50) * np.array([0.0, 0.8, 0.6])
+    objective = tl.population(tl.problems.neuron(v, "erf"))
+    loss, gradient, hessian = everything(objective, jnp.asarray(w))
+    cosine = 0.64
+    assert float(loss) == pytest.approx(2 * np.arccos(cosine) / np.pi, abs=2 / size + 1e-15)
+    normal = (v / min(size, 1e50) - cosine * w / size) / np.sqrt(1 - cosine**2)
+    np.testing.assert_allclose(np.asarray(gradient) * size, -(2 / np.pi) * normal, rtol=0, atol=2 / size + 1e-15)
+    assert np.isfinite(hessian).all()
+    at_teacher = everything(objective, jnp.asarray(v))
+    assert float(at_teacher[0]) == pytest.approx(0.0, abs=1e-15)
+    np.testing.assert_allclose(np.asarray(at_teacher[1]) * min(size, 1e50), 0.0, atol=1e-15)
+
+
+def test_a_loss_that_overflows_is_infinite_not_nan() -> None:
+    """Student and teacher whose squares overflow: infinite, where the terms would leave ∞ − ∞; a NaN stays one."""
+    w = jnp.array([0.5, -1.0, 0.3])
+    cases = [
+        (tl.problems.committee(1e55 * TEACHER, 2), jnp.full((2, 3), 1e300)),
+        (tl.problems.committee(TEACHER, 2, "quadratic"), jnp.full((2, 3), 1e200)),
+        (tl.problems.convolution(1e55 * w, [1.0, 2.0], normalized=False), FilterAndOutput(1e300 * w, jnp.ones(2))),
+    ]
+    for problem, point in cases:
+        loss = eqx.filter_jit(tl.population(problem).loss)
+        assert float(loss(point)) == np.inf, problem.name
+        assert np.isnan(loss(jax.tree.map(lambda leaf: leaf * jnp.nan, point))), problem.name
 
 
 def test_a_sign_neuron_at_its_teacher_is_finite() -> None:

@@ -3,8 +3,8 @@ r"""Absolute values and signs of a Gaussian pair with means.
 With standard deviations $s, t$ and means $\mu = sh$, $\nu = tk$, write $u = s(h + X)$ and $v = t(k + Y)$ with standard
 normal $X, Y$ at an angle $\varphi$, and $\hat p, \hat q$ for the unit vectors of $w$ and $v$. Given $u = 0$, the number
 $v$ has the mean $t\zeta$, $\zeta = k - h\cos\varphi$, and the deviation $t\sin\varphi$. With
-$g = \operatorname{erf}(\zeta/(\sqrt2\sin\varphi))$ its mean sign, $F$ its mean absolute value, $g'$ and $F'$ those of $u$ given
-$v = 0$, and the normal density $\phi$,
+$g = \operatorname{erf}(\zeta/(\sqrt2\sin\varphi))$ its mean sign, $F$ its mean absolute value, $g'$ the mean sign of
+$u$ given $v = 0$, and the normal density $\phi$,
 
 $$S = E[\operatorname{sgn}u\operatorname{sgn}v] = 4P(u > 0, v > 0) - 2P(u > 0) - 2P(v > 0) + 1,$$
 $$A = E[\operatorname{sgn}u\,|v|] = \nu S + 2t\phi(h)\,g\cos\varphi + 2t\phi(k)\,g',$$
@@ -14,8 +14,10 @@ The gradients in $w$, with the mean $m$ of the inputs and the normal $n \propto 
 
 $$\nabla E|u||v| = A\,m + 2\phi(h)F\,\hat p + S\,v,$$
 $$\nabla E[|u|\operatorname{sgn}v] = S\,m + 2\phi(h)g\,\hat p + 2\phi(k)g'\,\hat q,$$
-$$\nabla E[\operatorname{sgn}u\,|v|] = \tfrac{2\phi(h)}s\bigl(F(m - h\hat p) + tg\,(\hat q - \cos\varphi\,\hat p)\bigr),$$
-$$\nabla E[\operatorname{sgn}u\operatorname{sgn}v] = \tfrac{2\phi(h)}s\bigl(g\,(m - h\hat p) + 2\phi(\zeta/\sin\varphi)\,n\bigr).$$
+$$\nabla E[\operatorname{sgn}u\,|v|] =
+\tfrac{2\phi(h)}s\bigl(F(m - h\hat p) + tg\,(\hat q - \cos\varphi\,\hat p)\bigr),$$
+$$\nabla E[\operatorname{sgn}u\operatorname{sgn}v] =
+\tfrac{2\phi(h)}s\bigl(g\,(m - h\hat p) + 2\phi(\zeta/\sin\varphi)\,n\bigr).$$
 
 Nothing but the last is singular for parallel vectors, and nothing cancels there: sine and $\zeta$ are taken from
 differences of vectors, and derivatives in the angle from half angles.
@@ -28,7 +30,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.duals.gaussian import Frame, Side
-from tutelage.duals.norms import Angles, angles, difference, normals, polar
+from tutelage.duals.norms import Angles, angles, normals, polar, projections
 from tutelage.duals.special import (
     FAR,
     StandardPair,
@@ -77,8 +79,7 @@ def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, be
         # The mean of such a row is its level, also where that ends at ±40.
         return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
 
-    one, other = in_units(first, w)[:, None], in_units(second, v)
-    return jnp.sum(difference(other, jnp.where(between.opposed[..., None], -one, one)) * frame.mean, axis=-1)
+    return projections(in_units(first, w), in_units(second, v), between.signs, frame.mean)
 
 
 class Kinks(NamedTuple):
@@ -92,12 +93,12 @@ class Kinks(NamedTuple):
 
     @property
     def sign_absolute(self) -> Float[Array, "n m"]:
-        """A."""
+        """The number A."""
         return self.v.deviation * _standard_sign_absolute(self.pair, self.both) + self.v.beyond * self.both
 
     @property
     def absolute_sign(self) -> Float[Array, "n m"]:
-        """A in the other order."""
+        """The number A in the other order."""
         standard = _standard_sign_absolute(self.pair.swapped(), self.both)
         return self.w.deviation[:, None] * standard + self.w.beyond[:, None] * self.both
 
@@ -113,18 +114,18 @@ class Kinks(NamedTuple):
 
     @property
     def given_zero(self) -> Float[Array, "n m"]:
-        """F."""
+        """The number F."""
         folded = folded_mean(self.pair.conditional_mean, self.pair.sine)
         return self.v.deviation * folded + jnp.abs(self.v.beyond)
 
     @property
     def sign_given_zero(self) -> Float[Array, "n m"]:
-        """G."""
+        """The number g."""
         return folded_sign(self.pair.conditional_mean, self.pair.sine)
 
     @property
     def other_sign_given_zero(self) -> Float[Array, "n m"]:
-        """G'."""
+        """The number g'."""
         return folded_sign(self.pair.swapped().conditional_mean, self.pair.sine)
 
 

@@ -1,26 +1,30 @@
 r"""Cosines and sines of a Gaussian pair.
 
-With $\mu = w\cdot m$, $\nu = v\cdot m$, the covariance $c$ and the damping factors $e_\mp = e^{-\frac12 a_\mp}$, where $a_\mp$ is
-the variance of $u \mp v$,
+With $\mu = w\cdot m$, $\nu = v\cdot m$ and the damping factors $e_\mp = e^{-\frac12 a_\mp}$, where $a_\mp$ is the
+variance of $u \mp v$,
 
 $$E[\cos u\cos v] = \tfrac12(e_-\cos(\mu-\nu) + e_+\cos(\mu+\nu)),$$
 
-and likewise with sines. All is taken from the vectors $w \mp v$, which have their digits where $w$ and $v$ are long and
-close to each other. Where both are short, the sines are the difference of numbers close to one, and
-$e_- - e_+ = e_-(1 - e^{-2c})$ is taken instead.
+and likewise with sines: $K = \tfrac12(k_- + k_+)$. All is taken from the vectors $w \mp v$, which have their digits
+where $w$ and $v$ are long and close to each other. Where both are short, the dual of two sines is a difference of
+numbers close to one, and $e_- - e_+ = e_-(1 - e^{-2c})$ with the covariance $c$ is taken instead. The gradient in the
+latent vector $p$ is $\tfrac12\bigl(q\,(k_- - k_+) - p\,(k_- + k_+)\bigr)$, which is $K(q - p) - k_+q$, and also
+$k_-q - K(q + p)$: the first where $c \ge 0$, the second where not.
 """
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.duals.base import Kernel, over_pairs
-from tutelage.duals.gaussian import Frame
-from tutelage.duals.norms import binary_scale, safe_norm
+from tutelage.duals.base import ClosedForm
+from tutelage.duals.gaussian import Frame, Side
+from tutelage.duals.norms import over_coordinates, over_rows
+
+# A variance beyond this leaves nothing of a wave.
+_DEAD = 3000.0
 
 
-class GaussianWaves(Kernel):
+class GaussianWaves(ClosedForm):
     """The dual of two waves under a Gaussian law.
 
     Attributes:
@@ -39,49 +43,78 @@ class GaussianWaves(Kernel):
     second_sine: bool = eqx.field(static=True)
     second_scale: float = eqx.field(static=True)
 
-    def _value(self, w, v):
-        w, v = self.first_scale * w, self.second_scale * v
-        minus, plus = self._damping(w - v), self._damping(w + v)
+    def _parts(self, first: Side, second: Side):
+        """Return K, k_- and k_+ without the factor, and the derivative of K in the first mean."""
+        minus, plus = _damping(first.vectors, second.vectors, 1.0), _damping(first.vectors, second.vectors, -1.0)
         if self.frame.mean is None:
             # An odd and an even wave have no dual without a mean.
-            return 0.5 * self.factor * (_gap(minus, plus, self._covariance(w, v)) if self.first_sine else minus + plus)
-        mu, nu = w @ self.frame.mean, v @ self.frame.mean
-        difference, total = (w - v) @ self.frame.mean, (w + v) @ self.frame.mean
-        if self.first_sine and self.second_sine:
-            apart = minus * jnp.cos(difference) - plus * jnp.cos(total)
-            gap = _gap(minus, plus, self._covariance(w, v))
-            close = gap * jnp.cos(mu) * jnp.cos(nu) + (minus + plus) * jnp.sin(mu) * jnp.sin(nu)
-            value = jnp.where((jnp.abs(mu) < 1) & (jnp.abs(nu) < 1), close, apart)
-        elif self.first_sine:
-            value = minus * jnp.sin(difference) + plus * jnp.sin(total)
-        elif self.second_sine:
-            value = plus * jnp.sin(total) - minus * jnp.sin(difference)
-        else:
-            value = minus * jnp.cos(difference) + plus * jnp.cos(total)
-        return 0.5 * self.factor * value
+            sign = -1.0 if self.first_sine else 1.0
+            value = 0.5 * (_gap(minus, plus, first, second) if self.first_sine else minus + plus)
+            return value, minus, sign * plus, jnp.zeros_like(value)
+        difference = -_projected(first.weights, second.weights, 1.0, self.frame.mean)
+        total = _projected(first.weights, second.weights, -1.0, self.frame.mean)
+        cosines = minus * jnp.cos(difference), plus * jnp.cos(total)
+        sines = minus * jnp.sin(difference), plus * jnp.sin(total)
+        if self.first_sine != self.second_sine:
+            sign = 1.0 if self.first_sine else -1.0
+            value, slope = sign * sines[0] + sines[1], sign * cosines[0] + cosines[1]
+            return 0.5 * value, sign * sines[0], sines[1], 0.5 * slope
+        if not self.first_sine:
+            return 0.5 * (cosines[0] + cosines[1]), *cosines, -0.5 * (sines[0] + sines[1])
+        mu, nu = first.means[:, None], second.means
+        close = _gap(minus, plus, first, second) * jnp.cos(mu) * jnp.cos(nu)
+        close = close + (minus + plus) * jnp.sin(mu) * jnp.sin(nu)
+        value = jnp.where((jnp.abs(mu) < 1) & (jnp.abs(nu) < 1), close, cosines[0] - cosines[1])
+        return 0.5 * value, cosines[0], -cosines[1], 0.5 * (sines[1] - sines[0])
 
-    def _vector(self, weights):
-        """Return the vector in the latent space, none longer than 2²¹: a wave along it has died out all the same."""
-        vector = weights if self.frame.factor is None else weights @ self.frame.factor
-        return vector / jnp.maximum(binary_scale(safe_norm(vector)) * 2.0**-20, 1.0)
+    def _sides(self, first, second) -> tuple[Side, Side]:
+        return self.frame.plain_side(self.first_scale * first), self.frame.plain_side(self.second_scale * second)
 
-    def _damping(self, weights):
-        vector = self._vector(weights)
-        return jnp.exp(-0.5 * jnp.sum(vector * vector))
+    @property
+    def dimension(self) -> int | None:
+        return self.frame.dimension
 
-    def _covariance(self, w, v):
-        return self._vector(w) @ self._vector(v)
+    def _gram(self, first, second, same=False):
+        return self.factor * self._parts(*self._sides(first, second))[0]
 
-    def gram(self, first, second, same=False):
-        return over_pairs(self._value, first, second)
+    def _pull(self, first, second, weights, same=False):
+        one, other = self._sides(first, second)
+        value, minus, plus, by_mean = self._parts(one, other)
+        weights = self.factor * self.first_scale * weights
+        aligned = one.vectors @ other.vectors.T >= 0
+        signs = jnp.where(aligned, 1.0, -1.0)
+        along = weights * signs * value
 
-    def pull(self, first, second, weights, same=False):
-        return jnp.einsum("ij,ijk->ik", weights, over_pairs(jax.grad(self._value), first, second))
+        def term(j):
+            return along.T[j][:, None] * (other.vectors[j] - signs.T[j][:, None] * one.vectors)
+
+        by_vectors = over_rows(term, other.vectors, one.vectors)
+        by_vectors = by_vectors + (weights * jnp.where(aligned, -plus, minus)) @ other.vectors
+        return self.frame.assemble(jnp.sum(weights * by_mean, axis=1), by_vectors)
 
 
-def _gap(minus, plus, covariance):
+def _coordinate(first, second, signs, k):
+    """Return coordinate k of v − ±w for all pairs."""
+    return second.T[k] - signs * first.T[k][:, None]
+
+
+def _projected(first, second, sign: float, axis):
+    """Return (v − ±w)·m for all pairs."""
+    pairs = jnp.zeros((first.shape[0], second.shape[0]))
+    return over_coordinates(lambda k: _coordinate(first, second, sign, k) * axis[k], first, pairs)
+
+
+def _damping(first, second, sign: float):
+    pairs = jnp.zeros((first.shape[0], second.shape[0]))
+    variance = over_coordinates(lambda k: _coordinate(first, second, sign, k) ** 2, first, pairs)
+    # Constant where nothing is left: its derivative would be zero times infinity for the longest vectors.
+    return jnp.exp(-0.5 * jnp.where(variance < _DEAD, variance, _DEAD))
+
+
+def _gap(minus, plus, first: Side, second: Side):
     """Return the difference of the damping factors."""
+    covariance = first.vectors @ second.vectors.T
     aligned = covariance >= 0
-    by_minus = -minus * jnp.expm1(-2 * jnp.where(aligned, covariance, 0.0))
-    by_plus = plus * jnp.expm1(2 * jnp.where(aligned, 0.0, covariance))
-    return jnp.where(aligned, by_minus, by_plus)
+    size = jnp.where(aligned, covariance, -covariance)
+    shrinkage = -jnp.expm1(-2 * jnp.where(size < _DEAD, size, _DEAD))
+    return jnp.where(aligned, minus, -plus) * shrinkage

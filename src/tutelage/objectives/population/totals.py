@@ -23,4 +23,5 @@ def loss_total(terms: tuple[Float[Array, ""], ...], point: PyTree) -> Float[Arra
 @loss_total.defjvp
 def _loss_total_jvp(primals, tangents):
     # The derivative of the plain sum: an overflow must not look like a loss that does not change.
-    return loss_total(*primals), sum(tangents[0])
+    tangent: Any = sum(tangents[0])
+    return loss_total(*primals), tangent
