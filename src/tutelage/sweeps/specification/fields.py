@@ -59,7 +59,7 @@ def members_of(annotation: Any) -> tuple[Any, ...]:
 
 
 def _class_hints(made: type) -> dict[str, Any]:
-    """Return the types of the arguments of a class; a field with a converter is named by its own type."""
+    """Return the types of the arguments of a class; that of a field with a converter is what it is converted to."""
     own = typing.get_type_hints(made)
     # Equinox writes the name of the type, which the module of the class need not know.
     said = typing.get_type_hints(made.__init__, localns={"Any": Any})

@@ -155,7 +155,8 @@ _METHODS = {
     for name, method in vars(dynamics).items()
     if inspect.isclass(method)
     and issubclass(method, dynamics.Method)
-    and method not in (dynamics.Method, dynamics.OptaxMethod)
+    and not inspect.isabstract(method)
+    and method is not dynamics.OptaxMethod
 }
 METHOD_TABLES = {name: table_of(method, _METHOD_KINDS, key="kind", name=name) for name, method in _METHODS.items()}
 _OPTAX = "optax"
