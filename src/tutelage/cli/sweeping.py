@@ -43,6 +43,9 @@ def sweep(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Compute runs again that could not be computed.")
     ] = False,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Continue what another version of the program has begun; its runs stay.")
+    ] = False,
     shard_seconds: Annotated[
         float, typer.Option(help="About how long a piece of work takes; what is lost when a worker is killed.")
     ] = 10.0,
@@ -66,8 +69,9 @@ def sweep(
     try:
         work = _work(specification, seed, allow_outside)
         options: dict[str, Any] = {"workers": workers, "dask": dask, "shard_seconds": shard_seconds}
+        options |= {"retry_failed": retry_failed, "mixed": mixed}
         with _terminating(), _watching() as watch:
-            results = run_sweep(work, folder, **options, retry_failed=retry_failed, watch=watch, notice=console.notice)
+            results = run_sweep(work, folder, **options, watch=watch, notice=console.notice)
     except KeyboardInterrupt:
         console.interrupted(this_command())
     except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tutelage.claims import Claim, Verdict
+from tutelage.claims import Claim, Verdict, claims_of, judge
 from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest
 from tutelage.work import folder as folders
 from tutelage.work.documents import Document, read_sealed, write_sealed
 from tutelage.work.lock import locked
+from tutelage.work.program import modules_of, program_digest
 
 # Seconds to wait for another process that keeps verdicts in the same report; each takes a moment.
 _PATIENCE = 60.0
@@ -149,18 +149,12 @@ def read_verdicts(folder: Path, paper: str, notice: Callable[[str], None] | None
 
 
 def _specification(id: str, effort: str, seed: int) -> str:
-    """Return a digest of what a verdict depends on: another seed, effort, version or program is another verdict."""
-    return digest(json.dumps([id, effort, seed, version("tutelage"), _source(_paper(id))]))
+    """Return a digest of what a verdict depends on: another seed, effort or program is another verdict."""
+    return digest(json.dumps([id, effort, seed, _program(id)]))
 
 
-@lru_cache
-def _source(paper: str) -> str:
-    """Return a digest of the programs of a paper's claims, and of the machinery that judges them."""
-    machinery = files("tutelage.claims")
-    sources = [
-        entry.read_text(encoding="utf-8")
-        for folder in (machinery, machinery.joinpath(paper))
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".py")
-    ]
-    return digest("".join(sources))
+@cache
+def _program(id: str) -> str:
+    """Return a digest of the program of a claim, and of the machinery that judges it."""
+    claim = next(claim for claim in claims_of(_paper(id)) if claim.id == id)
+    return program_digest(judge.__module__, *sorted(modules_of(claim)))

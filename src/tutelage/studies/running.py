@@ -31,6 +31,7 @@ from tutelage.work.archives import read_arrays, write_arrays
 from tutelage.work.documents import write_sealed
 from tutelage.work.folder import DAMAGED, MANIFEST, in_the_way, inner_folder, not_ours, put, set_aside
 from tutelage.work.lock import locked
+from tutelage.work.program import modules_of, program_digest
 
 Notice = Callable[[str], None]
 _SECONDS, _PIECES = "__seconds__", "pieces"
@@ -188,8 +189,9 @@ class _Job:
         self.values = study.values(scale)
         self.names = list(study.pieces(self.values))
         self._checksums: dict[str, str] = {}
-        # Another seed, setting, version or program is another study.
-        described = [study.id, scale, seed, dict(self.values), version("tutelage"), _source(study)]
+        # Another seed, setting or program is another study.
+        program = program_digest(*sorted(modules_of((study.pieces, study.measure, study.conclude))))
+        described = [study.id, scale, seed, dict(self.values), program]
         self.specification = digest(json.dumps(described, sort_keys=True, default=str))
 
     def _piece(self, name: str) -> Path:
@@ -348,11 +350,3 @@ def _setting(setting, scale: str) -> dict[str, Any]:
 
 def _shown(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _source(study: Study) -> str:
-    """Return a digest of the program that a study is: its own module, and what it shares with others of its paper."""
-    own = Path(study.measure.__code__.co_filename)
-    shared = own.with_name("common.py")
-    sources = [path.read_text(encoding="utf-8") for path in (own, shared) if path.exists()]
-    return digest("".join(sources))

@@ -77,6 +77,7 @@ def run_sweep(
     dask: str | None = None,
     shard_seconds: float = SHARD_SECONDS,
     retry_failed: bool = False,
+    mixed: bool = False,
     command: str | None = None,
     watch: Callable[[Progress], None] | None = None,
     notice: Callable[[str], None] | None = None,
@@ -92,13 +93,16 @@ def run_sweep(
         dask: Use Dask: the address of a running scheduler, or `local:N` to start one with `N` workers.
         shard_seconds: Cost of a shard, in seconds on one core.
         retry_failed: Whether to compute runs again that failed.
+        mixed: Whether to continue a folder that another program has computed a part of: another version, or other
+            versions of the packages that it computes with. What it has computed stays.
         command: What the manifest says of how this was started; the command line by default.
         watch: Called with the progress at the beginning and whenever a shard is done.
         notice: Called with a sentence for whatever is damaged and computed again.
 
     Raises:
         FolderInUse: If another process works in the folder.
-        OtherSweep: If the folder belongs to another specification, or holds something else; nothing in it is touched.
+        OtherSweep: If the folder belongs to another specification or program, or holds something else; it is left as
+            it is.
         Unreadable: If something in it cannot be read.
     """
     if not isinstance(workers, Integral) or workers < 0:
@@ -109,9 +113,9 @@ def run_sweep(
     command = this_command() if command is None else command
     path = checked_path("folder", folder)
     # Before the lock, which is a file: nothing is written to a folder that is not ours.
-    check_folder(path, work)
+    check_folder(path, work, mixed)
     with locked(path, command):
-        store = Store(path, work, notice or _ignore)
+        store = Store(path, work, notice or _ignore, mixed)
         if retry_failed:
             store.drop_failed()
         with store.session(command, name):

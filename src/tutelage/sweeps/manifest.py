@@ -44,6 +44,8 @@ class _Manifest(Document):
     cells: Annotated[int, Field(ge=1)]
     runs: Number
     sessions: list[_Session]
+    # Digests of the programs that have computed runs; version 0.1 did not write them down.
+    programs: list[Checksum] = Field(default_factory=list)
     document: dict[str, Any]
     files: dict[Literal["cells.parquet"], Checksum]
 

@@ -44,10 +44,11 @@ from tutelage.work.folder import (
 )
 from tutelage.work.lock import LOCK
 from tutelage.work.parquet import table_bytes
+from tutelage.work.program import program_digest
 
 PROGRESS = "progress.json"
 # What stays of a manifest when a sweep is continued; the rest follows from the work.
-_KEPT = ("version", "command", "machine", "created", "sessions")
+_KEPT = ("version", "command", "machine", "created", "sessions", "programs")
 _KNOWN = (LOCK, CELLS, PARTS, PROGRESS, DAMAGED)
 Notice = Callable[[str], None]
 
@@ -68,14 +69,19 @@ class _Progress(Document):
     seconds_left: Annotated[float, Field(ge=0)] | None
 
 
-def check_folder(folder: Path, work: Work) -> str:
+def check_folder(folder: Path, work: Work, mixed: bool = False) -> str:
     """Look whether a sweep may use a folder, and change nothing.
+
+    Args:
+        folder: The folder.
+        work: What is swept.
+        mixed: Whether runs of other programs may stay there.
 
     Returns:
         What its manifest is: `there`, `damaged` or `absent`.
 
     Raises:
-        OtherSweep: If it belongs to another specification, or holds something else.
+        OtherSweep: If it belongs to another specification or program, or holds something else.
         Unreadable: If something in it cannot be read.
     """
     document = work.document()
@@ -97,6 +103,12 @@ def check_folder(folder: Path, work: Work) -> str:
                 f"{folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
                 "or remove this one."
             )
+        if not mixed and not set(manifest["programs"]) <= {_program(work)}:
+            raise OtherSweep(
+                f"{folder} was computed by another program, begun with tutelage {manifest['version']}: sources or "
+                "packages that its runs depend on have changed. Choose another folder with `--out`, or keep its runs "
+                "beside new ones with `--mixed`."
+            )
         return "there"
     # Without a manifest the parts alone say whose they are; those of another sweep are not ours.
     own, other = has_parts_of(folder, specification)
@@ -114,6 +126,11 @@ def check_folder(folder: Path, work: Work) -> str:
     if name is not None:
         raise OtherSweep(f"{folder} holds something else than a sweep ({name}). Choose another folder with `--out`.")
     return state
+
+
+def _program(work: Work) -> str:
+    """Return a digest of the program that computes runs."""
+    return program_digest(type(work).__module__)
 
 
 def _not_begun(folder: Path, work: Work) -> str | None:
@@ -134,6 +151,7 @@ class Store:
         folder: The folder; it is set up if it is empty.
         work: What is swept.
         notice: Called with a sentence for whatever is damaged and made again.
+        mixed: Whether runs of other programs may stay there.
         **options: Passed to `Writer`.
 
     Raises:
@@ -141,10 +159,11 @@ class Store:
         Unreadable: If something in it cannot be read.
     """
 
-    def __init__(self, folder: Path, work: Work, notice: Notice, **options: Any):
+    def __init__(self, folder: Path, work: Work, notice: Notice, mixed: bool = False, **options: Any):
         self.folder = folder
         self._notice = notice
-        state = check_folder(folder, work)
+        state = check_folder(folder, work, mixed)
+        self._program = _program(work)
         self._document = work.document()
         self._specification = specification_digest(self._document)
         self._cells = work.cells()
@@ -166,7 +185,8 @@ class Store:
             self._notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
         self._written[CELLS] = manifest["files"].get(CELLS)
         # The same specification, but its files may have been moved since.
-        return {**self._new_manifest(), **{name: manifest[name] for name in _KEPT}}
+        kept = {name: manifest[name] for name in _KEPT}
+        return {**self._new_manifest(), **kept, "programs": sorted({*kept["programs"], self._program})}
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
@@ -180,6 +200,7 @@ class Store:
             "cells": self._cells.height,
             "runs": int(self._cells["runs"].sum()),
             "sessions": [],
+            "programs": [self._program],
             "document": self._document,
         }
 

@@ -1,0 +1,136 @@
+"""Which program a result came from: the sources that it depends on, and the packages that computed it.
+
+A module depends on the modules of this package that it imports, wherever in its text, and on what those import. A name
+that is imported from a package counts as one of the module that the package has it from, so that `from tutelage.inputs
+import gaussian` does not depend on all other laws.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+from tutelage.files import digest
+
+PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "equinox", "optax", "diffrax")
+"""Packages whose versions are part of a program: another one may compute other numbers."""
+_PACKAGE = "tutelage"
+_ROOT = Path(__file__).parents[1]
+
+
+@cache
+def program_digest(*modules: str, root: Path = _ROOT) -> str:
+    """Return a digest of the sources that modules depend on, and of the versions of what they compute with.
+
+    Args:
+        *modules: Full names of modules that have been imported, of this package or not.
+        root: The folder of this package.
+    """
+    sources = [f"{name} {digest(path.read_bytes())}" for name, path in sorted(dependencies(modules, root).items())]
+    return digest("\n".join([*sources, *(f"{package} {_version(package)}" for package in PACKAGES)]))
+
+
+def dependencies(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
+    """Return the files of modules and of all modules of this package that they import, directly or not, by name."""
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (path := _path(name, root)) is not None:
+            found[name] = path
+            waiting.extend(_imported(name, path, root))
+    return found
+
+
+def modules_of(value: Any) -> set[str]:
+    """Return the modules that define the functions in a value: in fields, in collections, held by functions."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, partial):
+            waiting += [one.func, one.args, one.keywords]
+        elif isinstance(one, (FunctionType, MethodType, type)):
+            found.add(one.__module__)
+            waiting += [cell.cell_contents for cell in getattr(one, "__closure__", None) or () if _filled(cell)]
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, (list, tuple, set)):
+            waiting += one
+        elif is_dataclass(one):
+            found.add(type(one).__module__)
+            waiting += [getattr(one, field.name) for field in fields(one)]
+        elif hasattr(one, "__wrapped__"):
+            waiting.append(one.__wrapped__)
+    return found
+
+
+def _filled(cell: CellType) -> bool:
+    """Whether a variable that a function has of another one has a value."""
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _path(name: str, root: Path) -> Path | None:
+    """Return the file of a module, or `None` if there is none."""
+    if name != _PACKAGE and not name.startswith(f"{_PACKAGE}."):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        return Path(file) if file is not None and file.endswith(".py") else None
+    place = root.joinpath(*name.split(".")[1:])
+    # The names at the top of the package are loaded when they are used; its stub says which there are.
+    candidates = (place.with_suffix(".py"), place / ("__init__.pyi" if name == _PACKAGE else "__init__.py"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@cache
+def _statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    nodes = ast.walk(ast.parse(path.read_bytes()))
+    return tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
+def _imported(name: str, path: Path, root: Path) -> Iterator[str]:
+    """Yield the modules of this package that a module imports itself."""
+    package = name if path.name.startswith("__init__.") else name.rpartition(".")[0]
+    for statement in _statements(path):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names if alias.name.split(".")[0] == _PACKAGE)
+            continue
+        parts = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
+        source = ".".join([*parts, *([statement.module] if statement.module else [])])
+        if source.split(".")[0] == _PACKAGE:
+            yield from (_origin(source, alias.name, root) for alias in statement.names)
+
+
+def _origin(source: str, name: str, root: Path) -> str:
+    """Return the module that a name imported from a module or a package belongs to."""
+    inner = f"{source}.{name}"
+    if _path(inner, root) is not None:
+        return inner
+    path = _path(source, root)
+    if path is not None and path.name.startswith("__init__."):
+        for statement in _statements(path):
+            if not isinstance(statement, ast.ImportFrom) or not statement.module or statement.level:
+                continue
+            if name in (alias.asname or alias.name for alias in statement.names):
+                return _origin(statement.module, name, root)
+    return source
