@@ -14,9 +14,9 @@ import polars as pl
 from harness import cores, publish
 
 from tutelage.sweeps import Outcome, Shard, open_sweep, run_sweep
-from tutelage.sweeps.lock import locked
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.store import Store
+from tutelage.work.lock import locked
 
 RUNS = 40  # of one second each; pass 200 for the full measurement
 SHARDS = 6  # of five seconds each

@@ -7,7 +7,8 @@ import pytest
 
 from tutelage import files
 from tutelage.errors import InvalidArgument, MalformedData
-from tutelage.files import pack_arrays, read_arrays, write_arrays, write_bytes, write_json
+from tutelage.files import write_bytes, write_json
+from tutelage.work.archives import pack_arrays, read_arrays, write_arrays
 
 ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "ok": np.array([True, False]), "n": np.array(3)}
 

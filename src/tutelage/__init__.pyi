@@ -38,6 +38,7 @@ from .errors import InvalidArgument as InvalidArgument
 from .errors import MalformedData as MalformedData
 from .errors import MissingDependency as MissingDependency
 from .errors import TutelageError as TutelageError
+from .errors import Unreadable as Unreadable
 from .errors import UnsupportedCombination as UnsupportedCombination
 from .geometry import atlas as atlas
 from .geometry import certify as certify

@@ -1,7 +1,7 @@
 """How JAX is set up: 64-bit floats, and one host device per core.
 
-XLA's elementwise loops on a CPU use one thread, so a batch of runs is spread over several host devices instead
-(see the performance page of the documentation). Settings that the user made are left alone.
+XLA's elementwise loops on a CPU use one thread, so as many tiles of runs are followed at once as there are host devices
+(see `tutelage.objectives.tiles`). Settings that the user made are left alone.
 """
 
 import contextlib

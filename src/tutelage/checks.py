@@ -132,7 +132,8 @@ def between(argument: str, value: Any, low: float, high: float) -> float:
     """Return `value` as a float, or raise if it does not lie between two numbers."""
     number = finite_number(argument, value)
     if not low <= number <= high:
-        raise invalid(argument, f"lie between {low:g} and {high:g}", shown(value), "Pass a number between these")
+        ends = " and ".join({0: "zero", 1: "one", math.pi: "π"}.get(end, f"{end:g}") for end in (low, high))
+        raise invalid(argument, f"lie between {ends}", shown(value), "Pass a number between these")
     return number
 
 

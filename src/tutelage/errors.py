@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+# What a terminal obeys instead of showing it: control characters but for tabs and ends of lines, and the marks that
+# turn the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str, json: bool = False) -> str:
+    r"""Return a text that a terminal only shows: what it would obey is written as an escape, such as `\x1b`.
+
+    Args:
+        text: The text.
+        json: Whether it is one of JSON, which has escapes of its own.
+    """
+
+    def escape(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        return f"\\x{code:02x}" if code < 0x100 and not json else f"\\u{code:04x}"
+
+    return _CONTROL.sub(escape, text)
 
 
 class TutelageError(Exception):
-    """Base class of every error that tutelage raises on purpose."""
+    """Base class of every error that tutelage raises on purpose; its sentence is `printable`."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*(printable(one) if isinstance(one, str) else one for one in arguments))
 
 
 class InvalidArgument(TutelageError, ValueError):
@@ -23,6 +46,10 @@ class MissingDependency(TutelageError, ImportError):
 
 class MalformedData(TutelageError, ValueError):
     """A data file is absent or does not have the form it should have."""
+
+
+class Unreadable(TutelageError):
+    """A file is there but cannot be read now: nothing is known of its content, and nothing is done to it."""
 
 
 _LONGEST = 200

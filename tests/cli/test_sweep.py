@@ -1,5 +1,6 @@
 """`tutelage sweep`, `status` and `summary` as a user meets them."""
 
+import errno
 import json
 import os
 import re
@@ -9,17 +10,21 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from cheap_work import CheapWork
+from hostile import quickly, snapshot
 from sweep_results import content
 from typer.testing import CliRunner
 
 from tutelage.cli import sweeping
 from tutelage.cli.main import app
+from tutelage.files import json_text
 from tutelage.sweeps import open_sweep, run_sweep
-from tutelage.sweeps.lock import locked
 from tutelage.sweeps.store import Store
+from tutelage.work.documents import seal
+from tutelage.work.lock import locked
 
 run = CliRunner().invoke
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -187,7 +192,11 @@ def test_damaged_parts_are_told(cheap, tmp_path):
     (path,) = (tmp_path / "parts").glob("*.runs.parquet")
     path.write_bytes(path.read_bytes()[:-1])
     result = run(app, ["status", str(tmp_path)])
-    assert result.exit_code == 0 and "0 of 60 runs" in result.stdout and path.name in result.stderr
+    # The last bytes are of use to other readers only: no run is lost.
+    assert result.exit_code == 0 and "60 of 60 runs" in result.stdout and "0 of 60 runs are lost" in result.stderr
+    path.write_bytes(b"")
+    result = run(app, ["status", str(tmp_path)])
+    assert result.exit_code == 0 and ": 0 of 60 runs" in result.stdout and path.name in result.stderr
     assert path.name in run(app, ["summary", str(tmp_path)]).stderr
     result = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--workers", "1"])
     assert result.exit_code == 0 and path.name in result.stderr and content(tmp_path) == expected
@@ -247,3 +256,73 @@ def test_status_and_summary_do_not_import_jax(tmp_path):
             "assert 'jax' not in sys.modules and 'matplotlib' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_a_terminal_shows_what_a_manifest_says(tmp_path):
+    """Whatever a folder of others says, a terminal only shows it: no sequence that moves, hides or colours."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest.pop("checksum")
+    hostile = "\x1b]0;title\x07\x1b[2J\x9b31m\u202erm"
+    (tmp_path / "manifest.json").write_bytes(json_text(seal({**manifest, "command": hostile, "version": hostile})))
+    (entry,) = (tmp_path / "parts").glob("*.copy.json")
+    for path in (tmp_path / "parts").glob("*.json"):
+        path.unlink()
+    assert entry.name
+    for arguments in (["status", str(tmp_path)], ["summary", str(tmp_path)], ["status", str(tmp_path), "--json"]):
+        result = run(app, arguments)
+        assert result.exit_code == 0 and "31m" in result.stdout + result.stderr
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", result.stdout + result.stderr)
+    assert json.loads(run(app, ["status", str(tmp_path), "--json"]).stdout)["command"] == hostile
+
+
+def test_keys_of_a_specification_are_only_shown(tmp_path):
+    """The same for what a specification of others is called and says."""
+    path = tmp_path / "a.toml"
+    path.write_text('"\\u001b[2J" = 1\n"\\u009b31m" = "\\u001b[31m"\n')
+    result = run(app, ["train", str(path)])
+    assert result.exit_code == 2 and "\\x1b[2J" in result.stderr and "\x1b" not in result.stderr
+    assert "\x9b" not in result.stderr
+
+
+def test_a_folder_names_files_inside_it_only(tmp_path, monkeypatch):
+    """`sweep FOLDER` opens what its manifest names only if it lies in the folder, or with --allow-outside."""
+    monkeypatch.setattr("tutelage.sweeps.specification.arrays._EMBEDDED", 8)
+    np.save(tmp_path / "teacher.npy", np.eye(2))
+    (tmp_path / "a.toml").write_text(
+        'runs = 1\n[problem]\nfamily = "committee"\nstudents = 2\nteacher = { file = "teacher.npy" }\n'
+        '[method]\nkind = "gradient_descent"\nstep = 0.1\n[stop]\nstep_limit = 2\n'
+    )
+    folder = str(tmp_path / "results")
+    assert run(app, ["sweep", str(tmp_path / "a.toml"), "--out", folder, "--workers", "1"]).exit_code == 0
+    refused = run(app, ["sweep", folder])
+    assert refused.exit_code == 2 and "--allow-outside" in refused.stderr and "teacher.npy" in refused.stderr
+    assert run(app, ["sweep", folder, "--allow-outside"]).exit_code == 0
+    (tmp_path / "teacher.npy").unlink()
+    os.mkfifo(tmp_path / "teacher.npy")
+    with quickly():
+        result = run(app, ["sweep", folder, "--allow-outside"])
+    assert result.exit_code == 2 and "regular file" in result.stderr
+
+
+def test_an_unreadable_part_stops_the_command(tmp_path, cheap, monkeypatch):
+    """One clear line and the code for failure; nothing is removed, and later all runs are there."""
+    run_sweep(CheapWork(), tmp_path, workers=1)
+    (path,) = (tmp_path / "parts").glob("*.runs.parquet")
+    before = snapshot(tmp_path / "parts")
+    with monkeypatch.context() as patch:
+        real = os.open
+
+        def failing(name, *arguments, **options):
+            if os.fspath(name) == os.fspath(path):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), os.fspath(name))
+            return real(name, *arguments, **options)
+
+        patch.setattr(os, "open", failing)
+        for arguments in (["sweep", "x.toml", "--out", str(tmp_path)], ["summary", str(tmp_path)]):
+            result = run(app, arguments)
+            assert result.exit_code in (1, 2) and "cannot be read (Input/output error)" in result.stderr
+            assert "Traceback" not in result.stderr and len(result.stderr.splitlines()) == 1
+    assert snapshot(tmp_path / "parts") == before
+    again = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--json"])
+    assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0

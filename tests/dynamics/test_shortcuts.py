@@ -53,7 +53,7 @@ NEAR = np.array([[1.0, 0.001], [-0.002, 1.0]])
 def attempt(objective, point, method=None, **settings):
     method = tl.GradientDescent(0.3) if method is None else method
     points = jnp.stack([jnp.asarray(point)] * 2)
-    ends, finished, steps = tl.NewtonKrylov(**settings).complete(objective, method, points, 1e-12)
+    ends, finished, steps = tl.NewtonKrylov(**settings).complete(objective, method, points, 1e-12, tile=8)
     assert finished[0] == finished[1]
     return (ends[0], int(steps[0])) if finished[0] else None
 

@@ -65,7 +65,7 @@ class CheapWork:
         return {"kind": "cheap", **self._options}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> CheapWork:
+    def from_document(cls, document: dict[str, Any], **_: Any) -> CheapWork:
         return cls(**{name: value for name, value in document.items() if name != "kind"})
 
     def cells(self) -> pl.DataFrame:

@@ -33,7 +33,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from right_calls import UNCHECKED, Call, right_calls, world
+from right_calls import Call, right_calls, world
 
 import tutelage as tl
 
@@ -195,10 +195,9 @@ def case(number: int, calls: Sequence[Call]) -> Case:
     return Case(number, call, tuple(changes))
 
 
-def chosen_calls(prefix: str = "", unchecked: bool = False) -> list[Call]:
-    """Return the right calls whose names begin with a prefix, with those whose arguments are not checked or without."""
-    kept = [call for name, call in right_calls().items() if name.startswith(prefix) and call.parameters]
-    return [call for call in kept if unchecked or not call.name.startswith(UNCHECKED)]
+def chosen_calls(prefix: str = "") -> list[Call]:
+    """Return the right calls whose names begin with a prefix."""
+    return [call for name, call in right_calls().items() if name.startswith(prefix) and call.parameters]
 
 
 class TooLong(Exception):
@@ -285,7 +284,7 @@ def _limited_memory() -> None:
 
 def _work(numbers: range, prefix: str) -> None:
     """Make calls one after another, and print the end of each as a line: the parent sees which one was the last."""
-    calls = chosen_calls(prefix, unchecked=bool(prefix))
+    calls = chosen_calls(prefix)
     _limited_memory()
     for number in numbers:
         one = case(number, calls)
@@ -332,7 +331,7 @@ def main() -> int:
         _work(range(*options.worker), options.only)
         return 0
     if options.number is not None:
-        one = case(options.number, chosen_calls(options.only, unchecked=bool(options.only)))
+        one = case(options.number, chosen_calls(options.only))
         print(one)
         print(one.call.made(one.values()))
         return 0

@@ -21,8 +21,6 @@ import tutelage as tl
 
 # Packages with names of their own. Stores (`sweeps`, `studies`, `papers`) are tried by tests of damaged files.
 PACKAGES = ("activations", "inputs", "problems", "starts", "dynamics", "geometry", "claims", "plot", "cube")
-# Arguments of duals are not checked yet.
-UNCHECKED = ("duals.",)
 
 
 @dataclass(frozen=True)
@@ -427,8 +425,9 @@ def right_calls() -> dict[str, Call]:
         unbounded="infinite if unknown",
     )
     add("objectives.Objective.with_target", of=w.objective.with_target, target=np.eye(2, 3))
-    add("problems.Problem.point", of=w.problem.point, point=w.point)
-    add("problems.Problem.points", of=w.problem.points, points=w.starts)
+    # Their second argument is the name that an error gives to the first.
+    add("problems.Problem.point", of=lambda point: w.problem.point(point), point=w.point)
+    add("problems.Problem.points", of=lambda points: w.problem.points(points), points=w.starts)
     add("problems.Problem.sample", of=w.problem.sample, key=w.key, batch=2)
     add("problems.Problem.with_teacher", of=w.problem.with_teacher, target=np.eye(2, 3))
     add("models.Committee.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))

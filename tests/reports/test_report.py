@@ -8,12 +8,15 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from hostile import snapshot
 
 from tutelage.claims import all_claims, find, judge
+from tutelage.errors import Unreadable
 from tutelage.papers import PAPERS, recorded_verdicts
 from tutelage.reports import save_verdicts, verdicts, write_report
 from tutelage.reports.writing import _number, _tex
 from tutelage.studies import all_studies
+from tutelage.sweeps import NotOurs
 
 CHEAP = "convolutional_filter.section-E.step"
 
@@ -61,6 +64,7 @@ def test_damaged_files_are_told_and_left_out(tmp_path):
         tmp_path / "verdicts" / "convolutional_filter.json",
         tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick" / "manifest.json",
     ]
+    write_report(tmp_path)
     for path in damaged:
         path.parent.mkdir(parents=True)
         path.write_text('{"claims": [{"id"')
@@ -68,6 +72,57 @@ def test_damaged_files_are_told_and_left_out(tmp_path):
     page = Page(write_report(tmp_path, told.append))
     assert len(told) == 2 and all(any(str(path) in sentence for sentence in told) for path in damaged)
     assert "No study has been run yet" in page.text
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "verdicts/single_neuron.json", "assets/x", "manifest.json", "notes.txt"]
+)
+def test_a_folder_of_others_is_left_as_it_is(tmp_path, name):
+    """A report is written into an empty folder, or one of a report: whatever else lies there stays as it is."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"{}")
+    before = snapshot(tmp_path)
+    (printed, *_) = judge(find([CHEAP])[0])
+    for write in (write_report, lambda folder: save_verdicts(folder, [printed])):
+        with pytest.raises(NotOurs, match="has not written"):
+            write(tmp_path)
+        assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["verdicts", "assets", "studies"])
+def test_links_in_a_report_are_not_followed(tmp_path, name):
+    """Nor what lies behind them written or read."""
+    report, elsewhere = tmp_path / "report", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_report(report)
+    (report / name).rename(report / "before") if (report / name).exists() else None
+    (report / name).symlink_to(elsewhere)
+    with pytest.raises(Unreadable, match=f"{name} must be a folder, not a link"):
+        write_report(report)
+    if name == "verdicts":
+        with pytest.raises(Unreadable, match="must be a folder, not a link"):
+            save_verdicts(report, [])
+    assert not list(elsewhere.iterdir())
+
+
+def test_changed_verdicts_are_damaged(tmp_path):
+    """A verdict that was changed by hand is neither used nor shown, and is set aside when others are kept."""
+    claim = find([CHEAP])[0]
+    judged = judge(claim)
+    save_verdicts(tmp_path, judged)
+    assert verdicts.kept_verdicts(tmp_path, [claim], "default", 0)
+    path = tmp_path / "verdicts" / "convolutional_filter.json"
+    text = path.read_text()
+    assert '"refuted"' in text
+    changed = text.replace('"refuted"', '"holds"')
+    for wrong in (changed, text.replace('"claims"', '"claim"'), "[]", '{"claims": [], "checksum": ""}'):
+        path.write_text(wrong)
+        told = []
+        assert not verdicts.kept_verdicts(tmp_path, [claim], "default", 0, told.append) and str(path) in told[0]
+    path.write_text(changed)
+    save_verdicts(tmp_path, judged)
+    assert verdicts.kept_verdicts(tmp_path, [claim], "default", 0)
+    assert [kept.read_text() for kept in (tmp_path / "damaged").iterdir()] == [changed]
 
 
 def test_two_audits_keep_their_verdicts(tmp_path, monkeypatch):

@@ -1,15 +1,19 @@
 """Running studies: every piece once, kept, resumed, and made again when damaged."""
 
+import errno
 import json
+import os
 
 import numpy as np
 import polars as pl
 import pytest
+from hostile import snapshot
 
+from tutelage.errors import Unreadable
 from tutelage.plot import panels
 from tutelage.studies import Conclusion, Picture, Study, at_least, chosen, described, printed, reproduce, within
 from tutelage.studies import running as module
-from tutelage.sweeps import FolderInUse, PieceFailed, locked
+from tutelage.sweeps import FolderInUse, NotOurs, PieceFailed, locked
 
 calls: list[str] = []
 
@@ -114,6 +118,97 @@ def test_a_damaged_file_is_made_again(run, name):
     assert measured == (["b"] if name.startswith("pieces") else [])
     if name != "manifest.json":
         assert path.read_bytes() == before or name.startswith("pieces")
+
+
+def test_a_changed_outcome_is_noticed(run):
+    """What was measured is covered by a checksum: a study whose manifest says something else is made again."""
+    done, _, _ = run()
+    path = done.folder / "manifest.json"
+    text = path.read_text()
+    for old, new in (
+        ('"measured": 9.0', '"measured": 999.0'),
+        ('"ok": true', '"ok": false'),
+        ('"seed": 0', '"seed": 1'),
+    ):
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+        again, measured, notices = run()
+        assert not again.reused and not measured and "does not match its checksum" in notices[0]
+        assert again.manifest["expectations"] == done.manifest["expectations"]
+        (kept,) = (done.folder / "damaged").iterdir()
+        assert kept.read_text() == text.replace(old, new)
+        kept.unlink()
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"notes.txt": b"mine"},
+        {"lock": b"mine"},
+        {"manifest.json": b"{}"},
+        {"pieces/a.npz": b"mine"},
+        {"sum.svg": b"mine"},
+    ],
+)
+def test_a_folder_of_others_is_left_as_it_is(run, tmp_path, files):
+    """Whatever lies where a study would go: nothing is computed, written or removed."""
+    folder = tmp_path / "convolutional_filter" / "toy" / "quick"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(text)
+    before = snapshot(tmp_path)
+    with pytest.raises((NotOurs, Unreadable), match="has not written"):
+        run()
+    assert snapshot(tmp_path) == before and not calls
+
+
+@pytest.mark.parametrize("name", ["lock", "manifest.json", "pieces/b.npz", "sum.svg", "pieces", "damaged", "."])
+def test_links_are_not_followed(run, tmp_path, name):
+    """A link in the place of anything of a finished study costs its target nothing."""
+    done, _, _ = run()
+    target, place = tmp_path / "elsewhere", done.folder / name
+    if place.is_dir() or name == "damaged":
+        place.rename(target) if place.exists() else target.mkdir()
+    else:
+        target.write_bytes(b"mine")
+        place.unlink()
+    place.parent.joinpath(place.name).symlink_to(target)
+    before = {path: found for path, found in snapshot(tmp_path).items() if "elsewhere" in path}
+    with pytest.raises((NotOurs, Unreadable)):
+        run(seed=1)
+    assert {path: found for path, found in snapshot(tmp_path).items() if "elsewhere" in path} == before
+
+
+def test_what_cannot_be_read_is_not_damaged(run, monkeypatch):
+    """A piece that a failing disk does not give is neither removed nor computed again."""
+    done, _, _ = run()
+    before = snapshot(done.folder)
+    for path in (done.folder / "pieces" / "b.npz", done.folder / "sum.png", done.folder / "manifest.json"):
+        with monkeypatch.context() as patch:
+            real = os.open
+
+            def failing(name, *arguments, real=real, path=path, **options):
+                if os.fspath(name) == os.fspath(path):
+                    raise OSError(errno.EIO, os.strerror(errno.EIO), os.fspath(name))
+                return real(name, *arguments, **options)
+
+            patch.setattr(os, "open", failing)
+            with pytest.raises(Unreadable, match=f"{path.name} cannot be read"):
+                run()
+        assert snapshot(done.folder) == before and not calls
+    assert run()[0].reused
+
+
+def test_a_damaged_piece_is_kept(run):
+    """It is computed again, and what is left of it is set aside."""
+    done, _, _ = run()
+    path = done.folder / "pieces" / "b.npz"
+    damaged = path.read_bytes()[:-100]
+    path.write_bytes(damaged)
+    again, measured, _ = run()
+    assert measured == ["b"] and again.manifest["expectations"] == done.manifest["expectations"]
+    assert [kept.read_bytes() for kept in (done.folder / "damaged").iterdir()] == [damaged]
 
 
 def test_two_commands_do_not_share_a_study(run, tmp_path):

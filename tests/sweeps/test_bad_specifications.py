@@ -110,7 +110,7 @@ WRONG = {
     ),
     "no method": (r"(?s)\[method\].*", "", 1, "method", "is missing"),
     "misspelt method": ("gradient_descent", "gradient_decent", 7, "method.kind", 'optax, .*mean "gradient_descent"'),
-    "negative step": ("step = 0.1", "step = -0.1", 8, "method.step", "positive number"),
+    "negative step": ("step = 0.1", "step = -0.1", 8, "method.step", "must be positive"),
     "schedule": ("step = 0.1", 'step = { schedule = "linear" }', 8, "method.step.schedule", "linear_schedule"),
     "no transformation": ("gradient_descent", "optax", 6, "method.name", "is missing. Choose one of adabelief"),
     "misspelt transformation": (
@@ -264,7 +264,7 @@ def test_not_readable(tmp_path):
 def test_errors_in_python():
     """From Python the field is named, without a line; NumPy values are as good as plain ones."""
     problem = {"family": "committee", "teacher": np.eye(2), "students": np.int64(2)}
-    with pytest.raises(tl.SpecificationError, match=r"^method.step: must be a positive number .*received -1"):
+    with pytest.raises(tl.SpecificationError, match=r"^method.step: must be positive, but received -1"):
         tl.Sweep(problem, {"kind": "gradient_descent", "step": -1.0}, runs=1)
     with pytest.raises(tl.SpecificationError, match=r"^problem.teacher: must be an array of numbers"):
         tl.Sweep({**problem, "teacher": np.array([["a"]])}, {"kind": "gradient_descent", "step": 1}, runs=1)

@@ -20,7 +20,7 @@ from tutelage.errors import MissingDependency
 from tutelage.sweeps import cluster as module
 from tutelage.sweeps import open_sweep, pool, run_sweep
 from tutelage.sweeps.cluster import ClusterLost
-from tutelage.sweeps.lock import holder
+from tutelage.work.lock import holder
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
@@ -187,3 +187,37 @@ def test_a_shard_that_kills_its_workers_is_given_up(tmp_path):
     failed = results.runs.collect().filter(status="failed")
     assert results.complete and failed["run"].to_list() == [4, 5, 6, 7]
     assert failed["reason"][0].startswith("its worker was killed again and again")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_being_replaced_when_all_is_done(tmp_path):
+    """Finished work does not fail because a worker died as it registered and its successor is slow to begin."""
+    # Happens now and then on a busy machine, and always with a nanny that looks seldom.
+    program = (
+        "import sys, time, dask, cheap_work\n"
+        "from distributed.nanny import WorkerProcess\n"
+        "from distributed.utils import get_mp_context\n"
+        "from tutelage.sweeps import run_sweep\n"
+        "kind, begun = get_mp_context().Process, []\n"
+        "begin = kind.start\n"
+        "def slowly(process):\n"
+        "    begun.append(process)\n"
+        "    if len(begun) == 2: WorkerProcess._init_msg_interval = 2.0\n"
+        "    if len(begun) == 3: time.sleep(2.5)\n"
+        "    begin(process)\n"
+        "if __name__ == '__main__':\n"
+        "    kind.start = slowly\n"
+        "    dask.config.set({'distributed.scheduler.allowed-failures': 1})\n"
+        "    work = cheap_work.CheapWork(deadly=True, cells=1, runs=8, seconds=0.02)\n"
+        "    results = run_sweep(work, sys.argv[1], dask='local:1', shard_seconds=4)\n"
+        "    assert results.complete and results.ledger.failed == 4 and len(begun) == 3\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    outcome = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "sweep")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stderr

@@ -13,9 +13,9 @@ from sweep_results import content
 
 from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep, tasks
-from tutelage.sweeps.lock import holder, locked
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.registry import register, work_from_document
+from tutelage.work.lock import holder, locked
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_shard_that_kills_its_worker_is_given_up(tmp_path):
 def test_two_processes_do_not_share_a_folder(here, tmp_path):
     """The second is told who is there; the lock ends with its holder."""
     code = (
-        "import sys, pathlib\nfrom tutelage.sweeps.lock import locked\n"
+        "import sys, pathlib\nfrom tutelage.work.lock import locked\n"
         "with locked(pathlib.Path(sys.argv[1]), 'an experiment'):\n    print('mine', flush=True)\n    sys.stdin.read()"
     )
     other = subprocess.Popen(
@@ -185,9 +185,9 @@ def test_threads_do_not_share_what_they_build():
     assert [document["seed"] for document in built] == [1, 2, 1, 2]
 
 
-def test_kinds_of_work():
+def test_kinds_of_work(tmp_path):
     """A document is resolved by a table of the package, to which a program can add, and by nothing else."""
     register("cheap", "cheap_work:CheapWork")
-    assert work_from_document(CheapWork(seed=4).document()).document()["seed"] == 4
+    assert work_from_document(CheapWork(seed=4).document(), tmp_path).document()["seed"] == 4
     with pytest.raises(MalformedData, match=r"no kind of work 'os:system'"):
-        work_from_document({"kind": "os:system"})
+        work_from_document({"kind": "os:system"}, tmp_path)

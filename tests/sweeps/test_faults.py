@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import itertools
 import json
 import os
@@ -18,9 +19,10 @@ from sweep_results import content
 
 from tutelage import files
 from tutelage.errors import MalformedData
-from tutelage.sweeps import OtherSweep, ledger, open_sweep, run_sweep
+from tutelage.sweeps import OtherSweep, entries, ledger, open_sweep, run_sweep
 from tutelage.sweeps import engine as module
 from tutelage.sweeps.store import Store
+from tutelage.work import documents
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 ROUNDS = 20
@@ -83,7 +85,8 @@ def test_killed_main_process(tmp_path):
         "progress.json",
         "lock",
     }
-    assert len(list((folder / "parts").iterdir())) == 4
+    # Three files, an entry and its copy.
+    assert len(list((folder / "parts").iterdir())) == 5
 
 
 def workers_of(process: subprocess.Popen) -> list[int]:
@@ -292,7 +295,9 @@ def test_damaged_rows_are_not_read(here, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=rf"{path.name} does not match its checksum: 4 runs are left out"):
         assert open_sweep(tmp_path).runs.collect().height == 56
     path.unlink()
-    with pytest.warns(UserWarning, match=rf"{path.name} is absent: its runs are left out"):
+    with pytest.warns(
+        UserWarning, match=rf"{path.name} is absent \(4 of 4 runs are lost\): its lost runs are left out"
+    ):
         assert open_sweep(tmp_path).runs.collect().height == 56
 
 
@@ -325,10 +330,10 @@ def test_a_manifest_of_another_format_is_kept(here, tmp_path):
     folder = tmp_path / "damaged"
     run_sweep(CheapWork(), folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({"format": 2, "otherwise": manifest}))
-    with pytest.raises(MalformedData, match="has format 2"):
+    (folder / "manifest.json").write_text(json.dumps({"format": 3, "otherwise": manifest}))
+    with pytest.raises(MalformedData, match="has format 3"):
         run_sweep(CheapWork(), folder)
-    assert json.loads((folder / "manifest.json").read_text())["format"] == 2
+    assert json.loads((folder / "manifest.json").read_text())["format"] == 3
 
 
 def test_files_of_others_are_left_alone(here, tmp_path):
@@ -354,18 +359,24 @@ def test_parts_of_another_specification_do_not_count(here, tmp_path):
     assert "another specification" in notices[0]
 
 
+def write_entry(parts: Path, number: int, document: dict) -> None:
+    """Write the entry of a part as the library does, whatever it says."""
+    document.pop("checksum")
+    text = files.json_text(documents.seal(document))
+    (parts / entries.entry_name(number, text)).write_bytes(text)
+
+
 def test_overlapping_parts_count_once(here, tmp_path, monkeypatch):
     """Should two parts ever cover the same run, one of them counts."""
     run_sweep(CheapWork(), tmp_path)
     expected = content(tmp_path)
-    (path,) = (tmp_path / "parts").glob("*.json")
+    (path,) = (tmp_path / "parts").glob("*.copy.json")
     document = json.loads(path.read_text())
-    document.pop("checksum")
-    document["replaces"] = []
-    copied = path.with_name("00000099.json")
-    files.write_json(copied, {**document, "checksum": ledger._checksum(document)})
-    for kind in ledger.ENDINGS.values():
-        path.with_name(f"00000099.{kind}").write_bytes(path.with_name(f"{path.stem}.{kind}").read_bytes())
+    for kind, (_, checksum) in document["files"].items():
+        name = f"{checksum[:16]}.{entries.ENDINGS[kind]}"
+        copied = path.with_name(f"00000099.{name}")
+        copied.write_bytes(path.with_name(f"{path.name[:8]}.{name}").read_bytes())
+    write_entry(path.parent, 99, {**document, "replaces": []})
     assert content(tmp_path) == expected and open_sweep(tmp_path).ledger.runs == 60
     assert content(run_sweep(CheapWork(), tmp_path)) == expected
 
@@ -375,13 +386,17 @@ def test_no_pickle_is_read(here, tmp_path):
     import numpy as np
 
     run_sweep(CheapWork(), tmp_path)
-    (path,) = (tmp_path / "parts").glob("*.json")
+    (path,) = (tmp_path / "parts").glob("*.copy.json")
     document = json.loads(path.read_text())
-    document.pop("checksum")
-    arrays = path.with_name(f"{path.stem}.arrays.npz")
-    with arrays.open("wb") as file:
-        np.savez(file, **{"0/end/0": np.array([{"a": 1}], dtype=object)})
-    document["files"]["arrays"] = [arrays.stat().st_size, files.digest(arrays.read_bytes())]
-    files.write_json(path, {**document, "checksum": ledger._checksum(document)})
-    with pytest.raises(ValueError, match="allow_pickle"):
+    for entry in path.parent.glob("*.json"):
+        entry.unlink()
+    buffer = io.BytesIO()
+    np.savez(buffer, **{"0/end/0": np.array([{"a": 1}], dtype=object)})
+    bad = [len(buffer.getvalue()), files.digest(buffer.getvalue())]
+    for piece in document["pieces"]:
+        piece["files"]["arrays"] = bad
+    document["files"]["arrays"] = [len(document["pieces"]) * bad[0], "0" * 64]
+    path.with_name(f"{path.name[:8]}.{'0' * 16}.arrays.npz").write_bytes(buffer.getvalue() * len(document["pieces"]))
+    write_entry(path.parent, int(path.name[:8]), document)
+    with pytest.raises(MalformedData, match="holds objects, which would have to be unpickled"):
         open_sweep(tmp_path).arrays("end", 0)

@@ -11,9 +11,10 @@ import pytest
 
 import tutelage as tl
 from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.lock import locked
+from tutelage.sweeps.manifest import read_manifest
 from tutelage.sweeps.specification import arrays as arrays_module
-from tutelage.sweeps.store import Store, read_manifest
+from tutelage.sweeps.store import Store
+from tutelage.work.lock import locked
 
 TEACHER = np.array([[1.0, 0.0], [0.5, 2.0]])
 METHOD = {"kind": "gradient_descent", "step": 0.1}

@@ -9,9 +9,9 @@ from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.figures import history_bands
-from tutelage.sweeps.lock import locked
 from tutelage.sweeps.parts import part_of
 from tutelage.sweeps.store import Store
+from tutelage.work.lock import locked
 
 
 @pytest.fixture(scope="module")

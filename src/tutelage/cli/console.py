@@ -16,8 +16,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from typer.core import TyperGroup
+
+from tutelage.errors import TutelageError, printable
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -30,10 +33,18 @@ _RAN_OUT = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class _Console(Console):
-    """A console whose reader may go away; `Commands` answers."""
+    """A console whose reader may go away, which `Commands` answers, and that shows control characters as escapes.
+
+    What is printed may come from a file of others: a terminal must not obey it.
+    """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, *arguments: Any, **options: Any) -> Iterable[Segment]:
+        """Yield the segments of something to be printed; those that are text can only be shown."""
+        for segment in super().render(*arguments, **options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 # Results go to standard output, everything else to standard error.
@@ -77,7 +88,9 @@ def described(error: OSError) -> str:
 
 def print_document(document: dict[str, Any]) -> None:
     """Print one JSON document on standard output, and nothing else there."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    # JSON escapes some characters that a terminal would obey, and not all of them.
+    sys.stdout.write(printable(text, json=True) + "\n")
 
 
 def table(**options: Any) -> Table:
@@ -170,4 +183,15 @@ def writable_folder(path: Path) -> Path:
         bad_input(
             f"`--out` must be a folder that can be written to, but received {path} ({error.strerror}). Name another."
         )
+    return path
+
+
+def report_folder(path: Path) -> Path:
+    """Return the folder of a report, made if it is absent, or end with a clear line if it holds something else."""
+    from tutelage.reports import claim_report
+
+    try:
+        claim_report(writable_folder(path))
+    except TutelageError as error:
+        bad_input(str(error))
     return path

@@ -51,8 +51,8 @@ def demo(
     unknown = [paper for paper in chosen if paper not in PAPERS]
     if unknown:
         console.bad_input(f"`papers` must be among {', '.join(PAPERS)}, but received {', '.join(unknown)}.")
-    folder = console.writable_folder(out)
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    folder = console.report_folder(out)
+    from tutelage.work.lock import FolderInUse, this_command
 
     try:
         studies, verdicts, overview = _run(chosen, folder, seed, workers, fresh)

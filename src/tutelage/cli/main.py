@@ -90,14 +90,14 @@ def audit(
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
-    from tutelage.sweeps.lock import this_command
+    from tutelage.work.lock import this_command
 
     try:
         chosen = find(claims or [])
         effort_named(effort)
     except TutelageError as error:
         console.bad_input(str(error))
-    folder = None if out is None else console.writable_folder(out)
+    folder = None if out is None else console.report_folder(out)
     try:
         with console.progress(len(chosen), "judging") as advance:
             verdicts = auditing.judge_in_processes(chosen, effort, seed, workers, folder, fresh, advance)
@@ -143,14 +143,14 @@ def reproduce(
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse, this_command
 
     try:
         chosen = find(studies or [])
         size = checked_scale(scale)
     except TutelageError as error:
         console.bad_input(str(error))
-    folder = console.writable_folder(out)
+    folder = console.report_folder(out)
     try:
         done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
     except (FolderInUse, InvalidArgument, MissingDependency) as error:

@@ -57,7 +57,7 @@ def sweep(
     Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
     """
     from tutelage.sweeps import run_sweep
-    from tutelage.sweeps.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse, this_command
 
     folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -174,13 +174,13 @@ def _default_folder(specification: Path) -> Path:
 def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
     """Return what a specification, or the folder of a sweep, describes."""
     from tutelage.sweeps import Sweep
+    from tutelage.sweeps.manifest import read_manifest
     from tutelage.sweeps.registry import work_from_document
-    from tutelage.sweeps.store import read_manifest
 
     if specification.is_dir():
         if seed is not None:
             console.bad_input("`--seed` must not be given with the folder of a sweep, which has its own. Leave it out.")
-        return work_from_document(read_manifest(specification)["document"])
+        return work_from_document(read_manifest(specification)["document"], specification, allow_outside)
     overrides = {} if seed is None else {"seed": seed}
     return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
 
@@ -195,8 +195,8 @@ def _opened(folder: Path) -> Results:
 
 
 def _status(results: Results) -> dict[str, Any]:
-    from tutelage.sweeps.lock import holder
     from tutelage.sweeps.store import read_progress
+    from tutelage.work.lock import holder
 
     running = holder(results.folder)
     speed = read_progress(results.folder) if running else {}

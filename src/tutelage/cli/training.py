@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import shlex
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +21,9 @@ from tutelage.errors import TutelageError
 if TYPE_CHECKING:
     from tutelage.sweeps import Outcome, Sweep
 
-# What `--out` writes.
+# What `--out` writes, the last with checksums of the others.
 _RUNS, _RECORDS, _POINTS, _SPECIFICATION = "runs.parquet", "records.parquet", "points.npz", "specification.json"
+_MANIFEST = "manifest.json"
 
 
 def train(
@@ -50,7 +53,8 @@ def train(
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
     if out is not None:
         console.writable_folder(out)
-        there = [name for name in (_RUNS, _RECORDS, _POINTS, _SPECIFICATION) if (out / name).exists()]
+        names = (_RUNS, _RECORDS, _POINTS, _SPECIFICATION, _MANIFEST)
+        there = [name for name in names if os.path.lexists(out / name)]
         if there:
             console.bad_input(f"`--out` must not have results already, but {out / there[0]} exists. Name another.")
     begun = time.monotonic()
@@ -87,18 +91,24 @@ def _followed(sweep: Sweep) -> Outcome:
 def _write(folder: Path, sweep: Sweep, outcome: Outcome) -> None:
     import numpy as np
 
-    from tutelage.files import write_bytes, write_json
+    from tutelage.files import digest, json_text, write_bytes
+    from tutelage.work.documents import seal
+    from tutelage.work.parquet import table_bytes
 
-    tables = {_RUNS: outcome.runs, _RECORDS: outcome.records}
-    for name, table in tables.items():
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        write_bytes(folder / name, buffer.getvalue())
+    contents = {_RUNS: table_bytes(outcome.runs), _RECORDS: table_bytes(outcome.records)}
     if outcome.arrays:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **outcome.arrays)  # type: ignore[arg-type]
-        write_bytes(folder / _POINTS, buffer.getvalue())
-    write_json(folder / _SPECIFICATION, sweep.document())
+        contents[_POINTS] = buffer.getvalue()
+    contents[_SPECIFICATION] = json_text(sweep.document())
+    checksums = {name: digest(content) for name, content in contents.items()}
+    manifest = {"format": 2, "kind": "train", "version": version("tutelage"), "files": checksums}
+    contents[_MANIFEST] = json_text(seal(manifest))
+    for name, content in contents.items():
+        try:
+            write_bytes(folder / name, content, new=True)
+        except FileExistsError:
+            console.failed(f"{folder / name} was written by another process meanwhile; it is left as it is.")
 
 
 def _summary(sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:

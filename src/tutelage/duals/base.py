@@ -18,11 +18,36 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.checks import flag
+from tutelage.points import Sizes, fitted_array
+
 
 class Kernel(eqx.Module):
-    """The dual of an ordered pair of activations under an input law."""
+    """The dual of an ordered pair of activations under an input law.
+
+    The public methods check what they are given once, here; a kernel supplies the formulas (the methods whose names
+    start with an underscore).
+    """
+
+    @property
+    @abc.abstractmethod
+    def dimension(self) -> int | None:
+        """Dimension of the inputs; `None` where vectors of any dimension will do."""
 
     @abc.abstractmethod
+    def _gram(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bool) -> Float[Array, "n m"]:
+        """Return $K$ for all pairs of rows, which have been checked."""
+
+    @abc.abstractmethod
+    def _pull(
+        self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], weights: Float[Array, "n m"], same: bool
+    ) -> Float[Array, "n dim"]:
+        """Return the weighted sums of gradients; rows and weights have been checked."""
+
+    @abc.abstractmethod
+    def _error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
+        """Return the estimate of the error; the rows have been checked."""
+
     def gram(
         self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bool = False
     ) -> Float[Array, "n m"]:
@@ -33,9 +58,12 @@ class Kernel(eqx.Module):
             second: Weight vectors of the second activation.
             same: Whether both are the same array; the diagonal is then evaluated without rounding error in the
                 angle.
-        """
 
-    @abc.abstractmethod
+        Raises:
+            InvalidArgument: If an array is not real and finite, or its shape does not fit. So in all methods.
+        """
+        return self._gram(*self._rows(first, second, _sizes(self)), flag("same", same))
+
     def pull(
         self,
         first: Float[Array, "n dim"],
@@ -44,9 +72,26 @@ class Kernel(eqx.Module):
         same: bool = False,
     ) -> Float[Array, "n dim"]:
         """Return the weighted sums of gradients in the first argument (see the module's text)."""
+        sizes = _sizes(self)
+        rows = self._rows(first, second, sizes)
+        return self._pull(*rows, fitted_array("weights", weights, ("n", "m"), sizes), flag("same", same))
 
     def error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
         """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
+        return self._error_estimate(*self._rows(first, second, _sizes(self)))
+
+    def _rows(self, first, second, sizes: Sizes) -> tuple[Array, Array]:
+        return fitted_array("first", first, ("n", "dim"), sizes), fitted_array("second", second, ("m", "dim"), sizes)
+
+
+def _sizes(kernel: Kernel) -> Sizes:
+    return {} if kernel.dimension is None else {"dim": kernel.dimension}
+
+
+class ClosedForm(Kernel):
+    """A dual without any error but rounding."""
+
+    def _error_estimate(self, first, second):
         return jnp.zeros((first.shape[0], second.shape[0]))
 
 
@@ -55,13 +100,17 @@ def over_pairs(function: Callable, first: Float[Array, "n dim"], second: Float[A
     return jax.vmap(lambda w: jax.vmap(lambda v: function(w, v))(second))(first)
 
 
-class Zero(Kernel):
+class Zero(ClosedForm):
     """The dual of a pair whose expectation vanishes by symmetry."""
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> None:
+        return None
+
+    def _gram(self, first, second, same=False):
         return jnp.zeros((first.shape[0], second.shape[0]))
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         return jnp.zeros_like(first)
 
 
@@ -70,14 +119,18 @@ class Sum(Kernel):
 
     parts: tuple[Kernel, ...]
 
-    def gram(self, first, second, same=False):
-        return sum(part.gram(first, second, same) for part in self.parts)
+    @property
+    def dimension(self) -> int | None:
+        return next((part.dimension for part in self.parts if part.dimension is not None), None)
 
-    def pull(self, first, second, weights, same=False):
-        return sum(part.pull(first, second, weights, same) for part in self.parts)
+    def _gram(self, first, second, same=False):
+        return sum(part._gram(first, second, same) for part in self.parts)
 
-    def error_estimate(self, first, second):
-        return sum(part.error_estimate(first, second) for part in self.parts)
+    def _pull(self, first, second, weights, same=False):
+        return sum(part._pull(first, second, weights, same) for part in self.parts)
+
+    def _error_estimate(self, first, second):
+        return sum(part._error_estimate(first, second) for part in self.parts)
 
 
 class Scaled(Kernel):
@@ -86,14 +139,18 @@ class Scaled(Kernel):
     kernel: Kernel
     factor: Float[Array, ""]
 
-    def gram(self, first, second, same=False):
-        return self.factor * self.kernel.gram(first, second, same)
+    @property
+    def dimension(self) -> int | None:
+        return self.kernel.dimension
 
-    def pull(self, first, second, weights, same=False):
-        return self.factor * self.kernel.pull(first, second, weights, same)
+    def _gram(self, first, second, same=False):
+        return self.factor * self.kernel._gram(first, second, same)
 
-    def error_estimate(self, first, second):
-        return self.factor * self.kernel.error_estimate(first, second)
+    def _pull(self, first, second, weights, same=False):
+        return self.factor * self.kernel._pull(first, second, weights, same)
+
+    def _error_estimate(self, first, second):
+        return self.factor * self.kernel._error_estimate(first, second)
 
 
 class Transformed(Kernel):
@@ -102,14 +159,18 @@ class Transformed(Kernel):
     kernel: Kernel
     factor: Float[Array, "dim latent"]
 
-    def gram(self, first, second, same=False):
-        return self.kernel.gram(first @ self.factor, second @ self.factor, same)
+    @property
+    def dimension(self) -> int:
+        return self.factor.shape[0]
 
-    def pull(self, first, second, weights, same=False):
-        return self.kernel.pull(first @ self.factor, second @ self.factor, weights, same) @ self.factor.T
+    def _gram(self, first, second, same=False):
+        return self.kernel._gram(first @ self.factor, second @ self.factor, same)
 
-    def error_estimate(self, first, second):
-        return self.kernel.error_estimate(first @ self.factor, second @ self.factor)
+    def _pull(self, first, second, weights, same=False):
+        return self.kernel._pull(first @ self.factor, second @ self.factor, weights, same) @ self.factor.T
+
+    def _error_estimate(self, first, second):
+        return self.kernel._error_estimate(first @ self.factor, second @ self.factor)
 
 
 class Dual(eqx.Module):
@@ -122,20 +183,25 @@ class Dual(eqx.Module):
     backward: Kernel
 
     def __call__(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
-        return _evaluate(self, first, second)
+        return _evaluate(self, *self._vectors(first=first, second=second))
 
     def own(self, vector: Float[Array, " dim"]) -> Float[Array, ""]:
         r"""Return $K(w, w)$ for a pair of equal activations, differentiable and exact where $K$ itself is singular."""
-        return _evaluate_own(self, vector)
+        return _evaluate_own(self, *self._vectors(vector=vector))
 
     def error_estimate(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
-        return self.forward.error_estimate(first[None], second[None])[0, 0]
+        first, second = self._vectors(first=first, second=second)
+        return self.forward._error_estimate(first[None], second[None])[0, 0]
+
+    def _vectors(self, **vectors) -> list[Array]:
+        sizes = _sizes(self.forward)
+        return [fitted_array(name, vector, ("dim",), sizes) for name, vector in vectors.items()]
 
 
 @jax.custom_jvp
 def _evaluate(dual: Dual, first, second):
-    return dual.forward.gram(first[None], second[None])[0, 0]
+    return dual.forward._gram(first[None], second[None], False)[0, 0]
 
 
 @_evaluate.defjvp
@@ -143,19 +209,19 @@ def _evaluate_jvp(primals, tangents):
     dual, first, second = primals
     _, first_direction, second_direction = tangents
     one = jnp.ones((1, 1))
-    by_first = dual.forward.pull(first[None], second[None], one)[0]
-    by_second = dual.backward.pull(second[None], first[None], one)[0]
+    by_first = dual.forward._pull(first[None], second[None], one, False)[0]
+    by_second = dual.backward._pull(second[None], first[None], one, False)[0]
     return _evaluate(dual, first, second), by_first @ first_direction + by_second @ second_direction
 
 
 @jax.custom_jvp
 def _evaluate_own(dual: Dual, vector):
-    return dual.forward.gram(vector[None], vector[None], same=True)[0, 0]
+    return dual.forward._gram(vector[None], vector[None], True)[0, 0]
 
 
 @_evaluate_own.defjvp
 def _evaluate_own_jvp(primals, tangents):
     dual, vector = primals
     _, direction = tangents
-    half = dual.forward.pull(vector[None], vector[None], jnp.ones((1, 1)), same=True)[0]
+    half = dual.forward._pull(vector[None], vector[None], jnp.ones((1, 1)), True)[0]
     return _evaluate_own(dual, vector), 2 * half @ direction

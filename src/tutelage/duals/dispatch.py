@@ -7,6 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from tutelage.activations.base import Activation, Element
+from tutelage.activations.registry import get
+from tutelage.checks import of_kind
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elementary, is_closed
 from tutelage.duals.gaussian import Frame
@@ -21,25 +23,35 @@ from tutelage.inputs.gaussian import chi_moment
 _TWO_SLOPES = ("identity", "absolute")
 
 
-def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Kernel:
+def kernel(
+    sigma: str | Activation, tau: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None
+) -> Kernel:
     r"""Return the dual $E[\sigma(w\cdot x)\,\tau(v\cdot x)]$ of an ordered pair of activations under a law.
 
     Args:
-        sigma: First activation.
-        tau: Second activation.
+        sigma: First activation, or its registered name.
+        tau: Second activation, likewise.
         inputs: The law of the inputs.
-        quadrature: How finely to integrate where there is no closed form.
+        quadrature: How finely to integrate where there is no closed form; `Quadrature()` by default.
 
     Raises:
         UnsupportedCombination: If there is neither a closed form nor a quadrature. Nothing is ever sampled.
+        InvalidArgument: If an argument is something else.
     """
+    of_kind("inputs", inputs, Inputs, "a law of the inputs", "Build one with a constructor of tutelage.inputs")
+    quadrature = Quadrature() if quadrature is None else quadrature
+    of_kind("quadrature", quadrature, Quadrature, "a Quadrature", "Pass tutelage.duals.Quadrature(tolerance, radius)")
+    return _kernel(get(sigma), get(tau), inputs, quadrature)
+
+
+def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Kernel:
     if isinstance(inputs, Gaussian):
         return _gaussian(sigma, tau, inputs, quadrature)
     if (atoms := inputs.atoms()) is not None:
         return Atomic(*atoms, sigma, tau)
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total([Scaled(kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
+        return _total([Scaled(_kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -49,7 +61,7 @@ def kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadr
     raise _refusal(sigma, tau, inputs)
 
 
-def dual(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Dual:
+def dual(sigma: str | Activation, tau: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Dual:
     """Return the dual in both orders, as a differentiable function of two vectors; arguments as in `kernel`."""
     return Dual(kernel(sigma, tau, inputs, quadrature), kernel(tau, sigma, inputs, quadrature))
 

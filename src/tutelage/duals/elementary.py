@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 
 from tutelage.activations.base import Kind
 from tutelage.duals import arcs, kinked
-from tutelage.duals.base import Kernel
+from tutelage.duals.base import ClosedForm, Kernel
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import folded_mean, folded_sign, root
 
@@ -120,7 +120,7 @@ def _with_powers(numbers, first_scale, first_power: int, second_scale, second_po
     return numbers
 
 
-class Elementary(Kernel):
+class Elementary(ClosedForm):
     """The dual of two elementary functions, not both waves, under a Gaussian law, times a factor.
 
     Attributes:
@@ -172,7 +172,11 @@ class Elementary(Kernel):
     def _kinds_are(self, kind: Kind) -> tuple[bool, bool]:
         return self.first_kind == kind, self.second_kind == kind
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int | None:
+        return self.frame.dimension
+
+    def _gram(self, first, second, same=False):
         one, other = self._sides(first, second)
         # A neuron alone: the general form, which may be an integral, is not needed at all.
         form = self._form(same and first.shape[0] == 1)
@@ -186,7 +190,7 @@ class Elementary(Kernel):
         degree, other_degree = self._degrees()
         return self.factor * _with_powers(values, one.scale, degree, other.scale, other_degree)
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         one, other = self._sides(first, second)
         degree, other_degree = self._degrees()
         weights = self.factor * self.first_scale * weights
@@ -208,7 +212,7 @@ class Elementary(Kernel):
         return self.frame.assemble(by_mean, by_vectors)
 
 
-class AtZero(Kernel):
+class AtZero(ClosedForm):
     r"""Adds to `pull` where the first vector is zero, so that the slope of a kink there is the chosen one.
 
     Attributes:
@@ -219,9 +223,13 @@ class AtZero(Kernel):
     kernel: Kernel
     slope: Float[Array, ""]
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int | None:
+        return self.kernel.dimension
+
+    def _gram(self, first, second, same=False):
         return jnp.zeros((first.shape[0], second.shape[0]))
 
-    def pull(self, first, second, weights, same=False):
-        missing = self.slope * self.kernel.pull(first, second, weights, same)
+    def _pull(self, first, second, weights, same=False):
+        missing = self.slope * self.kernel._pull(first, second, weights, same)
         return jnp.where(jnp.all(first == 0, axis=-1, keepdims=True), missing, 0.0)

@@ -55,6 +55,11 @@ class Frame(eqx.Module):
         """Whether the mean is zero."""
         return self.mean is None
 
+    @property
+    def dimension(self) -> int | None:
+        """Dimension of the inputs; `None` where the law is standard, and any will do."""
+        return next((array.shape[0] for array in (self.mean, self.factor) if array is not None), None)
+
     def side(self, rows: Float[Array, "n dim"], least: float = 0.0) -> Side:
         """Return rows in units of their own size, or of `least` where they are smaller."""
         means, vectors = self._means(rows), self._vectors(rows)

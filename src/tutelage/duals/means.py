@@ -31,13 +31,15 @@ class Mean(eqx.Module):
     with_one: Dual
 
     def __call__(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
-        return self.with_one(weights, jnp.zeros_like(weights))
+        (vector,) = self.with_one._vectors(weights=weights)
+        return self.with_one(vector, jnp.zeros_like(vector))
 
     def error_estimate(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
-        return self.with_one.error_estimate(weights, jnp.zeros_like(weights))
+        (vector,) = self.with_one._vectors(weights=weights)
+        return self.with_one.error_estimate(vector, jnp.zeros_like(vector))
 
 
-def mean(activation: Activation, inputs: Inputs, quadrature: Quadrature) -> Mean:
+def mean(activation: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Mean:
     """Return the mean of `activation` under a law; arguments and errors as in `dual`."""
     return Mean(dual(activation, ONE, inputs, quadrature))

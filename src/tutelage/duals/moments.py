@@ -6,11 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation
-from tutelage.duals.base import Kernel, over_pairs
+from tutelage.duals.base import ClosedForm, over_pairs
 from tutelage.inputs.base import Inputs
 
 
-class Affine(Kernel):
+class Affine(ClosedForm):
     r"""The dual of two affine functions, $\sigma(z) = p + qz$ and $\tau(z) = p' + q'z$, under any law.
 
     $K(w, v) = qq'\,w^\top E[xx^\top]\,v + pp' + qp'\,w\cdot E[x] + pq'\,v\cdot E[x]$.
@@ -27,18 +27,22 @@ class Affine(Kernel):
     mean: Float[Array, " dim"]
     moment: Float[Array, "dim dim"]
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int:
+        return self.mean.shape[0]
+
+    def _gram(self, first, second, same=False):
         (p, q), (p_other, q_other) = self.first, self.second
         linear = (q * q_other) * first @ self.moment @ second.T
         return linear + (p * p_other + q * p_other * (first @ self.mean)[:, None] + p * q_other * (second @ self.mean))
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         (_, q), (p_other, q_other) = self.first, self.second
         linear = (q * q_other) * weights @ second @ self.moment
         return linear + (q * p_other) * jnp.sum(weights, axis=1)[:, None] * self.mean
 
 
-class Waves(Kernel):
+class Waves(ClosedForm):
     r"""The dual of two waves under a law with characteristic function $\chi$.
 
     $E[\cos u\cos v] = \tfrac12\Re(\chi(w - v) + \chi(w + v))$, and likewise with sines.
@@ -70,14 +74,18 @@ class Waves(Kernel):
             return 0.5 * self.factor * (total.imag - difference.imag)
         return 0.5 * self.factor * (difference.real + total.real)
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int:
+        return self.inputs.dimension
+
+    def _gram(self, first, second, same=False):
         return over_pairs(self._value, first, second)
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         return jnp.einsum("ij,ijk->ik", weights, over_pairs(jax.grad(self._value), first, second))
 
 
-class Atomic(Kernel):
+class Atomic(ClosedForm):
     r"""The dual under a law with finite support: $K(w, v) = \sum_n p_n\,\sigma(w\cdot x_n)\,\tau(v\cdot x_n)$.
 
     Attributes:
@@ -92,9 +100,13 @@ class Atomic(Kernel):
     sigma: Activation
     tau: Activation
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int:
+        return self.points.shape[1]
+
+    def _gram(self, first, second, same=False):
         return (self.sigma(first @ self.points.T) * self.weights) @ self.tau(second @ self.points.T).T
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         slopes = self.sigma.derivative(first @ self.points.T) * self.weights
         return (slopes * (weights @ self.tau(second @ self.points.T))) @ self.points

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tutelage.duals.base import Kernel
+from tutelage.duals.base import ClosedForm
 from tutelage.duals.norms import polar
 from tutelage.duals.special import angle_of_cosine, quotient
 
@@ -50,7 +50,7 @@ class Axes(NamedTuple):
         return jnp.eye(self.count, dimension)
 
 
-class PiecewiseLinear(Kernel):
+class PiecewiseLinear(ClosedForm):
     r"""The dual of two activations with two slopes under a rotation-invariant law.
 
     Attributes:
@@ -63,12 +63,16 @@ class PiecewiseLinear(Kernel):
     even: Float[Array, ""]
     kink: Float[Array, ""]
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> None:
+        return None
+
+    def _gram(self, first, second, same=False):
         if isinstance(second, Axes):
             return _differentiable_gram(False, Axes(second.count))(self, first, second.dense(first.shape[1]))
         return _differentiable_gram(same, None)(self, first, second)
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         if isinstance(second, Axes):
             return _differentiable_pull(False, Axes(second.count))(self, first, second.dense(first.shape[1]), weights)
         return _differentiable_pull(same, None)(self, first, second, weights)

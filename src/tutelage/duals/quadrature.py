@@ -148,13 +148,17 @@ class Integrated(Kernel):
         flat = jax.lax.map(lambda pair: function(*pair), GaussianPair(*(x.reshape(-1) for x in pairs)))
         return jax.tree.map(lambda x: x.reshape(pairs.c.shape), flat)
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int | None:
+        return self.frame.dimension
+
+    def _gram(self, first, second, same=False):
         return self._moments((0, 0), self.frame.pairs(*self._sides(first, second), same))
 
     def _sides(self, first, second) -> tuple[Side, Side]:
         return self.frame.plain_side(first), self.frame.plain_side(second)
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         sides = self._sides(first, second)
         pairs = self.frame.pairs(*sides, same)
         zeros = jnp.zeros_like(weights)
@@ -167,7 +171,7 @@ class Integrated(Kernel):
         )
         return self.frame.assemble(*sums_of_gradients(weights, *sides, by))
 
-    def error_estimate(self, first, second):
+    def _error_estimate(self, first, second):
         # The rule with step 2h misses e^(−x) where the rule with step h misses e^(−2x), x = πδ/(λh): twice the
         # difference of both, times e^(−x). Two places of the coarse nodes: the error oscillates with the place.
         assert self.sigma.strip is not None

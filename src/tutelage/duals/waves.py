@@ -16,7 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.duals.base import Kernel
+from tutelage.duals.base import ClosedForm
 from tutelage.duals.gaussian import Frame, Side
 from tutelage.duals.norms import over_coordinates, over_rows
 
@@ -24,7 +24,7 @@ from tutelage.duals.norms import over_coordinates, over_rows
 _DEAD = 3000.0
 
 
-class GaussianWaves(Kernel):
+class GaussianWaves(ClosedForm):
     """The dual of two waves under a Gaussian law.
 
     Attributes:
@@ -72,10 +72,14 @@ class GaussianWaves(Kernel):
     def _sides(self, first, second) -> tuple[Side, Side]:
         return self.frame.plain_side(self.first_scale * first), self.frame.plain_side(self.second_scale * second)
 
-    def gram(self, first, second, same=False):
+    @property
+    def dimension(self) -> int | None:
+        return self.frame.dimension
+
+    def _gram(self, first, second, same=False):
         return self.factor * self._parts(*self._sides(first, second))[0]
 
-    def pull(self, first, second, weights, same=False):
+    def _pull(self, first, second, weights, same=False):
         one, other = self._sides(first, second)
         value, minus, plus, by_mean = self._parts(one, other)
         weights = self.factor * self.first_scale * weights

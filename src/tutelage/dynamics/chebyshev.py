@@ -32,8 +32,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from numpy.polynomial import chebyshev
 
 from tutelage.checks import positive
-from tutelage.dynamics.base import Method, Traits, norm, select, step_size
-from tutelage.errors import invalid
+from tutelage.dynamics.base import Method, Traits, norm, select
 from tutelage.objectives import Objective
 
 # Numbers of stages. The first is gradient descent itself: one gradient, one step.
@@ -132,9 +131,7 @@ class ChebyshevDescent(Method):
     stiffness: float = eqx.field(static=True)
 
     def __init__(self, step: float, tolerance: float = 5e-3, stiffness: float = 2.0):
-        if callable(step):
-            raise invalid("step", "be a number", repr(step), "Pass a constant step")
-        self.step = step_size("step", step)
+        self.step = jnp.asarray(positive("step", step))
         self.tolerance = jnp.asarray(positive("tolerance", tolerance))
         self.stiffness = positive("stiffness", stiffness)
 

@@ -18,10 +18,9 @@ from tutelage.checks import count, of_kind, random_seed
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
 from tutelage.dynamics.checks import checked_objective, checked_progress
-from tutelage.dynamics.devices import device_count
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
-from tutelage.dynamics.lanes import FAR, Lanes, Task
+from tutelage.dynamics.lanes import FAR, Task
 from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
 from tutelage.dynamics.records import Record
@@ -157,20 +156,14 @@ class _Follower:
         # An interruption in the middle of a round must find the runs as they were before it.
         state = jax.tree.map(np.copy, self.state)
         recorder = None if self.recorder is None else self.recorder.copy()
-        work = []
-        # All pieces are dispatched before the first is read: the devices work while the host waits.
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
-            width = tile * device_count()
-            for begin in range(0, len(cohort), width):
-                piece = cohort[begin : begin + width]
-                slots = jnp.asarray(ends[np.resize(np.arange(begin, begin + len(piece)), width)])
-                outcome = compiled.follow(self.task, self._gather(piece, width), slots, jnp.asarray(remembered))
-                work.append((piece, outcome, remembered))
-        for piece, (outcome, values), remembered in work:
+            lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
+            shared = (self.task, np.asarray(remembered))
+            outcome, values = in_tiles(compiled.follow, tile, shared, (lanes, ends))
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
-                whole[piece] = np.asarray(part)[: len(piece)]
+                whole[cohort] = part
             if recorder is not None:
-                recorder.add(piece, values, remembered)
+                recorder.add(cohort, values, remembered)
         self.state, self.recorder = state, recorder
 
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
@@ -203,12 +196,6 @@ class _Follower:
         # A fixed number of slots, so that one program serves all rounds; repeated ends cost nothing.
         return np.array(chosen + [last] * (_SLOTS - len(chosen))), len(chosen)
 
-    def _gather(self, piece: np.ndarray, width: int) -> Lanes:
-        padded = np.resize(piece, width)
-        lanes: Lanes = jax.tree.map(lambda leaf: leaf[padded], self.state)
-        lanes.code[len(piece) :] = Code.STEPS  # lanes without a run of their own stand still
-        return lanes
-
     def _try_newton(self) -> None:
         """Try to finish the runs that have paused for it: a full batch at a time, or what there is near the end."""
         paused = np.flatnonzero(self.state.code == Code.PAUSED)
@@ -221,15 +208,14 @@ class _Follower:
         for begin in range(0, len(paused), width):
             piece = paused[begin : begin + width]
             if len(piece) == width or soon:
-                self._finish(piece, width)
+                self._finish(piece)
 
-    def _finish(self, piece: np.ndarray, width: int) -> None:
+    def _finish(self, piece: np.ndarray) -> None:
         assert self.newton is not None
         assert self.task.stop.gradient is not None
-        padded = np.resize(piece, width)
-        points = jax.tree.map(lambda leaf: jnp.asarray(leaf[padded]), self.state.point)
-        tolerance = float(self.task.stop.gradient)
-        ends, finished, steps = self.newton.complete(self.task.objective, self.task.method, points, tolerance)
+        points = jax.tree.map(lambda leaf: leaf[piece], self.state.point)
+        objective, method, tolerance = self.task.objective, self.task.method, float(self.task.stop.gradient)
+        ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile)
         ends = jax.device_get(ends)
         for lane, run in enumerate(piece):
             if not finished[lane]:
@@ -272,7 +258,7 @@ class _Follower:
     def _evaluate(self) -> tuple[np.ndarray, ...]:
         objective, seed = self.task.objective, self.task.seed
         rows = (self.state.point, self.state.run, self.state.step)
-        return in_tiles(lambda rows: _evaluate_tile(objective, seed, *rows), self.tile, rows)
+        return in_tiles(_evaluate_tile, self.tile, (objective, seed), rows)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -291,13 +277,13 @@ class _Follower:
 
 
 @eqx.filter_jit
-def _evaluate_tile(objective: Objective, seed: Array, points: PyTree, runs: Array, steps: Array):
+def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
         key = jax.random.fold_in(compiled.run_key(seed, run), step)
         return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
 
-    return jax.vmap(one)(points, runs, steps)
+    return jax.vmap(one)(*rows)
 
 
 def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
@@ -323,7 +309,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
-    begun = in_tiles(lambda rows: compiled.begin(task, rows[0], rows[1], gate), tile, (points, runs))
+    begun = in_tiles(compiled.begin, tile, (task, gate), (points, runs))
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)

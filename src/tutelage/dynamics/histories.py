@@ -33,10 +33,10 @@ class Recorder:
 
         Args:
             positions: Positions of the runs in the batch.
-            values: Quantities, `[device, slot, lane, …]`, with the steps among them.
+            values: Quantities, `[run, slot, …]`, with the steps among them.
             slots: How many slots, from the first, are to be remembered.
         """
-        flat = {name: _by_slot(np.asarray(value), slots, len(positions)) for name, value in values.items()}
+        flat = {name: np.moveaxis(value, 1, 0)[:slots] for name, value in values.items()}
         steps = flat.pop("step")
         # A run that has ended stands still: only slots in which it went on are entries.
         before = np.concatenate([self._last[positions][None], steps[:-1]]) if slots else steps
@@ -52,8 +52,8 @@ class Recorder:
 
     def add_current(self, state: Lanes, task: Task) -> None:
         """Add the state of all runs as they stand."""
-        values = in_tiles(lambda lanes: remember(task, lanes), self._tile, state)
-        current = jax.tree.map(lambda leaf: leaf[None, None], values)
+        values = in_tiles(remember, self._tile, (task,), state)
+        current = jax.tree.map(lambda leaf: leaf[:, None], values)
         self.add(np.arange(len(self._runs)), current, 1)
 
     def _thin(self) -> None:
@@ -85,9 +85,3 @@ class Recorder:
         runs, steps, values = final._joined()
         order = np.lexsort((steps, runs))
         return History(self._runs[runs[order]], steps[order], {name: value[order] for name, value in values.items()})
-
-
-def _by_slot(value: np.ndarray, slots: int, lanes: int) -> np.ndarray:
-    """Turn `[device, slot, lane, …]` into `[slot, run, …]`, without idle lanes."""
-    moved = np.moveaxis(value, 1, 0)
-    return moved.reshape(moved.shape[0], -1, *moved.shape[3:])[:slots, :lanes]

@@ -26,8 +26,8 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
-from tutelage.dynamics.devices import device_count, on_devices
 from tutelage.objectives import Objective
+from tutelage.objectives.tiles import at_once, in_tiles
 
 # Length of the difference by which products with the Hessian are taken. Its error is this times the third derivatives,
 # and the rounding of a gradient over this: products are right to about five digits, and two are used.
@@ -55,30 +55,37 @@ class NewtonKrylov(eqx.Module):
         return method.traits.steady_step is not None and objective.exactness.kind != "sampling"
 
     def width(self, tile: int) -> int:
-        """Return how many runs are finished side by side on all devices, given the width of a tile of the descent."""
-        return max(2, tile // 4) * device_count()
+        """Return how many runs are finished at once, given the width of a tile of the descent."""
+        return _lanes(tile) * at_once()
 
     def complete(
-        self, objective: Objective, method: Method, points: PyTree, tolerance: float
+        self, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
-        """Try to finish a tile of runs on each device.
+        """Try to finish some runs.
 
         Args:
             objective: A deterministic objective.
             method: The runs' method.
             points: Where the runs stand, runs first.
             tolerance: Gradient norm to reach.
+            tile: The width of a tile of the descent.
 
         Returns:
             Points, which of them are finished, and the numbers of Newton steps.
         """
-        ends = _solve_tiles(self, objective, points, jnp.asarray(tolerance))
-        finished = np.asarray(ends.finished)
+        lanes = _lanes(tile)
+        ends = in_tiles(_solve_tile, lanes, (self, objective, np.asarray(tolerance)), points)
+        finished = ends.finished
         if finished.any():
-            lowest, highest = _extremes(jax.device_get(_lanczos_tiles(objective, ends.point, ends.slope)))
+            lowest, highest = _extremes(in_tiles(_lanczos_tile, lanes, (objective,), (ends.point, ends.slope)))
             finished = finished & (lowest > 0) & (float(method.traits.steady_step) * highest < 2.0)
             finished = finished & _inside(objective, float(method.traits.reach), points, ends)
-        return ends.point, finished, np.asarray(ends.steps)
+        return ends.point, finished, ends.steps
+
+
+def _lanes(tile: int) -> int:
+    """Return how many runs are finished side by side, given the width of a tile of the descent."""
+    return max(2, tile // 4)
 
 
 class _Ends(NamedTuple):
@@ -158,11 +165,8 @@ def _solve(settings: NewtonKrylov, objective: Objective, point: PyTree, toleranc
 
 
 @eqx.filter_jit
-def _solve_tiles(settings: NewtonKrylov, objective: Objective, points: PyTree, tolerance) -> _Ends:
-    def on_device(shared, points):
-        return jax.vmap(lambda point: _solve(settings, shared[0], point, shared[1]))(points)
-
-    return on_devices(on_device, (objective, tolerance), points)
+def _solve_tile(settings: NewtonKrylov, objective: Objective, tolerance, points: PyTree) -> _Ends:
+    return jax.vmap(lambda point: _solve(settings, objective, point, tolerance))(points)
 
 
 def _lanczos(objective: Objective, point: PyTree, slope) -> tuple[Float[Array, " step"], Float[Array, " step"]]:
@@ -184,11 +188,8 @@ def _lanczos(objective: Objective, point: PyTree, slope) -> tuple[Float[Array, "
 
 
 @eqx.filter_jit
-def _lanczos_tiles(objective: Objective, points: PyTree, slopes: Float[Array, "run parameter"]):
-    def on_device(objective, tile):
-        return jax.vmap(lambda point, slope: _lanczos(objective, point, slope))(*tile)
-
-    return on_devices(on_device, objective, (points, slopes))
+def _lanczos_tile(objective: Objective, rows: tuple[PyTree, Float[Array, "run parameter"]]):
+    return jax.vmap(lambda point, slope: _lanczos(objective, point, slope))(*rows)
 
 
 def _extremes(tridiagonals: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,6 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage import keys
 from tutelage.dynamics.base import Method, norm, select
-from tutelage.dynamics.devices import on_devices
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
@@ -98,8 +97,9 @@ def run_key(seed, run):
 
 
 @eqx.filter_jit
-def begin(task: Task, points: PyTree, runs: Int[Array, " run"], gate: Float[Array, ""]) -> Lanes:
-    """Return the lanes of fresh runs."""
+def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"]]) -> Lanes:
+    """Return the lanes of fresh runs, given their points and numbers."""
+    points, runs = rows
     count = runs.shape[0]
     return Lanes(
         point=points,
@@ -180,10 +180,19 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
 remember = eqx.filter_jit(_remembered)
 
 
-def _follow(
-    task: Task, lanes: Lanes, ends: Int[Array, "slot lane"], remembered: Int[Array, ""]
-) -> tuple[Lanes, PyTree]:
-    """Follow a tile through the given steps, and return what is remembered at the first so many of them."""
+@eqx.filter_jit
+def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array, "lane slot"]]) -> tuple[Lanes, PyTree]:
+    """Follow a tile of runs.
+
+    Args:
+        task: What is the same for all runs.
+        remembered: At how many of the steps, from the first, to remember something.
+        rows: The lanes, and the steps at which each pauses, increasing; the runs stand at the last one afterwards.
+
+    Returns:
+        The lanes, and what was remembered, `[lane, slot]`.
+    """
+    lanes, ends = rows
 
     def slot(lanes, at):
         number, until = at
@@ -199,25 +208,5 @@ def _follow(
     def look(lanes):
         return _remembered(task, lanes)
 
-    return jax.lax.scan(slot, lanes, (jnp.arange(ends.shape[0]), ends))
-
-
-@eqx.filter_jit
-def follow(task: Task, lanes: Lanes, ends: Int[Array, "lane slot"], remembered: Int[Array, ""]) -> tuple[Lanes, PyTree]:
-    """Follow one tile on each host device, side by side in one program.
-
-    Args:
-        task: What is the same for all runs.
-        lanes: As many tiles of lanes as there are devices, in one batch.
-        ends: Steps at which each lane pauses, increasing; the runs stand at the last one afterwards.
-        remembered: How many of these steps, from the first, to remember.
-
-    Returns:
-        The lanes, and what was remembered, `[device, slot, lane]`.
-    """
-
-    def on_device(shared, tile):
-        lanes, values = _follow(shared[0], tile[0], tile[1].T, shared[1])
-        return lanes, jax.tree.map(lambda leaf: leaf[None], values)
-
-    return on_devices(on_device, (task, remembered), (lanes, ends))
+    lanes, values = jax.lax.scan(slot, lanes, (jnp.arange(ends.shape[1]), ends.T))
+    return lanes, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), values)

@@ -53,7 +53,7 @@ class Newton(eqx.Module):
         return 1
 
     def complete(
-        self, objective: Objective, method: Method, points: PyTree, tolerance: float
+        self, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
         """Try to finish one run; return its point, whether it is finished and the number of Newton steps."""
         outcome = finish(self, objective, method, jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), points), tolerance)

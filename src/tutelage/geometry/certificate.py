@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Literal
 
 import jax
@@ -112,20 +112,20 @@ class Certificate:
             f"Theorem ({self.kind}){note}.\n"
             f"Problem: {self.problem}.\n"
             f"Let c be the student with the rows\n{rows}\n"
-            f"There is exactly one critical point within R = {self.unique_radius!r} of c.{convex}\n"
-            f"It is within r = {self.radius!r} of c, its loss is in [{self.loss[0]!r}, {self.loss[1]!r}],\n"
+            f"There is exactly one critical point within R = {_below(self.unique_radius)} of c.{convex}\n"
+            f"It is within r = {_above(self.radius)} of c, its loss is in {_interval(self.loss)},\n"
             f"and its Hessian has {self.index} negative eigenvalues, none that is zero, and the smallest in "
-            f"[{self.smallest_eigenvalue[0]!r}, {self.smallest_eigenvalue[1]!r}].\n"
+            f"{_interval(self.smallest_eigenvalue)}.\n"
             "Proof: At c the gradient's norm is at most "
-            f"g = {self.gradient_norm!r}, and no eigenvalue of the Hessian is in the interval (-m, m) with "
-            f"m = {self.least_curvature!r}.\n"
-            f"Within R of c the Hessian has the Lipschitz constant K = {self.lipschitz!r}.\n"
+            f"g = {_above(self.gradient_norm)}, and no eigenvalue of the Hessian is in the interval (-m, m) with "
+            f"m = {_below(self.least_curvature)}.\n"
+            f"Within R of c the Hessian has the Lipschitz constant K = {_above(self.lipschitz)}.\n"
             "The conditions of Newton and Kantorovich hold: K R < m, g + K R^2/2 <= m R, and g + K r^2/2 <= m r."
         )
 
     def _repr_html_(self) -> str:
         def interval(bounds: tuple[float, float]) -> str | None:
-            return f"[{bounds[0]:.10g}, {bounds[1]:.10g}]" if self.proved else None
+            return _interval(bounds, digits=10) if self.proved else None
 
         def number(value: float) -> float | None:
             return value if self.proved else None
@@ -144,6 +144,27 @@ class Certificate:
                 "digits": self.digits,
             },
         )
+
+
+def _above(value: float, digits: int = 17) -> str:
+    """Return a decimal number of so many digits that is not below a float, and closest to it.
+
+    Not `repr`, which is a number that the float is closest to, and may be on either side of it.
+    """
+    return _shown(value, Context(prec=digits, rounding=ROUND_CEILING))
+
+
+def _below(value: float, digits: int = 17) -> str:
+    """Return a decimal number of so many digits that is not above a float, and closest to it."""
+    return _shown(value, Context(prec=digits, rounding=ROUND_FLOOR))
+
+
+def _shown(value: float, context: Context) -> str:
+    return str(context.create_decimal_from_float(value).normalize(context)).lower()
+
+
+def _interval(bounds: tuple[float, float], digits: int = 17) -> str:
+    return f"[{_below(bounds[0], digits)}, {_above(bounds[1], digits)}]"
 
 
 def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificate:

@@ -140,14 +140,11 @@ class Atlas:
             vectors: The student's vectors, `[student, dim]`, as in `AtlasEntry.vectors`.
 
         Raises:
-            InvalidArgument: If the vectors do not have the shape of those of the entries.
+            InvalidArgument: If the vectors are not finite numbers.
         """
         array = np.asarray(finite_array("vectors", vectors))
-        if not self.entries:
+        if not self.entries or array.shape != self.entries[0].vectors.shape:
             return None
-        wanted = self.entries[0].vectors.shape
-        if array.shape != wanted:
-            raise invalid("vectors", f"have shape {wanted}, as the entries'", f"shape {array.shape}", "Reshape them")
         pattern = self._frame.pattern(array)
         return find_equivalent(pattern, self._patterns, self._frame, self.tolerance)
 

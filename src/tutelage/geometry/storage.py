@@ -3,18 +3,22 @@
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pydantic import Field
 
-from tutelage.errors import MalformedData
-from tutelage.files import pack_arrays, unpack_arrays, write_bytes
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import about, checked_path, read_regular, write_bytes
 from tutelage.geometry.blocks import structure
+from tutelage.geometry.critical import Kind
 from tutelage.geometry.entries import Atlas, AtlasEntry
-from tutelage.geometry.equivalence import frame_from, settings_of
+from tutelage.geometry.equivalence import Frame, frame_from, settings_of
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
+from tutelage.work.archives import pack_arrays, unpack_arrays
+from tutelage.work.documents import Document, parsed, shaped
 
 _FORMAT = "tutelage atlas 1"
 _STRUCTURES: dict[str, Any] = {
@@ -23,6 +27,7 @@ _STRUCTURES: dict[str, Any] = {
     "FilterAndOutput": FilterAndOutput(0, 0),  # type: ignore[arg-type]
     "FirstAndOuter": FirstAndOuter(0, OuterLayer(0, 0, 0, 0)),  # type: ignore[arg-type]
 }
+Number = Annotated[int, Field(ge=0)]
 _NUMBERS = (
     "loss",
     "norm_sum",
@@ -61,45 +66,147 @@ def save(atlas: Atlas, path: Path) -> None:
     write_bytes(path, pack_arrays(arrays))
 
 
+class _Problem(Document):
+    """The description of a problem, as `describe` makes it."""
+
+    name: str
+    objective: str
+    activation: str | None
+    inputs: str
+    dimension: Annotated[int, Field(ge=1)]
+    noise: Annotated[float, Field(ge=0)]
+    shapes: Annotated[list[list[Annotated[int, Field(ge=1)]]], Field(min_length=1)]
+    teacher: Annotated[list[list[float]], Field(min_length=1)]
+    digest: str
+
+
+class _Entry(Document):
+    count: Annotated[int, Field(ge=1)]
+    kind: Kind
+    index: Number
+    complete: bool
+
+
+class _Manifest(Document):
+    """What an atlas says besides its arrays."""
+
+    format: str
+    version: str
+    problem: _Problem
+    runs: Number
+    left_out: Number
+    statuses: dict[str, Number]
+    steps: Number
+    seconds: Annotated[float, Field(ge=0)]
+    tolerance: Annotated[float, Field(gt=0)]
+    structure: str
+    entries: list[_Entry]
+
+
 def load_atlas(path: str | Path) -> Atlas:
     """Read an atlas that `Atlas.save` has written.
+
+    Everything in the file is checked, its checksum first, then each array against the problem that it describes.
 
     Args:
         path: The file.
 
     Raises:
-        MalformedData: If the file is absent, damaged or something else.
+        MalformedData: If the file is absent, damaged, too large or something else.
     """
-    path = Path(path)
+    file = checked_path("path", path)
     try:
-        arrays = unpack_arrays(path.read_bytes())
-    except OSError as error:
-        raise MalformedData(f"The atlas {path} cannot be read: {error.strerror or error}.") from error
-    except MalformedData as error:
-        raise MalformedData(f"The atlas {path} {error}. Make it anew.") from error
+        content = read_regular(file, follow=True)
+        with about(file):
+            arrays = unpack_arrays(content)
+    except FileNotFoundError as error:
+        raise MalformedData(f"The atlas {file} cannot be read: {error.strerror}.") from error
+    except (MalformedData, Unreadable) as error:
+        raise MalformedData(f"The atlas {error} Make it anew, or name another file.") from error
     if "manifest" not in arrays:
-        raise MalformedData(f"{path} holds arrays, but no atlas. Name a file that Atlas.save has written.")
-    manifest = json.loads(arrays["manifest"].tobytes())
-    if manifest.get("format") != _FORMAT:
-        raise MalformedData(f"{path} has the format {manifest.get('format')!r}, not {_FORMAT!r}. Make it anew.")
-    return _atlas(manifest, arrays)
+        raise MalformedData(f"{file} holds arrays, but no atlas. Name a file that Atlas.save has written.")
+    try:
+        document = parsed(arrays.pop("manifest").tobytes())
+        found = document.get("format") if isinstance(document, dict) else None
+        if found != _FORMAT:
+            raise MalformedData(f"has the format {found!r}, not {_FORMAT!r}")
+        return _atlas(shaped(document, _Manifest), arrays)
+    except MalformedData as error:
+        raise MalformedData(f"The atlas {file} {error}. Make it anew.") from error
 
 
-def _atlas(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Atlas:
-    frame = frame_from({name: arrays[f"frame_{name}"] for name in ("teacher", "even", "rows", "columns")})
-    treedef = jax.tree.structure(_STRUCTURES[manifest["structure"]])
+def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
+    """Build an atlas after everything in it was compared.
+
+    Raises:
+        MalformedData: If something does not fit; the text continues a sentence.
+    """
+    if manifest.structure not in _STRUCTURES:
+        raise MalformedData(f"has students of an unknown form, {manifest.structure[:40]!r}")
+    treedef = jax.tree.structure(_STRUCTURES[manifest.structure])
+    counts = sum(entry.count for entry in manifest.entries)
+    if counts + manifest.left_out != manifest.runs or sum(manifest.statuses.values()) != manifest.runs:
+        raise MalformedData(f"contradicts itself: its counts do not add up to {manifest.runs} runs")
+    shapes = [tuple(shape) for shape in manifest.problem.shapes]
+    if len(shapes) != treedef.num_leaves:
+        raise MalformedData(f"contradicts itself: students have {treedef.num_leaves} arrays, and {len(shapes)} shapes")
+    frame = _frame(manifest.problem, arrays)
+    size = len(frame.columns) if frame.teacher is None else frame.teacher.shape[1]
+    numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
+    if np.isinf(numbers).any() or not np.isfinite(numbers[:, :2]).all():
+        raise MalformedData("has losses or norms that are no numbers")
     entries = []
-    for number, stored in enumerate(manifest["entries"]):
-        leaves = [jnp.asarray(arrays[f"point_{number}_{place}"]) for place in range(treedef.num_leaves)]
-        vectors = arrays[f"vectors_{number}"]
+    for place, stored in enumerate(manifest.entries):
+        vectors = _taken(arrays, f"vectors_{place}", (len(frame.rows), size))
+        leaves = [jnp.asarray(_taken(arrays, f"point_{place}_{leaf}", shape)) for leaf, shape in enumerate(shapes)]
         entries.append(
             AtlasEntry(
-                **stored,
-                **dict(zip(_NUMBERS, arrays["numbers"][number].tolist(), strict=True)),
+                **stored.model_dump(),
+                **dict(zip(_NUMBERS, numbers[place].tolist(), strict=True)),
                 point=jax.tree.unflatten(treedef, leaves),
                 vectors=vectors,
-                structure=structure(frame.pattern(vectors), frame, manifest["tolerance"]),
+                structure=structure(frame.pattern(vectors), frame, manifest.tolerance),
             )
         )
+    if arrays:
+        raise MalformedData(f"has an array that no atlas has, {sorted(arrays)[0][:40]!r}")
+    said = manifest.model_dump()
     names = ("runs", "left_out", "statuses", "steps", "seconds", "tolerance", "problem")
-    return Atlas(entries=tuple(entries), **{name: manifest[name] for name in names}, _frame=frame)
+    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _frame=frame)
+
+
+def _frame(problem: _Problem, arrays: dict[str, np.ndarray]) -> Frame:
+    """Return what students are compared by, if it fits the teacher of the problem."""
+    if len({len(row) for row in problem.teacher}) != 1:
+        raise MalformedData("has a teacher whose vectors differ in length")
+    rows, columns = (_taken(arrays, f"frame_{name}", None, kind="i") for name in ("rows", "columns"))
+    even = _taken(arrays, "frame_even", (), kind="b")
+    teacher = _taken(arrays, "frame_teacher", None, dimensions=2)
+    known = np.asarray(problem.teacher)
+    if teacher.size and not np.array_equal(teacher, known[: len(teacher)]):
+        raise MalformedData("contradicts itself: it has two teachers")
+    # A label for every student vector and, where coordinates are not fixed, for every teacher.
+    if len(rows) == 0 or len(columns) == 0 or (teacher.size and len(columns) != len(teacher)):
+        raise MalformedData("contradicts itself: its labels do not fit its teacher")
+    return frame_from({"teacher": teacher, "even": even, "rows": rows, "columns": columns})
+
+
+def _taken(
+    arrays: dict[str, np.ndarray],
+    name: str,
+    shape: tuple[int, ...] | None,
+    kind: str = "f",
+    dimensions: int = 1,
+    finite: bool = True,
+) -> np.ndarray:
+    """Take an array out of those that are left, if it has the shape, or number of axes, and type that it must have."""
+    if name not in arrays:
+        raise MalformedData(f"lacks the array {name!r}")
+    array = arrays.pop(name)
+    wrong = array.ndim != dimensions if shape is None else array.shape != shape
+    if wrong or array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize != 8):
+        wanted = f"{dimensions} axes" if shape is None else f"shape {shape}"
+        raise MalformedData(f"has the array {name!r} with shape {array.shape} of {array.dtype}, not with {wanted}")
+    if finite and kind == "f" and not np.isfinite(array).all():
+        raise MalformedData(f"has the array {name!r} with entries that are no numbers")
+    return array

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
+import math
 import os
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
 
-from tutelage.errors import MalformedData, invalid
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import checked_path, gunzipped, largest_size, read_regular, too_large
 
 _MAGIC = 0x00000803  # unsigned bytes, three axes
 _HEADER = struct.Struct(">IIII")
@@ -27,17 +27,15 @@ def read_idx_images(path: str | os.PathLike[str]) -> UInt8[np.ndarray, "image ro
         MalformedData: If the file is absent, unreadable, not an IDX file of images, or not of the size it
             announces.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise invalid("path", "be the path of an IDX file", repr(path), "Pass a string or a pathlib.Path")
-    file = Path(path)
+    file = checked_path("path", path)
     try:
-        content = file.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+        content = read_regular(file, follow=True)
     except FileNotFoundError as error:
         raise _malformed(file, "an IDX file of images", "no file there") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise _malformed(file, "a readable IDX file", f"{type(error).__name__}: {error}") from error
+    except Unreadable as error:
+        raise MalformedData(f"`path` must name a standard IDX image file that can be read: {error}") from error
+    if content[:2] == b"\x1f\x8b":
+        content = _decompressed(file, content)
     if len(content) < _HEADER.size:
         raise _malformed(file, f"a header of {_HEADER.size} bytes", f"{len(content)} bytes")
     magic, number, height, width = _HEADER.unpack_from(content)
@@ -52,6 +50,19 @@ def read_idx_images(path: str | os.PathLike[str]) -> UInt8[np.ndarray, "image ro
         )
     pixels = np.frombuffer(content, dtype=np.uint8, offset=_HEADER.size)
     return pixels.reshape(number, height, width)
+
+
+def _decompressed(file: Path, content: bytes) -> bytes:
+    """Decompress a file, no further than to its end as the header in it announces it, and one byte beyond."""
+    try:
+        start = gunzipped(content, _HEADER.size)
+        # A header that announces nothing sensible is refused by its reader.
+        announced = math.prod(_HEADER.unpack(start)[1:]) if len(start) == _HEADER.size else 0
+        if announced > largest_size():
+            raise too_large(announced, largest_size())
+        return gunzipped(content, _HEADER.size + announced + 1)
+    except (MalformedData, Unreadable) as error:
+        raise _malformed(file, "a readable IDX file", f"one that {error}") from error
 
 
 def _malformed(file: Path, expected: str, found: str) -> MalformedData:

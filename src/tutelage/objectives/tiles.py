@@ -1,21 +1,58 @@
-"""Compiled functions of rows, applied to a fixed number of them at a time."""
+"""Compiled functions of rows, applied to a fixed number of them at a time, several such tiles at once."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
 
-def in_tiles(function: Callable[[PyTree], PyTree], tile: int, rows: PyTree) -> PyTree:
+def at_once() -> int:
+    """Return how many tiles are worked on at once: as many as JAX has devices, one a core unless told otherwise."""
+    return len(jax.devices())
+
+
+def in_tiles(program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree) -> PyTree:
     """Apply a compiled function to rows, a tile of them at a time, and return NumPy arrays.
 
-    Always to as many, whatever their number: one program serves all, and rounds all alike. The rest of the last tile is
-    thrown away.
+    XLA rounds differently for another number of rows, and in a program that is partitioned over devices. So the
+    function is always applied to as many rows (the rest of the last tile is thrown away), and is compiled once, for
+    one device; threads execute this one program side by side. What becomes of a row depends neither on the number of
+    rows nor on the number of devices.
+
+    Args:
+        program: Made by `equinox.filter_jit`: a function of what is shared, and of a tile of rows.
+        tile: The number of rows of a tile.
+        shared: What is the same for all rows: the first arguments.
+        rows: Arrays whose first axis are the rows.
+
+    Returns:
+        What the program returns, rows first.
     """
     rows = jax.tree.map(np.asarray, rows)
     number = len(jax.tree.leaves(rows)[0])
-    pieces = [np.arange(begin, min(begin + tile, number)) for begin in range(0, number, tile)]
-    padded = [np.resize(piece, tile) for piece in pieces]
-    outcomes = [function(jax.tree.map(lambda leaf, lanes=lanes: leaf[lanes], rows)) for lanes in padded]
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *jax.device_get(outcomes))
+    pieces = [np.resize(np.arange(begin, min(begin + tile, number)), tile) for begin in range(0, number, tile)]
+    tiles = [jax.tree.map(lambda leaf, piece=piece: leaf[piece], rows) for piece in pieces]
+    # Compiled here, and not by the threads: settings of JAX that hold inside of a `with` hold in one thread only.
+    # From the second time on this is a look-up.
+    compiled = program.lower(*shared, tiles[0]).compile()  # type: ignore[attr-defined]
+
+    def outcome(rows: Any) -> PyTree:
+        return jax.device_get(compiled(*shared, rows))
+
+    outcomes = _side_by_side(outcome, tiles)
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *outcomes)
+
+
+def _side_by_side(function: Callable[[Any], Any], arguments: list) -> list:
+    threads = min(at_once(), len(arguments))
+    if threads == 1:
+        return [function(argument) for argument in arguments]
+    # JAX executes what one thread asks for one after another, and what several threads ask for at once.
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return list(pool.map(function, arguments))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an interruption nothing more is begun

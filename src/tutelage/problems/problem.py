@@ -90,7 +90,8 @@ class Problem(eqx.Module):
         Raises:
             InvalidArgument: If the shapes are others, or a number that can be looked at is not finite.
         """
-        fitting = fitted("target", target, layout_of(self.target), owner=f"the teacher of this {self.name} problem")
+        owner = f"the teacher of this {self.name} problem"
+        fitting = fitted("target", target, layout_of(self.target), owner=owner, largest=LARGEST)
         return eqx.tree_at(lambda problem: problem.target, self, fitting)
 
     def _repr_html_(self) -> str:

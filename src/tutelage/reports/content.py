@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tutelage.claims import Claim, claims_of, paste
+from tutelage.errors import MalformedData
 from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
-from tutelage.reports.verdicts import read_verdicts
+from tutelage.reports.verdicts import STUDIES, read_verdicts
 from tutelage.studies import Study, studies_of
+from tutelage.studies.manifest import read_study
+from tutelage.work.folder import inner_folder
 
 VERDICT_WORDS = {
     "holds": "holds",
@@ -168,15 +170,17 @@ def _number(value: Any) -> str:
 def _shown(folder: Path, study: Study, finding: str, notice: Callable[[str], None]) -> ShownStudy:
     # The larger scale is shown where both were run.
     for scale in ("paper", "quick"):
-        relative = f"studies/{study.paper}/{study.name}/{scale}"
-        path = folder / relative / "manifest.json"
-        if not path.exists():
-            continue
+        place = (STUDIES, study.paper, study.name, scale)
+        own = inner_folder(folder, *place, make=False)
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            if manifest["id"] == study.id:
-                return ShownStudy(study, manifest, relative, finding)
-        except (ValueError, KeyError, TypeError):
-            pass
-        notice(f"{path} is damaged. `tutelage reproduce {study.id} --scale {scale}` writes it again.")
+            manifest = read_study(own)
+        except FileNotFoundError:
+            continue
+        except MalformedData as error:
+            notice(f"{error} `tutelage reproduce {study.id} --scale {scale}` writes it again.")
+            continue
+        if manifest["id"] != study.id:
+            notice(f"{own} holds {manifest['id']}, which is another study.")
+        elif manifest["complete"]:
+            return ShownStudy(study, manifest, "/".join(place), finding)
     return ShownStudy(study, None, "", finding)

@@ -8,35 +8,85 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from tutelage.claims import Claim, Verdict
-from tutelage.sweeps import digest, locked, write_json
+from tutelage.errors import MalformedData
+from tutelage.files import checked_path, digest
+from tutelage.work import folder as folders
+from tutelage.work.documents import Document, read_sealed, write_sealed
+from tutelage.work.lock import locked
 
 # Seconds to wait for another process that keeps verdicts in the same report; each takes a moment.
 _PATIENCE = 60.0
-# What the report shows of a verdict.
 _FOLDER = "verdicts"
-_SHOWN = {"id", "form", "verdict", "margin", "instances", "arithmetic", "note", "witness"}
+STUDIES = "studies"
+"""Folder of a report's studies, each of which has a manifest of its own."""
+
+
+class _Verdict(Document):
+    id: str
+    form: Literal["as_printed", "corrected"]
+    verdict: Literal["holds", "refuted", "not_applicable", "inconclusive"]
+    margin: float | Literal["inf", "-inf", "nan"]
+    instances: Annotated[int, Field(ge=0)]
+    arithmetic: str
+    # Names become names of variables in a text to paste.
+    witness: dict[Annotated[str, Field(pattern=r"^[^\W\d]\w*$")], Any] | None
+    control_refuted: bool
+    note: str
+    seconds: Annotated[float, Field(ge=0)]
+    effort: str
+    seed: Annotated[int, Field(ge=0)]
+    specification: str
+
+
+class _Verdicts(Document):
+    version: str
+    claims: list[_Verdict]
+
+
+def claim_report(folder: Path) -> None:
+    """Make a folder that is empty or absent one of a report, or see that it is one.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        NotOurs: If it holds something that tutelage has not written; nothing in it is changed then.
+    """
+    folders.claim(checked_path("folder", folder), "report", {STUDIES})
 
 
 def save_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> None:
     """Keep verdicts for the report: one file a paper, replacing earlier verdicts on the same claims.
 
+    A damaged file is set aside.
+
     Args:
         folder: The report's folder.
         verdicts: Verdicts of any papers.
+
+    Raises:
+        NotOurs: If the folder holds something that tutelage has not written.
     """
+    claim_report(folder)
     by_paper: dict[str, list[dict[str, Any]]] = {}
     for verdict in verdicts:
         document = verdict.document() | {"specification": _specification(verdict.id, verdict.effort, verdict.seed)}
         by_paper.setdefault(_paper(verdict.id), []).append(document)
     # Two audits may keep verdicts in one report: neither may lose those of the other.
-    with locked(folder / _FOLDER, patience=_PATIENCE):
+    with locked(folders.inner_folder(folder, _FOLDER), patience=_PATIENCE):
         for paper, documents in by_paper.items():
             judged = {document["id"] for document in documents}
-            kept = [document for document in read_verdicts(folder, paper) if document["id"] not in judged]
-            write_json(_path(folder, paper), {"version": version("tutelage"), "claims": kept + documents})
+            damaged: list[str] = []
+            there = read_verdicts(folder, paper, damaged.append)
+            if damaged:
+                folders.set_aside(folder, _path(folder, paper))
+            kept = [document for document in there if document["id"] not in judged]
+            write_sealed(_path(folder, paper), {"version": version("tutelage"), "claims": kept + documents})
 
 
 def kept_verdicts(
@@ -82,16 +132,19 @@ def read_verdicts(folder: Path, paper: str, notice: Callable[[str], None] | None
         folder: The report's folder.
         paper: The paper.
         notice: Called with a sentence if the file is damaged; then there are none.
+
+    Raises:
+        Unreadable: If it cannot be read, or is not a regular file.
     """
     path = _path(folder, paper)
-    if not path.exists():
-        return []
+    folders.inner_folder(folder, _FOLDER, make=False)
     try:
-        documents = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        return [document for document in documents if document.keys() >= _SHOWN]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return read_sealed(path, _Verdicts).model_dump()["claims"]
+    except FileNotFoundError:
+        return []
+    except MalformedData as error:
         if notice is not None:
-            notice(f"{path} is damaged. `tutelage audit` judges its claims again.")
+            notice(f"{error} `tutelage audit` judges its claims again.")
         return []
 
 

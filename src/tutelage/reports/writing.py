@@ -12,15 +12,17 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tutelage.files import read_regular, write_bytes
 from tutelage.papers import KINDS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
+from tutelage.reports.verdicts import STUDIES, claim_report
 from tutelage.studies import Study
-from tutelage.sweeps import write_bytes
+from tutelage.work.folder import inner_folder
 
 
 def studies_folder(folder: Path) -> Path:
     """Return where a report keeps its studies."""
-    return folder / "studies"
+    return folder / STUDIES
 
 
 def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> Path:
@@ -32,10 +34,15 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
 
     Returns:
         The overview, `index.html`.
+
+    Raises:
+        NotOurs: If the folder holds something that tutelage has not written; nothing in it is changed then.
+        Unreadable: If something in it cannot be read.
     """
+    claim_report(folder)
     contents = gather(folder, notice or (lambda sentence: None))
     environment = _environment()
-    _copy_assets(folder / "assets")
+    _copy_assets(folder)
     for content in contents:
         page = environment.get_template("paper.html").render(content=content, contents=contents)
         write_bytes(folder / f"{content.paper.key}.html", page.encode())
@@ -101,9 +108,16 @@ def _headline(study: Study) -> str:
     return f"{numbered.group().rstrip(',')}: {study.title}" if numbered else title
 
 
-def _copy_assets(target: Path) -> None:
+def _copy_assets(folder: Path) -> None:
     with as_file(files("tutelage.reports").joinpath("assets")) as source:
         for path in sorted(source.rglob("*")):
-            copy = target / path.relative_to(source)
-            if path.is_file() and not (copy.exists() and copy.read_bytes() == path.read_bytes()):
-                write_bytes(copy, path.read_bytes())
+            place = path.relative_to(source.parent)
+            if path.is_file() and _content(inner_folder(folder, *place.parts[:-1]) / place.name) != path.read_bytes():
+                write_bytes(folder / place, path.read_bytes())
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None

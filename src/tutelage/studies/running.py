@@ -1,7 +1,7 @@
 """Running studies: pieces in processes, every piece kept, finished studies reused.
 
-A study's folder holds `pieces/*.npz` (what was measured), its figures and tables, and, once it is complete, a
-`manifest.json` with the checksum of every file.
+A study's folder holds `pieces/*.npz` (what was measured), its figures and tables, and a `manifest.json`, which says
+from the beginning whose folder it is and, once the study is complete, has the checksum of every file.
 """
 
 from __future__ import annotations
@@ -21,22 +21,19 @@ from typing import Any
 from tutelage._configuration import available_cores, release_memory
 from tutelage._html import grid
 from tutelage.errors import MalformedData
+from tutelage.files import checked_path, digest, read_regular
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
+from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
-from tutelage.sweeps import (
-    PieceFailed,
-    digest,
-    in_processes,
-    locked,
-    read_arrays,
-    write_arrays,
-    write_bytes,
-    write_json,
-)
+from tutelage.sweeps import PieceFailed, in_processes
+from tutelage.work.archives import read_arrays, write_arrays
+from tutelage.work.documents import write_sealed
+from tutelage.work.folder import DAMAGED, MANIFEST, in_the_way, inner_folder, not_ours, put, set_aside
+from tutelage.work.lock import locked
 
 Notice = Callable[[str], None]
-_SECONDS = "__seconds__"
+_SECONDS, _PIECES = "__seconds__", "pieces"
 # Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
 _LARGE, _SMALL = 1000, 500
 
@@ -101,15 +98,21 @@ def reproduce(
     Raises:
         PieceFailed: If a piece of work raises, or kills its worker again and again.
         FolderInUse: If another process works on one of the studies.
+        NotOurs: If the folder of a study holds something that tutelage has not written.
+        Unreadable: If a file in it cannot be read.
     """
     advance, notice = advance or _ignore, notice or _ignore
-    jobs = [_Job(study, folder, checked_scale(scale), seed) for study in studies]
+    jobs = [_Job(study, checked_path("folder", folder), checked_scale(scale), seed) for study in studies]
     finished = {} if fresh else {job.study.id: found for job in jobs if (found := job.finished(notice)) is not None}
     yield from finished.values()
     open_jobs = {job.study.id: job for job in jobs if job.study.id not in finished}
     with contextlib.ExitStack() as held:
+        # All folders before the first lock, which is a file: nothing is written where something is not ours.
         for job in open_jobs.values():
-            held.enter_context(locked(job.folder))
+            job.check()
+        for job in open_jobs.values():
+            held.enter_context(locked(inner_folder(job.root, *job.place)))
+            job.begin(notice)
         work = partial(in_processes, _measure, workers=workers, dask=dask, family=_study_of, begin=begin)
         yield from _complete(open_jobs, work, fresh, advance, notice)
 
@@ -126,16 +129,16 @@ def _complete(
     missing = {_full(job, name): (job.study.id, job.scale, job.seed, name) for job in names for name in names[job]}
     waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
     for id in [id for id, names in waiting.items() if not names]:
-        yield open_jobs[id].conclude()
+        yield open_jobs[id].conclude(notice)
         del waiting[id]
     with contextlib.closing(work(missing)) as measured:
         for name, (arrays, seconds) in measured:
             id = missing[name][0]
-            open_jobs[id].keep(missing[name][3], arrays, seconds)
+            open_jobs[id].keep(missing[name][3], arrays, seconds, notice)
             advance(name)
             waiting[id].remove(name)
             if not waiting[id]:
-                yield open_jobs[id].conclude()
+                yield open_jobs[id].conclude(notice)
 
 
 def pieces_to_do(
@@ -180,15 +183,59 @@ class _Job:
 
     def __init__(self, study: Study, folder: Path, scale: Scale, seed: int):
         self.study, self.scale, self.seed = study, scale, seed
-        self.folder = folder / study.paper / study.name / scale
+        self.root, self.place = folder, (study.paper, study.name, scale)
+        self.folder = folder.joinpath(*self.place)
         self.values = study.values(scale)
         self.names = list(study.pieces(self.values))
+        self._checksums: dict[str, str] = {}
         # Another seed, setting, version or program is another study.
         described = [study.id, scale, seed, dict(self.values), version("tutelage"), _source(study)]
         self.specification = digest(json.dumps(described, sort_keys=True, default=str))
 
     def _piece(self, name: str) -> Path:
-        return self.folder / "pieces" / f"{name}.npz"
+        return self.folder / _PIECES / f"{name}.npz"
+
+    def check(self) -> str:
+        """Look whether the folder is ours or free, and return what its manifest is: `there`, `damaged` or `absent`.
+
+        Raises:
+            NotOurs: If it holds something else.
+            Unreadable: If something in it cannot be read.
+        """
+        for name in (_PIECES, DAMAGED):
+            inner_folder(self.root, *self.place, name, make=False)
+        try:
+            if read_study(self.folder)["id"] != self.study.id:
+                raise not_ours(self.folder, MANIFEST)
+            return "there"
+        except FileNotFoundError:
+            state, name = "absent", in_the_way(self.folder)
+        except MalformedData:
+            state, name = "damaged", MANIFEST
+        # Without a manifest, a piece that has our stamp and checksum says whose folder this is.
+        if name is not None and not any(self._is_piece(self._piece(name)) for name in self.names):
+            raise not_ours(self.folder, name)
+        return state
+
+    @staticmethod
+    def _is_piece(path: Path) -> bool:
+        try:
+            return read_arrays(path, None) is not None
+        except MalformedData:
+            return False
+
+    def begin(self, notice: Notice) -> None:
+        """See again, now that the folder is held, that it is ours, and write that down."""
+        state = self.check()
+        inner_folder(self.root, *self.place, _PIECES)
+        if state == "there":
+            manifest = read_study(self.folder)
+            self._checksums = manifest["files"] if manifest["complete"] else {}
+            return
+        if state == "damaged":
+            place = set_aside(self.folder, self.folder / MANIFEST)
+            notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
+        write_sealed(self.folder / MANIFEST, begun(self.study.id, version("tutelage")))
 
     def missing(self, notice: Notice) -> list[str]:
         """Return the names of the pieces that are absent, damaged, or of another specification."""
@@ -198,37 +245,44 @@ class _Job:
         try:
             return read_arrays(self._piece(name), self.specification)
         except MalformedData as error:
-            notice(str(error).replace("Remove it to compute it again", "It is computed again"))
+            notice(f"{error} It is computed again.")
             return None
 
-    def keep(self, name: str, arrays, seconds: float) -> None:
-        """Keep what a piece has measured."""
-        write_arrays(self._piece(name), {**arrays, _SECONDS: seconds}, self.specification)
+    def keep(self, name: str, arrays, seconds: float, notice: Notice) -> None:
+        """Keep what a piece has measured; a damaged file in its place is set aside."""
+        path = self._piece(name)
+        try:
+            read_arrays(path, None)
+        except MalformedData:
+            notice(f"{path} is damaged, and kept as {set_aside(self.folder, path)}.")
+        write_arrays(path, {**arrays, _SECONDS: seconds}, self.specification)
 
     def finished(self, notice: Notice) -> Reproduced | None:
         """Return the study if it is complete, of this specification, and undamaged."""
-        path = self.folder / "manifest.json"
-        if not path.exists():
-            return None
+        inner_folder(self.root, *self.place, _PIECES, make=False)
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            same = manifest["specification"] == self.specification
-            files = manifest["files"]
-        except (ValueError, KeyError, TypeError):
-            notice(f"{path} is damaged. It is computed again.")
+            manifest = read_study(self.folder)
+        except FileNotFoundError:
             return None
-        if not same:
+        except MalformedData as error:
+            notice(f"{error} It is computed again.")
             return None
-        for name, checksum in files.items():
+        if not manifest["complete"] or manifest["id"] != self.study.id:
+            return None
+        if manifest["specification"] != self.specification:
+            return None
+        for name, checksum in manifest["files"].items():
             file = self.folder / name
-            if not file.exists() or digest(file.read_bytes()) != checksum:
-                notice(
-                    f"{file} is {'damaged' if file.exists() else 'absent'}. The study is made again from its pieces."
-                )
+            try:
+                wrong = "" if digest(read_regular(file)) == checksum else "damaged"
+            except FileNotFoundError:
+                wrong = "absent"
+            if wrong:
+                notice(f"{file} is {wrong}. The study is made again from its pieces.")
                 return None
         return Reproduced(self.folder, manifest, reused=True)
 
-    def conclude(self) -> Reproduced:
+    def conclude(self, notice: Notice) -> Reproduced:
         """Draw figures, write tables, compare with the print, and write the manifest last."""
         started = time.perf_counter()
         found = {name: read_arrays(self._piece(name), self.specification) for name in self.names}
@@ -241,12 +295,15 @@ class _Job:
             conclusion = self.study.conclude(self.values, pieces)
         files = {}
         for name, content in self._outputs(conclusion):
-            write_bytes(self.folder / name, content)
+            put(self.folder, self.folder / name, content, self._checksums.get(name), notice)
             files[name] = digest(content)
         for name in self.names:
-            files[f"pieces/{name}.npz"] = digest(self._piece(name).read_bytes())
+            files[f"{_PIECES}/{name}.npz"] = digest(read_regular(self._piece(name)))
         concluding = time.perf_counter() - started
         manifest = {
+            "format": FORMAT,
+            "kind": "study",
+            "complete": True,
             "id": self.study.id,
             "scale": self.scale,
             "verdict": self.study.verdict(conclusion),
@@ -271,7 +328,7 @@ class _Job:
             "specification": self.specification,
             "files": files,
         }
-        write_json(self.folder / "manifest.json", manifest)
+        write_sealed(self.folder / MANIFEST, manifest)
         return Reproduced(self.folder, manifest, reused=False)
 
     def _outputs(self, conclusion: Conclusion) -> Iterator[tuple[str, bytes]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
 import signal
 import sys
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -27,6 +29,8 @@ except ImportError as error:
 
 _LOCAL = "local:"
 _PATIENCE = 10  # Seconds to wait for the answer of a scheduler.
+_PATIENCE_WITH_PROCESSES = 60  # Seconds to wait for processes that are about to begin, on a busy machine.
+_NOT_BEGUN = "can only join a started process"  # The words of `distributed.process.AsyncProcess.join`.
 _WAITING = 256  # Pieces that the scheduler knows of, at least: it asks a batch system for workers by their number.
 
 
@@ -142,9 +146,8 @@ def _client(address: str) -> Iterator[Any]:
         # A worker has the piece that it works on and no other: whoever kills it does not take others along.
         "distributed.scheduler.worker-saturation": 1.0,
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
+    with dask.config.set(settings):
+        cluster: Any = LocalCluster(
             n_workers=int(address.removeprefix(_LOCAL)),
             threads_per_worker=1,
             processes=True,
@@ -152,17 +155,50 @@ def _client(address: str) -> Iterator[Any]:
             # As plain processes: the system says when memory runs out.
             memory_limit=0,
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+        )
         try:
-            yield client
+            with Client(cluster, set_as_default=False) as client:
+                yield client
         except BaseException:
             # Interrupted: nobody waits for what workers are doing.
-            for nanny in cluster.workers.values():  # type: ignore[attr-defined]
-                nanny.auto_restart = False
+            cluster.sync(_settled, cluster, _PATIENCE)
+            for nanny in cluster.workers.values():
                 with contextlib.suppress(OSError, TypeError):
                     os.kill(nanny.pid, signal.SIGKILL)
+            raise
+        finally:
+            _close(cluster)
+
+
+async def _settled(cluster: Any, patience: float) -> None:
+    """Let no worker be replaced from now on, and wait until the processes of replacements have begun."""
+    nannies = list(cluster.workers.values())
+    for nanny in nannies:
+        nanny.close_gracefully(reason="all is done")
+    deadline = time.monotonic() + patience
+    while any(_is_beginning(nanny) for nanny in nannies) and time.monotonic() < deadline:
+        await asyncio.sleep(0.02)
+
+
+def _is_beginning(nanny: Any) -> bool:
+    process = getattr(nanny.process, "process", None)
+    return process is not None and process.pid is None
+
+
+def _close(cluster: Any) -> None:
+    """End the workers on this machine.
+
+    A worker that dies between its registration and the next look of its nanny, which looks every 50 ms, is taken for
+    the running one while its successor is about to begin: `WorkerProcess.start` is entered twice, and the first finds
+    its message as the second waits for its process. To end a process that has not begun is an error of Dask's. So
+    first no worker is replaced any more, and those that are about to begin do. Should one not be able to, for want of
+    memory, say, that same error says so after all the work is done, and there is nothing to end.
+    """
+    cluster.sync(_settled, cluster, _PATIENCE_WITH_PROCESSES)
+    try:
+        cluster.close()
+    except AssertionError as error:
+        if str(error) != _NOT_BEGUN:
             raise
 
 

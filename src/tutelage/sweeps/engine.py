@@ -13,14 +13,15 @@ from typing import Any, TypeAlias
 
 from tutelage._configuration import available_cores
 from tutelage.errors import invalid
+from tutelage.files import checked_path
 from tutelage.sweeps.contract import Shard, Work
 from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.lock import locked, this_command
 from tutelage.sweeps.parts import Part, failed_part
 from tutelage.sweeps.pool import Done, Lost, Raised, spread
 from tutelage.sweeps.reading import Results, open_sweep
-from tutelage.sweeps.store import Store
+from tutelage.sweeps.store import Store, check_folder
 from tutelage.sweeps.tasks import compute, introduce
+from tutelage.work.lock import locked, this_command
 
 SHARD_SECONDS = 10.0
 """Cost of a shard, in seconds, unless told otherwise."""
@@ -97,7 +98,8 @@ def run_sweep(
 
     Raises:
         FolderInUse: If another process works in the folder.
-        OtherSweep: If the folder belongs to another specification, or holds something else.
+        OtherSweep: If the folder belongs to another specification, or holds something else; nothing in it is touched.
+        Unreadable: If something in it cannot be read.
     """
     if not isinstance(workers, Integral) or workers < 0:
         raise invalid("workers", "be a number of processes, or zero for one a core", repr(workers), "Choose zero")
@@ -105,7 +107,9 @@ def run_sweep(
         raise invalid("shard_seconds", "be a positive number of seconds", shard_seconds, "Choose between 1 and 600")
     spreading, name = _spreading(workers, dask, notice or _ignore)
     command = this_command() if command is None else command
-    path = Path(folder)
+    path = checked_path("folder", folder)
+    # Before the lock, which is a file: nothing is written to a folder that is not ours.
+    check_folder(path, work)
     with locked(path, command):
         store = Store(path, work, notice or _ignore)
         if retry_failed:

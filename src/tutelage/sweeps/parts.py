@@ -1,21 +1,24 @@
-"""Parts: what shards have computed, as the bytes of files.
+"""Pieces: what shards have computed, as the bytes of files.
 
-A part holds the runs of some ranges: a table of runs, a table of records, and arrays. It is encoded where it is
-computed and written as it is by the process that holds the folder. Parts can be joined, and runs can be taken out.
+A piece holds the runs of some ranges: a table of runs, a table of records, and arrays. It is encoded where it is
+computed, and stays as it is when it is joined with others; only where there are very many, neighbours become one.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from tutelage.errors import TutelageError
+from tutelage.errors import MalformedData, TutelageError
+from tutelage.files import digest
 from tutelage.sweeps.contract import Outcome, Shard
+from tutelage.work.archives import archive_arrays
+from tutelage.work.parquet import read_table, table_bytes
 
 Range: TypeAlias = tuple[int, int, int]
 """A cell, its first run, and the number of runs."""
@@ -45,12 +48,14 @@ class Part:
         ranges: What it covers, sorted; every run has one row.
         failed: Number of rows with status `failed`.
         seconds: Time that its runs took, on one core.
+        form: Digest of the columns of its tables; what has the same can stand in one file.
         files: Content by kind: `runs` and `records` (Parquet; no file if there are no records), `arrays` (`.npz`).
     """
 
     ranges: tuple[Range, ...]
     failed: int
     seconds: float
+    form: str
     files: dict[str, bytes]
 
     @property
@@ -91,31 +96,29 @@ def failed_part(shard: Shard, reason: str) -> Part:
     )
 
 
-def joined(parts: Sequence[Mapping[str, bytes]], keep: Callable[[pl.DataFrame], pl.DataFrame] | None = None) -> Part:
-    """Join the files of several parts into one.
+def merged(pieces: Sequence[Mapping[str, bytes]], without_failed: bool = False) -> Part:
+    """Make one piece of several, or of one the same without the runs that failed; then it may have no ranges.
 
     Args:
-        parts: Files by kind, each.
-        keep: Takes the table of runs to the rows to keep; all by default.
+        pieces: Content of their files by kind, each; tables of a kind have the same columns.
+        without_failed: Whether the runs that failed are taken out.
+
+    Raises:
+        MalformedData: If one is something else; the text continues a sentence.
     """
-    runs = stacked([pl.read_parquet(io.BytesIO(files["runs"])) for files in parts])
-    records = stacked([pl.read_parquet(io.BytesIO(files["records"])) for files in parts if "records" in files])
-    segments: Segments = {}
-    for files in parts:
-        if "arrays" in files:
-            segments |= decoded_arrays(files["arrays"])
-    if keep is not None:
-        runs = keep(runs)
+    tables = {
+        kind: [read_table(files[kind]) for files in pieces if kind in files] or [pl.DataFrame(schema=columns)]
+        for kind, columns in (("runs", RUN_COLUMNS), ("records", RECORD_COLUMNS))
+    }
+    runs, records = (pl.concat(tables[kind]).sort("cell", "run", maintain_order=True) for kind in tables)
+    if without_failed:
+        runs = runs.filter(runs["status"] != FAILED)
         records = records.join(runs.select("cell", "run"), on=["cell", "run"], how="semi", maintain_order="left")
+    segments: Segments = {}
+    for files in pieces:
+        segments |= decoded_arrays(files["arrays"]) if "arrays" in files else {}
     ranges = ranges_of(zip(runs["cell"].to_list(), runs["run"].to_list(), strict=True))
     return _part(ranges, runs, records, segments)
-
-
-def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return tables below each other, sorted by cell and run; columns that one lacks are null there."""
-    if not frames:
-        return pl.DataFrame(schema=RECORD_COLUMNS)
-    return pl.concat(frames, how="diagonal_relaxed").sort("cell", "run", maintain_order=True)
 
 
 def ranges_of(runs: Iterable[tuple[int, int]]) -> list[Range]:
@@ -130,13 +133,18 @@ def ranges_of(runs: Iterable[tuple[int, int]]) -> list[Range]:
 
 
 def decoded_arrays(content: bytes) -> Segments:
-    """Return the arrays of a file; objects are refused."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        found = {}
-        for entry in archive.files:
-            cell, *name, first = entry.split("/")
-            found[int(cell), "/".join(name), int(first)] = archive[entry]
-        return found
+    """Return the arrays of a file; objects are refused.
+
+    Raises:
+        MalformedData: If it is something else; the text continues a sentence.
+    """
+    found = {}
+    for entry, values in archive_arrays(content).items():
+        cell, *name, first = entry.split("/")
+        if not (name and cell.isdecimal() and first.isdecimal() and values.ndim):
+            raise MalformedData("is an archive of something else than arrays of runs")
+        found[int(cell), "/".join(name), int(first)] = values
+    return found
 
 
 def consecutive(segments: Segments, ranges: Sequence[Range]) -> Segments:
@@ -162,9 +170,9 @@ def consecutive(segments: Segments, ranges: Sequence[Range]) -> Segments:
 
 
 def _part(ranges: Sequence[Range], runs: pl.DataFrame, records: pl.DataFrame, segments: Segments) -> Part:
-    files = {"runs": parquet(runs)}
+    files = {"runs": table_bytes(runs)}
     if records.height:
-        files["records"] = parquet(records)
+        files["records"] = table_bytes(records)
     segments = consecutive(segments, ranges)
     if segments:
         buffer = io.BytesIO()
@@ -172,11 +180,5 @@ def _part(ranges: Sequence[Range], runs: pl.DataFrame, records: pl.DataFrame, se
         np.savez(buffer, allow_pickle=False, **named)  # type: ignore[arg-type]
         files["arrays"] = buffer.getvalue()
     failed = int((runs["status"] == FAILED).sum())
-    return Part(tuple(sorted(ranges)), failed, float(runs["seconds"].fill_nan(None).sum() or 0.0), files)
-
-
-def parquet(frame: pl.DataFrame) -> bytes:
-    """Return a table as the bytes of a Parquet file."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=True)
-    return buffer.getvalue()
+    form = digest(f"{sorted(files)} {runs.schema} {records.schema if records.height else None}")
+    return Part(tuple(sorted(ranges)), failed, float(runs["seconds"].fill_nan(None).sum() or 0.0), form, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,10 +14,13 @@ import numpy as np
 import polars as pl
 
 from tutelage.errors import MalformedData, invalid
+from tutelage.files import about, checked_path
 from tutelage.statistics import wilson_interval
-from tutelage.sweeps.ledger import Entry, Ledger, read_ledger
+from tutelage.sweeps.entries import Entry
+from tutelage.sweeps.ledger import Ledger, read_ledger
+from tutelage.sweeps.manifest import read_cells, read_manifest
 from tutelage.sweeps.parts import FAILED, RECORD_COLUMNS, RUN_COLUMNS, consecutive, decoded_arrays
-from tutelage.sweeps.store import read_cells, read_manifest
+from tutelage.work.parquet import check_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +28,15 @@ if TYPE_CHECKING:
 Fields = str | Sequence[str] | None
 Result = TypeVar("Result")
 _TRIES = 10
+
+
+def _check_columns(content: bytes, kind: str) -> None:
+    """Refuse a table that cannot be one of runs or records, whatever its checksum says."""
+    schema = pl.read_parquet_schema(io.BytesIO(content))
+    wanted = {"cell": pl.Int64, "run": pl.Int64} | ({"status": pl.String, "loss": pl.Float64} if kind == "runs" else {})
+    for name, wanted_kind in wanted.items():
+        if schema.get(name) != wanted_kind:
+            raise MalformedData(f"has no column `{name}` of the right kind")
 
 
 class _Moved(Exception):
@@ -38,8 +51,9 @@ def open_sweep(folder: str | Path) -> Results:
 
     Raises:
         MalformedData: If it is not the folder of a sweep, or its manifest is damaged.
+        Unreadable: If something in it cannot be read, is not a regular file, or too large.
     """
-    path = Path(folder)
+    path = checked_path("folder", folder)
     manifest = read_manifest(path)
     return Results(path, manifest, read_ledger(path, manifest["specification"], thorough=False))
 
@@ -99,40 +113,60 @@ class Results:
         return table.join(self.cells.select("cell", *fields), on="cell", how="left", maintain_order="left")
 
     def _table(self, kind: str, known: dict[str, Any]) -> pl.LazyFrame:
-        paths = [entry.path(kind) for entry in self._intact(kind)]
-        if not paths:
+        # Parts of failed runs have fewer columns than others; pieces of a damaged part are read from memory.
+        alike: dict[tuple[Any, ...], list[Path | io.BytesIO]] = {}
+        for source in self._sources(kind):
+            columns = pl.read_parquet_schema(source)
+            if isinstance(source, io.BytesIO):
+                source.seek(0)
+            alike.setdefault((isinstance(source, Path), *columns.items()), []).append(source)
+        if not alike:
             return pl.LazyFrame(schema=known)
-        # Parts of failed runs have fewer columns than others.
-        alike: dict[tuple[Any, ...], list[Path]] = {}
-        for path in paths:
-            alike.setdefault(tuple(pl.read_parquet_schema(path).items()), []).append(path)
-        table = pl.concat([pl.scan_parquet(group) for group in alike.values()], how="diagonal_relaxed")
+        tables = [pl.scan_parquet(group) for group in alike.values()]  # type: ignore[arg-type]
+        table = pl.concat(tables, how="diagonal_relaxed")
         names = table.collect_schema().names()
         # One order of columns, whatever the parts.
         order = [*(name for name in known if name in names), *sorted(name for name in names if name not in known)]
         return table.select(order).sort("cell", "run", maintain_order=True)
 
-    def _intact(self, kind: str) -> list[Entry]:
-        """Return the parts that have a file of a kind, those with a damaged one left out."""
+    def _sources(self, kind: str) -> list[Path | io.BytesIO]:
+        """Return the tables of a kind that match their checksums: files, or pieces of damaged ones."""
         if kind not in self._checked:
-            found = []
+            sources: list[Path | io.BytesIO] = []
             for entry in self.ledger.entries:
                 if kind in entry.files:
-                    try:
-                        entry.read(kind)
-                    except MalformedData as error:
-                        if not entry.path(kind).exists() and entry not in self._ledger_now().entries:
-                            raise _Moved from error
-                        warnings.warn(f"{error}: {entry.runs} runs are left out", stacklevel=6)
-                    else:
-                        found.append(entry)
-            self._checked[kind] = found
+                    found = self._intact(entry, kind)
+                    for content in [entry.read(kind)] if found is None else found.values():
+                        with about(entry.path(kind)):
+                            check_table(content)
+                            _check_columns(content, kind)
+                    sources += [entry.path(kind)] if found is None else [io.BytesIO(frame) for frame in found.values()]
+            self._checked[kind] = sources
         return self._checked[kind]
 
+    def _intact(self, entry: Entry, kind: str) -> dict[int, bytes] | None:
+        """Return `None` if a file is as it was written, or else its intact pieces, with a warning for the others."""
+        try:
+            entry.read(kind)
+            return None if not entry.lost else self._pieces(entry, kind)
+        except MalformedData as error:
+            if not entry.path(kind).exists() and entry not in self._ledger_now().entries:
+                raise _Moved from error
+            frames = self._pieces(entry, kind) if entry.path(kind).exists() else {}
+            left = sum(piece.runs for place, piece in enumerate(entry.pieces) if place in frames)
+            # What the ledger has found damaged was told when it was opened.
+            if left < entry.runs:
+                warnings.warn(f"{error}: {entry.runs - left} runs are left out", stacklevel=7)
+            return frames
+
+    @staticmethod
+    def _pieces(entry: Entry, kind: str) -> dict[int, bytes]:
+        return {place: frame for place, frame in entry.frames(kind).items() if place not in entry.lost}
+
     @cached_property
-    def _checked(self) -> dict[str, list[Entry]]:
+    def _checked(self) -> dict[str, list[Path | io.BytesIO]]:
         for sentence in self.ledger.damaged:
-            warnings.warn(f"{sentence}: its runs are left out", stacklevel=7)
+            warnings.warn(f"{sentence}: its lost runs are left out", stacklevel=7)
         return {}
 
     def _ledger_now(self) -> Ledger:
@@ -165,13 +199,17 @@ class Results:
 
     def _arrays(self, name: str, cell: int) -> tuple[np.ndarray, np.ndarray]:
         segments, names = {}, set()
-        for entry in self._intact("arrays"):
-            if any(covered[0] == cell for covered in entry.ranges):
-                for key, values in decoded_arrays(entry.read("arrays")).items():
-                    if key[0] == cell:
-                        names.add(key[1])
-                        if key[1] == name:
-                            segments[key] = values
+        for entry in self.ledger.entries:
+            if "arrays" not in entry.files or all(covered[0] != cell for covered in entry.ranges):
+                continue
+            found = self._intact(entry, "arrays")
+            frames = entry.frames("arrays") if found is None else found
+            for place, frame in frames.items():
+                if any(covered[0] == cell for covered in entry.pieces[place].ranges):
+                    with about(entry.path("arrays")):
+                        decoded = decoded_arrays(frame)
+                    names |= {key[1] for key in decoded if key[0] == cell}
+                    segments |= {key: values for key, values in decoded.items() if key[:2] == (cell, name)}
         if not segments:
             there = ", ".join(sorted(names)) or "none"
             raise invalid("name", f"be an array of cell {cell} ({there})", repr(name), "Choose one of these")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 from tutelage.errors import MalformedData
@@ -16,19 +17,26 @@ def register(kind: str, path: str) -> None:
 
     Args:
         kind: The `kind` of its documents.
-        path: Module and class, as `package.module:Class`; the class has a class method `from_document`.
+        path: Module and class, as `package.module:Class`; the class has a class method `from_document`, with the
+            arguments of `Sweep.from_document`.
     """
     _KINDS[kind] = path
 
 
-def work_from_document(document: dict[str, Any]) -> Work:
-    """Return the work that a document describes.
+def work_from_document(document: dict[str, Any], folder: Path, allow_outside: bool = False) -> Work:
+    """Return the work that the document in a folder describes.
+
+    Args:
+        document: The document, which others may have written.
+        folder: The folder; files that the document names must lie in it.
+        allow_outside: Whether they may lie elsewhere.
 
     Raises:
-        MalformedData: If there is no such kind of work.
+        MalformedData: If there is no such kind of work, or a file lies outside.
     """
     kind = document.get("kind")
     if kind not in _KINDS:
         raise MalformedData(f"There is no kind of work {kind!r}; there is {', '.join(sorted(_KINDS))}.")
     module, name = _KINDS[kind].split(":")
-    return getattr(importlib.import_module(module), name).from_document(document)
+    made = getattr(importlib.import_module(module), name)
+    return made.from_document(document, folder=folder, allow_outside=allow_outside)

@@ -3,6 +3,7 @@
 manifest.json      what is swept: the resolved specification, version, command, machine, sessions with their times
 cells.parquet      the grid: one row a cell
 parts/             what is done: tables of runs and records, arrays, and the entries that make them count
+damaged/           what did not match its checksum, set aside
 progress.json      how fast it goes, for whoever watches; of no other use
 lock               who works here
 """
@@ -10,64 +11,120 @@ lock               who works here
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import polars as pl
+from pydantic import Field
 
 from tutelage._configuration import available_cores
-from tutelage.errors import InvalidArgument, MalformedData
-from tutelage.files import digest, is_temporary, write_bytes, write_json
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import digest, read_regular
 from tutelage.sweeps.contract import Shard, Work
+from tutelage.sweeps.entries import PARTS, Number
 from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.ledger import PARTS, Writer, parts_of_others
-from tutelage.sweeps.lock import LOCK
-from tutelage.sweeps.parts import Part, parquet
+from tutelage.sweeps.ledger import has_parts_of
+from tutelage.sweeps.manifest import CELLS, FORMAT, DamagedManifest, difference, read_manifest
+from tutelage.sweeps.parts import Part
+from tutelage.sweeps.writer import Writer
+from tutelage.work.documents import Document, read_sealed, write_sealed
+from tutelage.work.folder import (
+    DAMAGED,
+    MANIFEST,
+    NotOurs,
+    in_the_way,
+    inner_folder,
+    listed,
+    put,
+    remove_temporary,
+    set_aside,
+)
+from tutelage.work.lock import LOCK
+from tutelage.work.parquet import table_bytes
 
-MANIFEST, CELLS, PROGRESS = "manifest.json", "cells.parquet", "progress.json"
-_FORMAT = 1
+PROGRESS = "progress.json"
+# What stays of a manifest when a sweep is continued; the rest follows from the work.
+_KEPT = ("version", "command", "machine", "created", "sessions")
+_KNOWN = (LOCK, CELLS, PARTS, PROGRESS, DAMAGED)
 Notice = Callable[[str], None]
 
 
-class OtherSweep(InvalidArgument):
+class OtherSweep(NotOurs):
     """A folder belongs to another specification, or holds something else."""
 
 
-class _Damaged(MalformedData):
-    """The manifest cannot be read, but can be written again."""
+class _Progress(Document):
+    runs: Number = 0
+    done: Number = 0
+    failed: Number = 0
+    computed: Number = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    cost: Annotated[float, Field(ge=0)] = 0.0
+    cost_done: Annotated[float, Field(ge=0)] = 0.0
+    rate: Annotated[float, Field(ge=0)]
+    seconds_left: Annotated[float, Field(ge=0)] | None
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a sweep's folder.
+def check_folder(folder: Path, work: Work) -> str:
+    """Look whether a sweep may use a folder, and change nothing.
+
+    Returns:
+        What its manifest is: `there`, `damaged` or `absent`.
 
     Raises:
-        MalformedData: If there is none, or it is damaged.
+        OtherSweep: If it belongs to another specification, or holds something else.
+        Unreadable: If something in it cannot be read.
     """
-    path = folder / MANIFEST
-    damaged = _Damaged(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
+    document = work.document()
+    specification = specification_digest(document)
+    inner_folder(folder, PARTS, make=False)
+    inner_folder(folder, DAMAGED, make=False)
     try:
-        manifest = json.loads(path.read_bytes())
-        found = manifest["format"]
-    except (FileNotFoundError, NotADirectoryError):
-        raise MalformedData(f"{folder} is not the folder of a sweep: it has no {MANIFEST}.") from None
-    except (ValueError, KeyError, TypeError):
-        raise damaged from None
-    if found != _FORMAT:
-        raise MalformedData(
-            f"{path} has format {found}, and this version of tutelage reads {_FORMAT}. Use another version."
+        manifest = read_manifest(folder)
+    except DamagedManifest:
+        state = "damaged"
+    except MalformedData:
+        if MANIFEST in listed(folder):
+            raise
+        state = "absent"
+    else:
+        if manifest["specification"] != specification:
+            changed = difference(manifest["document"], document)
+            raise OtherSweep(
+                f"{folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
+                "or remove this one."
+            )
+        return "there"
+    # Without a manifest the parts alone say whose they are; those of another sweep are not ours.
+    own, other = has_parts_of(folder, specification)
+    if other is not None:
+        raise OtherSweep(
+            f"{folder} belongs to another specification: its {MANIFEST} is {state}, and {other} "
+            "is of another one. Choose another folder with `--out`, or remove this one."
         )
-    try:
-        if specification_digest(manifest["document"]) == manifest["specification"]:
-            return manifest
-    except (ValueError, KeyError, TypeError):
-        raise damaged from None
-    raise damaged
+    if own:
+        name = in_the_way(folder, {*_KNOWN, MANIFEST})
+    elif state == "damaged":
+        name = MANIFEST
+    else:
+        name = _not_begun(folder, work)
+    if name is not None:
+        raise OtherSweep(f"{folder} holds something else than a sweep ({name}). Choose another folder with `--out`.")
+    return state
+
+
+def _not_begun(folder: Path, work: Work) -> str | None:
+    """Return what keeps a folder without manifest and parts from being one in which a sweep was about to begin."""
+    name = in_the_way(folder, {CELLS, PARTS})
+    if name is None and listed(folder / PARTS):
+        return f"{PARTS}/{listed(folder / PARTS)[0]}"
+    with contextlib.suppress(FileNotFoundError):
+        if name is None and read_regular(folder / CELLS) != table_bytes(work.cells()):
+            return CELLS
+    return name
 
 
 class Store:
@@ -81,64 +138,39 @@ class Store:
 
     Raises:
         OtherSweep: If the folder belongs to another specification, or holds something else.
+        Unreadable: If something in it cannot be read.
     """
 
     def __init__(self, folder: Path, work: Work, notice: Notice, **options: Any):
         self.folder = folder
+        self._notice = notice
+        state = check_folder(folder, work)
         self._document = work.document()
         self._specification = specification_digest(self._document)
         self._cells = work.cells()
-        self._manifest = self._found(notice)
-        self._writer = Writer(folder, self._specification, notice, **options)
+        self._written: dict[str, str | None] = {}
+        if state == "there":
+            self._manifest = self._continued(read_manifest(folder))
+        else:
+            if state == "damaged":
+                place = set_aside(folder, folder / MANIFEST)
+                notice(f"{folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
+            self._manifest = self._new_manifest()
+        remove_temporary(folder)
+        grid = dict(zip(self._cells["cell"].to_list(), self._cells["runs"].to_list(), strict=True))
+        self._writer = Writer(folder, self._specification, notice, grid, **options)
         self.total = int(self._cells["runs"].sum())
 
-    def _found(self, notice: Notice) -> dict[str, Any]:
-        """Check that the folder is ours, remove what an interruption has left, and return the manifest."""
-        if (self.folder / MANIFEST).exists():
-            try:
-                manifest = self._continued(read_manifest(self.folder), notice)
-            except _Damaged:
-                self._refuse_parts_of_others("damaged")
-                notice(f"{self.folder / MANIFEST} is damaged. It is written again.")
-                manifest = self._new_manifest()
-        else:
-            known = {LOCK, CELLS, PARTS, PROGRESS}
-            others = [path.name for path in self.folder.iterdir() if path.name not in known and not is_temporary(path)]
-            if others:
-                raise OtherSweep(
-                    f"{self.folder} holds something else than a sweep ({sorted(others)[0]}). Choose another folder "
-                    "with `--out`."
-                )
-            self._refuse_parts_of_others("absent")
-            manifest = self._new_manifest()
-        for path in self.folder.iterdir():
-            if is_temporary(path):
-                path.unlink(missing_ok=True)
-        return manifest
-
-    def _continued(self, manifest: dict[str, Any], notice: Notice) -> dict[str, Any]:
+    def _continued(self, manifest: dict[str, Any]) -> dict[str, Any]:
         if manifest["version"] != version("tutelage"):
-            notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
-        if manifest["specification"] != self._specification:
-            changed = difference(manifest["document"], self._document)
-            raise OtherSweep(
-                f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
-                "or remove this one."
-            )
+            self._notice(f"Begun with tutelage {manifest['version']}, continued with {version('tutelage')}.")
+        self._written[CELLS] = manifest["files"].get(CELLS)
         # The same specification, but its files may have been moved since.
-        return {**manifest, "document": self._document}
-
-    def _refuse_parts_of_others(self, manifest: str) -> None:
-        """Without a manifest the parts alone say whose they are; those of another sweep are not ours to remove."""
-        if others := parts_of_others(self.folder, self._specification):
-            raise OtherSweep(
-                f"{self.folder} belongs to another specification: its {MANIFEST} is {manifest}, and {others[0].name} "
-                "is of another one. Choose another folder with `--out`, or remove this one."
-            )
+        return {**self._new_manifest(), **{name: manifest[name] for name in _KEPT}}
 
     def _new_manifest(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
+            "format": FORMAT,
             "kind": self._document["kind"],
             "specification": self._specification,
             "version": version("tutelage"),
@@ -170,12 +202,11 @@ class Store:
                 self._write({**self._manifest, "sessions": [*sessions, session]})
 
     def _write(self, manifest: dict[str, Any]) -> None:
-        content = parquet(self._cells)
-        path = self.folder / CELLS
-        if not path.exists() or path.read_bytes() != content:
-            write_bytes(path, content)
+        content = table_bytes(self._cells)
+        put(self.folder, self.folder / CELLS, content, self._written.get(CELLS), self._notice)
+        self._written[CELLS] = digest(content)
         # The manifest last: without it there is no sweep.
-        write_json(self.folder / MANIFEST, {**manifest, "files": {CELLS: digest(content)}})
+        write_sealed(self.folder / MANIFEST, {**manifest, "files": {CELLS: digest(content)}})
 
     @property
     def done(self) -> int:
@@ -213,29 +244,12 @@ class Store:
 
     def show_progress(self, progress: dict[str, Any]) -> None:
         """Tell others how fast it goes; nothing depends on it."""
-        with contextlib.suppress(OSError):
-            write_json(self.folder / PROGRESS, progress)
-
-
-def difference(old: Any, new: Any, where: str = "") -> str:
-    """Return the first difference between two documents, in words."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            here = f"{where}.{key}" if where else str(key)
-            if key not in old or key not in new:
-                return f"`{here}` is only {'there' if key in old else 'in yours'}"
-            if old[key] != new[key]:
-                return difference(old[key], new[key], here)
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for position, (one, other) in enumerate(zip(old, new, strict=True)):
-            if one != other:
-                return difference(one, other, f"{where}[{position}]")
-    return f"`{where}` is {_short(old)} there and {_short(new)} in yours"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+        path = self.folder / PROGRESS
+        with contextlib.suppress(OSError, Unreadable):
+            # Where something else has the name, it stays.
+            if not path.is_symlink() and (not path.exists() or PROGRESS in self._written or _read_progress(path)):
+                write_sealed(path, progress)
+                self._written[PROGRESS] = None
 
 
 def _machine() -> str:
@@ -246,23 +260,14 @@ def _now() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
 
 
-def read_cells(folder: Path, manifest: dict[str, Any]) -> pl.DataFrame:
-    """Return the grid of a sweep: one row a cell.
-
-    Raises:
-        MalformedData: If its file is absent or does not match its checksum.
-    """
-    path = folder / CELLS
-    content = path.read_bytes() if path.exists() else b""
-    if digest(content) != manifest["files"][CELLS]:
-        raise MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
-    return pl.read_parquet(io.BytesIO(content))
-
-
 def read_progress(folder: Path) -> dict[str, Any]:
     """Return what the process that works in a folder has told of its speed; empty if it has told nothing."""
+    found = _read_progress(folder / PROGRESS)
+    return {} if found is None else found.model_dump()
+
+
+def _read_progress(path: Path) -> _Progress | None:
     try:
-        found = json.loads((folder / PROGRESS).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return read_sealed(path, _Progress)
+    except (FileNotFoundError, MalformedData, Unreadable):
+        return None

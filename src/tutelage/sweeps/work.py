@@ -120,15 +120,28 @@ class Sweep:
         return cls._from_plan(plan)
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Sweep:
+    def from_document(
+        cls,
+        document: Mapping[str, Any],
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        allow_outside: bool = False,
+    ) -> Sweep:
         """Return the sweep that `document` describes.
 
+        Args:
+            document: The document.
+            folder: For a document that others may have written: the folder that files named in it must not leave.
+            allow_outside: Whether they may leave it.
+
         Raises:
-            MalformedData: If it is not the document of a sweep, or a file that it refers to has changed.
+            MalformedData: If it is not the document of a sweep, or a file that it names has changed or lies outside.
         """
+        from tutelage.sweeps.specification.arrays import Folder
         from tutelage.sweeps.specification.plan import from_document
 
-        return cls._from_plan(from_document(document))
+        inside = None if folder is None else Folder(Path(folder), allow_outside, "of the sweep")
+        return cls._from_plan(from_document(document, inside))
 
     def document(self) -> dict[str, Any]:
         """Return the complete specification as plain JSON: all defaults, all cells, arrays with their digests."""

@@ -74,10 +74,10 @@ class NeuronSum(Expected):
         groups, teachers = self._groups(point), self._teacher_groups()
         for i, group in enumerate(groups):
             for j, other in enumerate(groups):
-                gram = self.student_duals[i][j].gram(group.weights, other.weights, same=i == j)
+                gram = self.student_duals[i][j]._gram(group.weights, other.weights, i == j)
                 terms.append(0.5 * group.coefficients @ gram @ other.coefficients)
             for j, teacher in enumerate(teachers):
-                gram = self.teacher_duals[i][j].gram(group.weights, teacher.weights)
+                gram = self.teacher_duals[i][j]._gram(group.weights, teacher.weights, False)
                 terms.append(-(group.coefficients @ gram @ teacher.coefficients))
         return loss_total(tuple(terms), point)
 
@@ -99,13 +99,13 @@ class NeuronSum(Expected):
         for j, other in enumerate(groups):
             dual, same = self.student_duals[i][j], i == j
             weights = group.coefficients[:, None] * other.coefficients
-            by_weights = by_weights + dual.pull(group.weights, other.weights, weights, same=same)
-            by_coefficients = by_coefficients + dual.gram(group.weights, other.weights, same) @ other.coefficients
+            by_weights = by_weights + dual._pull(group.weights, other.weights, weights, same)
+            by_coefficients = by_coefficients + dual._gram(group.weights, other.weights, same) @ other.coefficients
         for j, teacher in enumerate(teachers):
             dual = self.teacher_duals[i][j]
             weights = group.coefficients[:, None] * teacher.coefficients
-            by_weights = by_weights - dual.pull(group.weights, teacher.weights, weights)
-            by_coefficients = by_coefficients - dual.gram(group.weights, teacher.weights) @ teacher.coefficients
+            by_weights = by_weights - dual._pull(group.weights, teacher.weights, weights, False)
+            by_coefficients = by_coefficients - dual._gram(group.weights, teacher.weights, False) @ teacher.coefficients
         return by_weights, by_coefficients
 
     def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
@@ -114,7 +114,7 @@ class NeuronSum(Expected):
         for i, group in enumerate(groups):
             for duals, others in ((self.student_duals[i], groups), (self.teacher_duals[i], teachers)):
                 for dual, other in zip(duals, others, strict=True):
-                    errors = dual.error_estimate(group.weights, other.weights)
+                    errors = dual._error_estimate(group.weights, other.weights)
                     total = total + jnp.abs(group.coefficients) @ errors @ jnp.abs(other.coefficients)
         return total
 
@@ -189,9 +189,9 @@ def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim
         moved, back = jax.vjp(student.weights, row)
         total = jnp.zeros_like(moved)
         for dual, other in zip(objective.student_duals[0], groups, strict=True):
-            total = total + dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+            total = total + dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
         for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
-            total = total - dual.pull(moved[None], other.weights, other.coefficients[None])[0]
+            total = total - dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
         return back(total)[0]
 
     rows = student.rows(point)
@@ -256,7 +256,7 @@ def _mean_square(teacher: Model, target: PyTree, duals: tuple[tuple[Kernel, ...]
     total = jnp.zeros(())
     for i, first in enumerate(teachers):
         for j, second in enumerate(teachers):
-            gram = duals[i][j].gram(first.weights, second.weights, i == j)
+            gram = duals[i][j]._gram(first.weights, second.weights, i == j)
             total = total + first.coefficients @ gram @ second.coefficients
     return total
 

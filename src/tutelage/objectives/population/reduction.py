@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from functools import partial
 
 import equinox as eqx
 import jax
@@ -43,14 +42,14 @@ def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
     student, teacher = objective.problem.student, objective.problem.teacher
     basis, coordinates = _teacher_coordinates(teacher.vectors(objective.target))
     # Along the basis first, then along axes of each student's own.
-    reduced, extras = in_tiles(partial(_reduce, student, basis), _tile(points), points)
+    reduced, extras = in_tiles(_reduce, _tile(points), (student, basis), points)
     padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
     target = teacher.with_vectors(objective.target, jnp.asarray(padded))
     moved = in_coordinates(objective, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
     def lift(reduced_points, runs):
         rows = (reduced_points, extras[np.asarray(runs)])
-        return jax.tree.map(jnp.asarray, in_tiles(partial(_lift, student, basis), _tile(rows), rows))
+        return jax.tree.map(jnp.asarray, in_tiles(_lift, _tile(rows), (student, basis), rows))
 
     return Reduction(moved, reduced, lift)
 

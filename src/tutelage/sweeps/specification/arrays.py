@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
+import math
 import stat
-import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tutelage.errors import MalformedData
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import digest as content_digest
+from tutelage.files import largest_size, read_regular, too_large
+from tutelage.work.archives import archive_arrays, archive_names, npy_array
+from tutelage.work.parquet import read_table
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
-
-# A file of this size is not an array that somebody meant to name in a specification.
-_LARGEST_FILE = 1 << 30
 
 # Larger arrays stay in their files: a document that carries them would be sent to every worker.
 _EMBEDDED = 4 << 20
@@ -29,7 +29,7 @@ _EMBEDDED = 4 << 20
 def array_digest(array: np.ndarray) -> str:
     """Return the SHA-256 of the shape and the numbers of an array of float64."""
     plain = np.ascontiguousarray(array, dtype="<f8")
-    return hashlib.sha256(f"{plain.shape}".encode() + plain.tobytes()).hexdigest()
+    return content_digest(f"{plain.shape}".encode() + plain.tobytes())
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,18 @@ class Folder:
     Attributes:
         root: The folder.
         allow_outside: Whether paths may lead out of it.
+        meant: What the folder is, for messages.
     """
 
     root: Path
     allow_outside: bool = False
+    meant: str = "of the specification"
 
     def file(self, name: str) -> Path:
         """Return the file that a path in the specification means, with all links followed.
 
         Raises:
-            MalformedData: If it lies outside the folder or is not a regular file.
+            MalformedData: If it lies outside the folder or cannot be found.
         """
         root = self.root.resolve()
         try:
@@ -56,20 +58,34 @@ class Folder:
             inside = path.is_relative_to(root)
             if not inside and not self.allow_outside:
                 raise MalformedData(
-                    f"must stay inside the folder of the specification, but {name!r} leads to {path}. "
+                    f"must stay inside the folder {self.meant}, but {name!r} leads to {path}. "
                     "Move the file there, or allow it with --allow-outside (allow_outside=True in Python)."
                 )
-            mode = path.stat()
+            mode = path.lstat().st_mode
         except (OSError, ValueError, RuntimeError) as error:
             if isinstance(error, MalformedData):
                 raise
             reason = getattr(error, "strerror", None) or str(error)
             raise MalformedData(f"must name a file that can be read, but received {name!r} ({reason}).") from error
-        if not stat.S_ISREG(mode.st_mode):
+        if not stat.S_ISREG(mode):
             raise MalformedData(f"must name a regular file, but received {name!r}.")
-        if mode.st_size > _LARGEST_FILE:
-            raise MalformedData(f"must name a file of at most 1 GiB, but {name!r} has {mode.st_size} bytes.")
         return path
+
+
+def file_content(path: Path) -> bytes:
+    """Return the content of a file that a specification names, with all links in its path followed before.
+
+    Raises:
+        MalformedData: If it is not a regular file, too large, or cannot be read; the text continues a sentence.
+    """
+    try:
+        return read_regular(path)
+    except (Unreadable, FileNotFoundError) as error:
+        raise MalformedData(f"must be a regular file that can be read: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.filename}: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 
 def read_array(path: Path, name: str | None = None, header: bool = False) -> np.ndarray:
@@ -81,45 +97,58 @@ def read_array(path: Path, name: str | None = None, header: bool = False) -> np.
         header: Whether the first line of a `.csv` file names its columns.
 
     Raises:
-        MalformedData: If the file is not such an array.
+        MalformedData: If the file is not such an array, or too large.
     """
     suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise MalformedData(f"must end in {', '.join(SUFFIXES)}, but received {path.name!r}.")
+    content = file_content(path)
     try:
-        content = path.read_bytes()
         if suffix == ".npy":
-            array = np.load(io.BytesIO(content), allow_pickle=False)
+            array = npy_array(content)
         elif suffix == ".npz":
             array = _from_archive(content, name)
         elif suffix == ".csv":
-            array = np.loadtxt(io.StringIO(content.decode()), delimiter=",", ndmin=2, skiprows=int(header))
-        elif suffix == ".parquet":
-            array = pl.read_parquet(io.BytesIO(content)).to_numpy()
+            array = _from_text(content, header)
         else:
-            raise MalformedData(f"must end in {', '.join(SUFFIXES)}, but received {path.name!r}.")
-    except MalformedData:
-        raise
+            array = _from_table(content)
+    except (MalformedData, Unreadable) as error:
+        if str(error).startswith("must "):
+            raise
+        raise MalformedData(f"must be an array of numbers, but {path.name!r} could not be read: it {error}.") from error
     except Exception as error:  # whatever a damaged file makes of a reader is the same to the user
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise MalformedData(f"must be an array of numbers, but {path.name!r} could not be read ({reason}).") from error
-    # A file that pretends to be .npy may hold anything that NumPy can load.
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiub" or array.size == 0:
-        kind = f"entries of type {array.dtype}" if isinstance(array, np.ndarray) and array.size else "nothing"
+    if array.dtype.kind not in "fiub" or array.size == 0:
+        kind = f"entries of type {array.dtype}" if array.size else "nothing"
         raise MalformedData(f"must be an array of real numbers, but {path.name!r} has {kind}.")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _from_archive(content: bytes, name: str | None) -> Any:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_FILE:
-            raise MalformedData("must hold at most 1 GiB of numbers.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        names = list(archive.files)
-        if name is None and len(names) == 1:
-            name = names[0]
-        if name not in names:
-            received = "no `array` is named" if name is None else f"received {name!r}"
-            raise MalformedData(f"must name one of the arrays {', '.join(names)} by `array`, but {received}.")
-        return archive[name]
+def _from_archive(content: bytes, name: str | None) -> np.ndarray:
+    names = archive_names(content)
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None or name not in names:
+        received = "no `array` is named" if name is None else f"received {name!r}"
+        raise MalformedData(f"must name one of the arrays {', '.join(names)} by `array`, but {received}.")
+    return archive_arrays(content, {name})[name]
+
+
+def _from_text(content: bytes, header: bool) -> np.ndarray:
+    size = 8 * (content.count(b",") + content.count(b"\n") + 1)
+    if size > largest_size():
+        raise too_large(size, largest_size())
+    return np.loadtxt(io.StringIO(content.decode()), delimiter=",", ndmin=2, skiprows=int(header))
+
+
+def _from_table(content: bytes) -> np.ndarray:
+    table = read_table(content)
+    for name, kind in table.schema.items():
+        # Before anything is made of it: a text that a table has once may fill the memory as an array.
+        if not (kind.is_numeric() or kind.is_(pl.Boolean)):
+            raise MalformedData(f"has a column {name!r} of type {kind}")
+    return table.to_numpy()
 
 
 @dataclass
@@ -185,7 +214,7 @@ class Arrays:
             raise MalformedData("must not name a file here.")
         if file not in self._known:
             path = self.folder.file(file)
-            self._known[file] = {"file": str(path), "digest": hashlib.sha256(path.read_bytes()).hexdigest()}
+            self._known[file] = {"file": str(path), "digest": content_digest(file_content(path))}
         return self._known[file]
 
     def get(self, digest: str) -> np.ndarray:
@@ -206,25 +235,32 @@ class Arrays:
         return {"shape": list(array.shape), "data": base64.b64encode(packed).decode()}
 
     @staticmethod
-    def from_document(entries: dict[str, Any]) -> Arrays:
+    def from_document(entries: dict[str, Any], folder: Folder | None = None) -> Arrays:
         """Return the arrays of a document.
 
+        Args:
+            entries: What the document says of its arrays.
+            folder: The folder that its files must lie in; anywhere if `None`.
+
         Raises:
-            MalformedData: If one is damaged, or its file has changed since.
+            MalformedData: If one is damaged or too large, its file has changed since, or lies outside.
         """
-        arrays = Arrays()
+        arrays, left = Arrays(), largest_size()
         for digest, entry in entries.items():
+            shape = tuple(int(size) for size in entry["shape"])
+            size = 8 * math.prod(shape)
+            if min(shape, default=0) < 0 or size > left:
+                raise MalformedData(f"An array of the document {too_large(size, left)}.")
+            left -= size
             if "data" in entry:
-                shape = tuple(int(size) for size in entry["shape"])
-                size = 8 * int(np.prod(shape))
                 unpacked = zlib.decompressobj().decompress(base64.b64decode(entry["data"]), max(size, 1))
                 array = np.frombuffer(unpacked, dtype="<f8").reshape(shape) if len(unpacked) == size else np.empty(0)
                 origin = {}
             else:
                 origin = {name: entry.get(name) for name in ("file", "array", "header")}
-                array = _read_again(Path(entry["file"]), entry.get("array"), bool(entry.get("header")))
-                if array.size == np.prod(entry["shape"]):
-                    array = array.reshape(entry["shape"])  # one column may stand for a vector
+                array = _read_again(entry["file"], entry.get("array"), bool(entry.get("header")), folder)
+                if array.size == math.prod(shape):
+                    array = array.reshape(shape)  # one column may stand for a vector
             if array_digest(array) != digest:
                 place = entry.get("file", "an array of the document")
                 raise MalformedData(f"{place} has changed since the sweep began: restore it, or begin another sweep.")
@@ -232,11 +268,11 @@ class Arrays:
         return arrays
 
 
-def _read_again(path: Path, name: str | None, header: bool) -> np.ndarray:
+def _read_again(file: str, name: str | None, header: bool, folder: Folder | None) -> np.ndarray:
     """Read the file of a document, which no field of a specification stands for any more."""
     try:
-        return read_array(path, name, header)
+        return read_array(Path(file) if folder is None else folder.file(file), name, header)
     except MalformedData as error:
         raise MalformedData(
-            f"The sweep needs {path}, which {error} Put the file back, or pass the specification that names it now."
+            f"The sweep needs {file}, which {error} Put the file back, or pass the specification that names it now."
         ) from error

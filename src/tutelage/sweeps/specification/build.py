@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ import numpy as np
 
 from tutelage import dynamics
 from tutelage.errors import MalformedData, TutelageError, invalid
+from tutelage.files import digest
 from tutelage.inputs import Inputs
 from tutelage.objectives import Objective, empirical
 from tutelage.problems import Problem
-from tutelage.sweeps.specification.arrays import Arrays
+from tutelage.sweeps.specification.arrays import Arrays, file_content
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.families import DataFile
 from tutelage.sweeps.specification.fields import Stored, Table
@@ -176,7 +176,7 @@ class _Builder:
         return arguments
 
     def _data_file(self, value: DataFile) -> str:
-        if hashlib.sha256(FilePath(value.file).read_bytes()).hexdigest() != value.digest:
+        if digest(file_content(FilePath(value.file))) != value.digest:
             raise MalformedData(f"{value.file} has changed since the sweep began: restore it, or begin another sweep.")
         return value.file
 

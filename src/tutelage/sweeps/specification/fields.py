@@ -58,6 +58,14 @@ def members_of(annotation: Any) -> tuple[Any, ...]:
     return typing.get_args(annotation) if origin in (Union, types.UnionType) else (annotation,)
 
 
+def _class_hints(made: type) -> dict[str, Any]:
+    """Return the types of the arguments of a class; a field with a converter is named by its own type."""
+    own = typing.get_type_hints(made)
+    # Equinox writes the name of the type, which the module of the class need not know.
+    said = typing.get_type_hints(made.__init__, localns={"Any": Any})
+    return {name: own.get(name, hint) if hint is Any else hint for name, hint in said.items()}
+
+
 def table_of(
     function: Callable[..., Any],
     kinds: Mapping[str, Any],
@@ -83,7 +91,7 @@ def table_of(
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in skip]
     known = dict(kinds)
     if any(parameter.name not in known for parameter in parameters):
-        hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+        hints = _class_hints(function) if inspect.isclass(function) else typing.get_type_hints(function)
         known = {name: _plain_kind(hint) for name, hint in hints.items()} | known
     fields: dict[str, Any] = {}
     if key:

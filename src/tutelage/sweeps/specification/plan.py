@@ -9,12 +9,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from tutelage.errors import MalformedData, TutelageError
+from tutelage.errors import MalformedData, TutelageError, Unreadable
+from tutelage.files import checked_path, largest_text, read_regular
 from tutelage.sweeps.specification.arrays import Arrays, Folder, array_digest
 from tutelage.sweeps.specification.build import Built, Unusable, build
 from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
@@ -119,10 +119,12 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
     Raises:
         SpecificationError: If the file cannot be read or is not TOML.
     """
-    file = FilePath(path)
+    file = checked_path("path", path)
     try:
         # Some editors begin a file with a mark that TOML does not know.
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_regular(file, most=largest_text(), follow=True).decode("utf-8-sig")
+    except Unreadable as error:
+        raise SpecificationError([str(error)]) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise SpecificationError([f"{file}: cannot be read ({reason})."]) from error
@@ -141,25 +143,30 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
     return fields, Source(str(file), lines)
 
 
-def from_document(document: Mapping[str, Any]) -> Plan:
+def from_document(document: Mapping[str, Any], folder: Folder | None = None) -> Plan:
     """Return the plan of a document; everything in it is checked again.
 
+    Args:
+        document: The document.
+        folder: The folder that files named in it must lie in; anywhere if `None`.
+
     Raises:
-        MalformedData: If it is not the document of a sweep.
+        MalformedData: If it is not the document of a sweep, or names a file outside the folder.
     """
     if document.get("kind") != "sweep" or document.get("version") != VERSION:
         received = f"kind {document.get('kind')!r}, version {document.get('version')!r}"
         raise MalformedData(f"A document of a sweep has kind 'sweep' and version {VERSION}, but this has {received}.")
     try:
-        return _from_document(document)
+        return _from_document(document, folder)
     except TutelageError:
         raise
     except Exception as error:  # whatever is missing or of another form
         raise MalformedData(f"This is not a complete document of a sweep ({type(error).__name__}: {error}).") from error
 
 
-def _from_document(document: Mapping[str, Any]) -> Plan:
-    arrays = Arrays.from_document(document["arrays"])
+def _from_document(document: Mapping[str, Any], folder: Folder | None) -> Plan:
+    arrays = Arrays.from_document(document["arrays"], folder)
+    _check_files([document["base"], *(entry["sections"] for entry in document["cells"])], folder)
     cells, issues = [], []
     for entry in document["cells"]:
         cell, wrong = validated({**document["base"], **entry["sections"]}, arrays)
@@ -171,6 +178,21 @@ def _from_document(document: Mapping[str, Any]) -> Plan:
     if not cells:
         raise MalformedData("A document of a sweep has at least one cell, but this has none.")
     return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
+
+
+def _check_files(value: Any, folder: Folder | None) -> None:
+    """Refuse a document with a file of data, a table of its path and digest, outside a folder."""
+    if isinstance(value, Mapping):
+        if folder is not None and {"file", "digest"} <= value.keys():
+            try:
+                folder.file(str(value["file"]))
+            except MalformedData as error:
+                raise MalformedData(f"The sweep needs {value['file']}, which {error}") from error
+        for one in value.values():
+            _check_files(one, folder)
+    elif isinstance(value, list):
+        for one in value:
+            _check_files(one, folder)
 
 
 def plain_value(value: Any) -> Any:

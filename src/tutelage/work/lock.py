@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shlex
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tutelage.errors import TutelageError
+from tutelage.errors import MalformedData, TutelageError, Unreadable
+from tutelage.work.documents import Document, parsed, seal, shaped, unsealed
 
 LOCK = "lock"
 """Name of the file in the folder; it stays when the lock is released."""
 _PATIENCE = 0.5  # Seconds: whoever only looks whether a folder is in use holds the lock for a moment.
+_LONGEST = 1 << 16  # Bytes of the text.
 _BEYOND = 1 << 30  # Where Windows locks a byte: behind the text, which others may read.
 
 
@@ -32,9 +36,20 @@ def this_command() -> str:
     return shlex.join([name, *sys.argv[1:]])
 
 
+class _Holder(Document):
+    """Who works in a folder, as the lock says."""
+
+    pid: int
+    host: str
+    since: str
+    command: str
+
+
 @contextlib.contextmanager
 def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE) -> Iterator[None]:
     """Hold a folder inside the block, made if it is absent.
+
+    It must be certain already that the folder is ours or free: a file is made in it.
 
     Args:
         folder: The folder.
@@ -43,16 +58,19 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
 
     Raises:
         FolderInUse: If another process holds it: which one, where, since when.
+        Unreadable: If the folder has a file of others with the name of the lock, which stays as it is.
     """
     folder.mkdir(parents=True, exist_ok=True)
     # Not inherited by workers: the lock ends with this process.
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+    handle = _opened(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         deadline = time.monotonic() + patience
         while not _acquired(handle):
             if time.monotonic() > deadline:
                 raise FolderInUse(f"{folder} is in use{_described(_read(handle))}. Wait until it ends, or stop it.")
             time.sleep(0.02)
+        if not _is_ours(handle):
+            raise _of_others(folder / LOCK)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -61,7 +79,7 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
         }
         os.lseek(handle, 0, os.SEEK_SET)
         os.ftruncate(handle, 0)
-        os.write(handle, json.dumps(holder).encode())
+        os.write(handle, json.dumps(seal(holder)).encode())
         yield
     finally:
         os.close(handle)
@@ -70,13 +88,49 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
 def holder(folder: Path) -> dict[str, Any] | None:
     """Return who works in a folder (`pid`, `host`, `since`, `command`), or `None` if nobody does."""
     try:
-        handle = os.open(folder / LOCK, os.O_RDONLY)
-    except OSError:
+        handle = _opened(folder / LOCK, os.O_RDONLY)
+    except (OSError, Unreadable):
         return None
     try:
-        return None if _acquired(handle, looking=True) else _read(handle)
+        if _acquired(handle, looking=True):
+            return None
+        found = _read(handle)
+        return {"pid": None, "host": "", "since": "", "command": ""} if found is None else found.model_dump()
     finally:
         os.close(handle)
+
+
+def is_lock(folder: Path) -> bool:
+    """Whether the file in a folder that has the name of the lock is one."""
+    try:
+        handle = _opened(folder / LOCK, os.O_RDONLY)
+    except (FileNotFoundError, Unreadable):
+        return False
+    try:
+        return _is_ours(handle)
+    finally:
+        os.close(handle)
+
+
+def _of_others(path: Path) -> Unreadable:
+    return Unreadable(f"{path} is not a lock of tutelage; it is left as it is. Choose another folder, or move it away.")
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open the file of a lock, which is a regular file of one name; a link is not followed, nor a pipe waited for."""
+    more = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+    try:
+        handle = os.open(path, flags | more, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise _of_others(path) from error
+        raise
+    status = os.fstat(handle)
+    # A second name would be somebody else's file.
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(handle)
+        raise _of_others(path)
+    return handle
 
 
 def _acquired(handle: int, looking: bool = False) -> bool:
@@ -97,18 +151,30 @@ def _acquired(handle: int, looking: bool = False) -> bool:
     return True
 
 
-def _read(handle: int) -> dict[str, Any]:
+def _text(handle: int) -> bytes:
     os.lseek(handle, 0, os.SEEK_SET)
+    return os.read(handle, _LONGEST)
+
+
+def _is_ours(handle: int) -> bool:
+    """Whether a lock says what locks say, or nothing: its holder may have had no time to write its name."""
+    return os.fstat(handle).st_size == 0 or _read(handle) is not None
+
+
+def _read(handle: int) -> _Holder | None:
+    content = _text(handle)
     try:
-        found = json.loads(os.read(handle, 1 << 16))
-    except ValueError:
-        # Its holder has not written its name yet.
-        found = {}
-    unknown = {"pid": None, "host": "", "since": "", "command": ""}
-    return {**unknown, **found} if isinstance(found, dict) else unknown
+        return unsealed(content, _Holder)
+    except MalformedData:
+        pass
+    try:
+        # Version 0.1 wrote no checksum.
+        return shaped(parsed(content), _Holder)
+    except MalformedData:
+        return None
 
 
-def _described(found: dict[str, Any]) -> str:
-    if found["pid"] is None:
+def _described(found: _Holder | None) -> str:
+    if found is None:
         return " by another process"
-    return f" by process {found['pid']} on {found['host']} since {found['since']} ({found['command']})"
+    return f" by process {found.pid} on {found.host} since {found.since} ({found.command})"

@@ -1,0 +1,167 @@
+"""Arrays in `.npz` and `.npy` files: never pickled, and never larger than their headers say and the limit allows."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import zipfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from tutelage.errors import MalformedData, TutelageError, invalid
+from tutelage.files import about, largest_size, read_regular, too_large, write_bytes
+
+# Entries of an archive beside its arrays: what they were computed from, and a checksum of all the others.
+_STAMP = "__specification__"
+_CHECKSUM = "checksum"
+_SUFFIX = ".npy"
+_MOST_OF_A_BYTE = 1032  # that deflate can make
+
+
+def npy_array(content: bytes) -> np.ndarray:
+    """Return the array of an `.npy` file; its size is checked against its header before anything is made.
+
+    Raises:
+        MalformedData: If it is something else; the text continues a sentence.
+    """
+    file = io.BytesIO(content)
+    try:
+        version = npy.read_magic(file)
+        readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        if version not in readers:
+            raise MalformedData(f"has version {version} of .npy, which is not read")
+        shape, by_columns, kind = readers[version](file)
+        if kind.hasobject:
+            raise MalformedData("holds objects, which would have to be unpickled")
+        size = math.prod(shape) * kind.itemsize
+        if size != len(content) - file.tell():
+            raise MalformedData(f"announces {size} bytes of numbers, but has {len(content) - file.tell()}")
+        flat = np.frombuffer(content, dtype=kind, offset=file.tell()) if size else np.empty(math.prod(shape), kind)
+        # A copy of its own, which can be changed and does not keep the file in memory.
+        return flat.reshape(shape, order="F" if by_columns else "C").copy(order="K")
+    except TutelageError:
+        raise
+    except Exception as error:  # whatever a damaged header makes of NumPy
+        raise MalformedData(f"is no array, or damaged ({type(error).__name__}: {error})") from error
+
+
+def archive_names(content: bytes) -> list[str]:
+    """Return the names of the arrays in an archive.
+
+    Raises:
+        MalformedData: If it is something else; the text continues a sentence.
+        Unreadable: If its arrays together are too large; the text continues a sentence.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+    except Exception as error:  # whatever a damaged archive makes of zipfile
+        raise MalformedData(f"is no archive of arrays, or damaged ({type(error).__name__}: {error})") from error
+    if any(entry.file_size > _MOST_OF_A_BYTE * entry.compress_size + 1024 for entry in entries):
+        raise MalformedData("is damaged: nothing can be compressed as much as it says")
+    size, most = sum(entry.file_size for entry in entries), largest_size()
+    if size > most:
+        raise too_large(size, most)
+    names = [entry.filename.removesuffix(_SUFFIX) for entry in entries]
+    if len(set(names)) < len(names) or not all(entry.filename.endswith(_SUFFIX) for entry in entries):
+        raise MalformedData("is an archive of something else than arrays")
+    return names
+
+
+def archive_arrays(content: bytes, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive.
+
+    Args:
+        content: An `.npz` file.
+        names: Which; all by default.
+
+    Raises:
+        MalformedData: If it is something else, or damaged; the text continues a sentence.
+        Unreadable: If its arrays together are too large; the text continues a sentence.
+    """
+    wanted = [name for name in archive_names(content) if names is None or name in names]
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            # No more is decompressed than the directory says: `zipfile` stops there, and compares a checksum.
+            return {name: npy_array(archive.read(f"{name}{_SUFFIX}")) for name in wanted}
+    except (TutelageError, MemoryError):
+        raise
+    except Exception as error:  # whatever a damaged archive makes of zipfile and zlib
+        raise MalformedData(f"is no archive of arrays, or damaged ({type(error).__name__}: {error})") from error
+
+
+def pack_arrays(arrays: Mapping[str, Any]) -> bytes:
+    """Return arrays as the bytes of an `.npz` archive with a checksum; nothing is pickled.
+
+    Args:
+        arrays: Arrays of numbers or text, by name.
+    """
+    if _CHECKSUM in arrays:
+        raise invalid("arrays", f"not have one named {_CHECKSUM!r}", "one", "Choose another name")
+    plain = {name: np.asarray(value) for name, value in arrays.items()}
+    plain[_CHECKSUM] = np.frombuffer(_checksum(plain).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **plain)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def unpack_arrays(content: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive that `pack_arrays` has made.
+
+    Raises:
+        MalformedData: If it is something else, or damaged; the text continues a sentence.
+        Unreadable: If its arrays together are too large; the text continues a sentence.
+    """
+    arrays = archive_arrays(content)
+    # An archive has a checksum of every entry, but none of their names.
+    checksum = arrays.pop(_CHECKSUM, np.zeros(0, np.uint8))
+    if checksum.tobytes() != _checksum(arrays).encode():
+        raise MalformedData("does not match its checksum")
+    return arrays
+
+
+def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return a checksum of named arrays: names, types, shapes and bytes."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any], specification: str) -> None:
+    """Write arrays by name, stamped with the specification they belong to.
+
+    Args:
+        path: The `.npz` file.
+        arrays: Arrays of numbers, by name.
+        specification: What the arrays were computed from, as a digest.
+    """
+    write_bytes(path, pack_arrays({**arrays, _STAMP: specification}))
+
+
+def read_arrays(path: Path, specification: str | None) -> dict[str, np.ndarray] | None:
+    """Return the arrays of a file, or `None` if there is none or it belongs to another specification.
+
+    Args:
+        path: The `.npz` file.
+        specification: What the arrays must have been computed from; anything if `None`.
+
+    Raises:
+        MalformedData: If the file is damaged.
+        Unreadable: If it cannot be read, is not a regular file, or too large.
+    """
+    try:
+        content = read_regular(path)
+    except FileNotFoundError:
+        return None
+    with about(path):
+        arrays = unpack_arrays(content)
+    stamp = arrays.pop(_STAMP, None)
+    return arrays if stamp is not None and (specification is None or str(stamp) == specification) else None
