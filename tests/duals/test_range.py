@@ -4,8 +4,8 @@ Errors are measured in the natural scale of the terms: with s, t the norms of w 
 degrees p, q has the scale s^p t^q (for squares the root of their mean square, which is a few times that), and
 derivatives are taken in units of the vectors. Duals of signs are linear in the angle θ, so that rounding of the vectors
 changes their gradient by 1/θ, and its derivative by 1/θ², as much; the error function is a sign whose angle is at least
-1/s or 1/t. With a mean, the gradient of the dual of a sign and an absolute value has a kink at θ = 0, and its
-derivative changes by 1/θ.
+1/s or 1/t. With correlated inputs, waves along long vectors change with the rounding of these. With a mean, the
+gradient of the dual of a sign and an absolute value has a kink at θ = 0, and its derivative changes by 1/θ.
 """
 
 from __future__ import annotations
@@ -102,8 +102,13 @@ def scales(
                 angle = max(angle, min(1.0, 1 / norm))
         return value, value * (1 + 1 / arb(angle)), value * (1 + 1 / arb(angle) ** 2)
     if {sigma, tau} <= {"cosine", "sine"}:
-        short = min(1.0, t) if tau == "sine" else min(1.0, max(s, t))
-        return value, arb(s) * short, arb(s) * max(1.0, s, t) * short
+        short = (
+            min(1.0, t) if tau == "sine" else 1.0 if any(number != 0 for number in law.mean) else min(1.0, max(s, t))
+        )
+        # With correlated inputs, what the law sees of long vectors has their rounding.
+        correlated = any(number != 0 for i, row in enumerate(law.factor) for j, number in enumerate(row) if i != j)
+        rounding = arb(max(1.0, s, t) if correlated else 1.0)
+        return value * rounding, arb(s) * short * rounding, arb(s) * max(1.0, s, t) * short * rounding
     if {sigma, tau} & {"sign", "step"} and {sigma, tau} & {"relu", "abs"} and angle > 0:
         return value, value, value * (1 + 1 / arb(angle))
     return value, value, value

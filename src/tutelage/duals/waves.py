@@ -6,10 +6,10 @@ variance of $u \mp v$,
 $$E[\cos u\cos v] = \tfrac12(e_-\cos(\mu-\nu) + e_+\cos(\mu+\nu)),$$
 
 and likewise with sines: $K = \tfrac12(k_- + k_+)$. All is taken from the vectors $w \mp v$, which have their digits
-where $w$ and $v$ are long and close to each other. Where both are short, the dual of two sines is a difference of
-numbers close to one, and $e_- - e_+ = e_-(1 - e^{-2c})$ with the covariance $c$ is taken instead. The gradient in the
-latent vector $p$ is $\tfrac12\bigl(q\,(k_- - k_+) - p\,(k_- + k_+)\bigr)$, which is $K(q - p) - k_+q$, and also
-$k_-q - K(q + p)$: the first where $c \ge 0$, the second where not.
+where $w$ and $v$ are long and close to each other. Where one is short, sines are differences of close numbers:
+$e_- - e_+ = e_-(1 - e^{-2c})$ with the covariance $c$, and products of waves of $\mu$ and $\nu$, are taken instead. The
+gradient in the latent vector $p$ is $\tfrac12\bigl(q\,(k_- - k_+) - p\,(k_- + k_+)\bigr)$, which is $K(q - p) - k_+q$,
+and also $k_-q - K(q + p)$: the first where $c \ge 0$, the second where not.
 """
 
 import equinox as eqx
@@ -51,21 +51,23 @@ class GaussianWaves(ClosedForm):
             sign = -1.0 if self.first_sine else 1.0
             value = 0.5 * (_gap(minus, plus, first, second) if self.first_sine else minus + plus)
             return value, minus, sign * plus, jnp.zeros_like(value)
+        mu, nu = first.means[:, None], second.means
         difference = -_projected(first.weights, second.weights, 1.0, self.frame.mean)
         total = _projected(first.weights, second.weights, -1.0, self.frame.mean)
-        cosines = minus * jnp.cos(difference), plus * jnp.cos(total)
-        sines = minus * jnp.sin(difference), plus * jnp.sin(total)
-        if self.first_sine != self.second_sine:
-            sign = 1.0 if self.first_sine else -1.0
-            value, slope = sign * sines[0] + sines[1], sign * cosines[0] + cosines[1]
-            return 0.5 * value, sign * sines[0], sines[1], 0.5 * slope
-        if not self.first_sine:
-            return 0.5 * (cosines[0] + cosines[1]), *cosines, -0.5 * (sines[0] + sines[1])
-        mu, nu = first.means[:, None], second.means
-        close = _gap(minus, plus, first, second) * jnp.cos(mu) * jnp.cos(nu)
-        close = close + (minus + plus) * jnp.sin(mu) * jnp.sin(nu)
-        value = jnp.where((jnp.abs(mu) < 1) & (jnp.abs(nu) < 1), close, cosines[0] - cosines[1])
-        return 0.5 * value, cosines[0], -cosines[1], 0.5 * (sines[1] - sines[0])
+        gap, short = _gap(minus, plus, first, second), (jnp.abs(mu) < 1) | (jnp.abs(nu) < 1)
+
+        def parts(first_sine: bool, second_sine: bool):
+            wave = jnp.cos if first_sine == second_sine else jnp.sin
+            one = (-1.0 if second_sine and not first_sine else 1.0) * minus * wave(difference)
+            other = (-1.0 if first_sine and second_sine else 1.0) * plus * wave(total)
+            # By products of waves of both means, where those of their sum and difference would cancel.
+            along = (jnp.sin(mu) if first_sine else jnp.cos(mu)) * (jnp.sin(nu) if second_sine else jnp.cos(nu))
+            across = (jnp.cos(mu) if first_sine else jnp.sin(mu)) * (jnp.cos(nu) if second_sine else jnp.sin(nu))
+            sign = 1.0 if first_sine == second_sine else -1.0
+            return 0.5 * jnp.where(short, (minus + plus) * along + sign * gap * across, one + other), one, other
+
+        slope = parts(not self.first_sine, self.second_sine)[0]
+        return *parts(self.first_sine, self.second_sine), slope if self.first_sine else -slope
 
     def _sides(self, first, second) -> tuple[Side, Side]:
         return self.frame.plain_side(self.first_scale * first), self.frame.plain_side(self.second_scale * second)
