@@ -15,7 +15,7 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import CellType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tutelage.files import digest
 
@@ -25,7 +25,6 @@ _PACKAGE = "tutelage"
 _ROOT = Path(__file__).parents[1]
 
 
-@cache
 def program_digest(*modules: str, root: Path = _ROOT) -> str:
     """Return a digest of the sources that modules depend on, and of the versions of what they compute with.
 
@@ -33,8 +32,10 @@ def program_digest(*modules: str, root: Path = _ROOT) -> str:
         *modules: Full names of modules that have been imported, of this package or not.
         root: The folder of this package.
     """
-    sources = [f"{name} {digest(path.read_bytes())}" for name, path in sorted(dependencies(modules, root).items())]
-    return digest("\n".join([*sources, *(f"{package} {_version(package)}" for package in PACKAGES)]))
+    found = dependencies(modules, root)
+    # A module of others by its file: run as a program, it has another name.
+    sources = [f"{name if _is_ours(name) else path.name} {_source(path).digest}" for name, path in found.items()]
+    return digest("\n".join([*sorted(sources), *(f"{package} {_version(package)}" for package in PACKAGES)]))
 
 
 def dependencies(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
@@ -91,9 +92,14 @@ def _version(package: str) -> str:
         return "absent"
 
 
+def _is_ours(name: str) -> bool:
+    return name.split(".")[0] == _PACKAGE
+
+
+@cache
 def _path(name: str, root: Path) -> Path | None:
     """Return the file of a module, or `None` if there is none."""
-    if name != _PACKAGE and not name.startswith(f"{_PACKAGE}."):
+    if not _is_ours(name):
         file = getattr(sys.modules.get(name), "__file__", None)
         return Path(file) if file is not None and file.endswith(".py") else None
     place = root.joinpath(*name.split(".")[1:])
@@ -102,22 +108,29 @@ def _path(name: str, root: Path) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+class _Source(NamedTuple):
+    digest: str
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+
+
 @cache
-def _statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    nodes = ast.walk(ast.parse(path.read_bytes()))
-    return tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+def _source(path: Path) -> _Source:
+    """Read a file once: the program that runs is the one that was there when it was imported."""
+    content = path.read_bytes()
+    nodes = ast.walk(ast.parse(content))
+    return _Source(digest(content), tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))))
 
 
 def _imported(name: str, path: Path, root: Path) -> Iterator[str]:
     """Yield the modules of this package that a module imports itself."""
     package = name if path.name.startswith("__init__.") else name.rpartition(".")[0]
-    for statement in _statements(path):
+    for statement in _source(path).imports:
         if isinstance(statement, ast.Import):
-            yield from (alias.name for alias in statement.names if alias.name.split(".")[0] == _PACKAGE)
+            yield from (alias.name for alias in statement.names if _is_ours(alias.name))
             continue
         parts = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
         source = ".".join([*parts, *([statement.module] if statement.module else [])])
-        if source.split(".")[0] == _PACKAGE:
+        if _is_ours(source):
             yield from (_origin(source, alias.name, root) for alias in statement.names)
 
 
@@ -128,7 +141,7 @@ def _origin(source: str, name: str, root: Path) -> str:
         return inner
     path = _path(source, root)
     if path is not None and path.name.startswith("__init__."):
-        for statement in _statements(path):
+        for statement in _source(path).imports:
             if not isinstance(statement, ast.ImportFrom) or not statement.module or statement.level:
                 continue
             if name in (alias.asname or alias.name for alias in statement.names):
