@@ -156,5 +156,5 @@ def _specification(id: str, effort: str, seed: int) -> str:
 @cache
 def _program(id: str) -> str:
     """Return a digest of the program of a claim, and of the machinery that judges it."""
-    claim = next(claim for claim in claims_of(_paper(id)) if claim.id == id)
+    claim = next((claim for claim in claims_of(_paper(id)) if claim.id == id), None)
     return program_digest(judge.__module__, *sorted(modules_of(claim)))
