@@ -295,3 +295,18 @@ def test_low_dimensions_agree_with_sampling(dimension: int) -> None:
     inputs, labels = problem.sample(jax.random.key(0), 40_000)
     halves = 0.5 * np.asarray(problem.student.predict(point, inputs) - labels) ** 2
     assert abs(float(tl.population(problem).loss(point)) - halves.mean()) <= 4.5 * halves.std() / 200
+
+
+@pytest.mark.parametrize("length", [1e-118, 1e-60, 1e60])
+def test_the_scale_of_a_normalised_filter_enters_by_its_powers_alone(length) -> None:
+    """Loss, gradient and Hessian at a short or long filter are those at its direction, divided by powers of its norm."""
+    random = np.random.default_rng(7)
+    filter, output = random.normal(size=3), random.normal(size=4)
+    objective = tl.population(tl.problems.convolution(random.normal(size=3), random.normal(size=4)))
+    powers = np.concatenate([np.full(3, length), np.ones(4)])
+    near = everything(objective, FilterAndOutput(jnp.asarray(filter), jnp.asarray(output)))
+    far = everything(objective, FilterAndOutput(jnp.asarray(length * filter), jnp.asarray(output)))
+    assert far[0] == pytest.approx(float(near[0]), rel=1e-14)
+    flat = [np.concatenate([np.asarray(part).ravel() for part in jax.tree.leaves(found[1])]) for found in (near, far)]
+    np.testing.assert_allclose(flat[1] * powers, flat[0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(np.asarray(far[2]) * powers * powers[:, None], near[2], rtol=0, atol=1e-13)

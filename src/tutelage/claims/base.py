@@ -40,9 +40,9 @@ class Effort:
     runs: int
 
     def __post_init__(self):
-        for name in ("samples", "restarts", "runs"):
+        for name in ("samples", "restarts"):
             checks.settle(self, **{name: checks.count(name, getattr(self, name))})
-        for name in ("generations", "iterations"):
+        for name in ("generations", "iterations", "runs"):
             checks.settle(self, **{name: checks.count(name, getattr(self, name), least=0)})
         checks.affordable("samples", self.samples, self.samples, "as many numbers")
         if self.restarts > self.samples:

@@ -9,11 +9,11 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
+from tutelage.duals.norms import binary_scale, safe_norm
 from tutelage.duals.special import quotient
 from tutelage.errors import UnsupportedCombination
 from tutelage.inputs import Gaussian
 from tutelage.models import Convolution, FilterAndOutput, Parity, Wave
-from tutelage.models.base import safe_norm
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
 from tutelage.objectives.population.neuron_sum import exactness_of, is_rotation_invariant, uses_quadrature
@@ -95,7 +95,9 @@ class ConvolutionLoss(PatchObjective):
         if self._direction_only:
             # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a
             # fixed unit vector, nothing is left to cancel in the gradient. A zero filter computes the zero function.
-            unit = point.filter * quotient(jnp.ones(()), safe_norm(point.filter))
+            # In units of its own size: of a short filter, a third power of its norm would underflow in the Hessian.
+            filter = point.filter / binary_scale(jnp.max(jnp.abs(point.filter)))
+            unit = filter * quotient(jnp.ones(()), safe_norm(filter))
             student = FilterAndOutput(unit, jnp.where(jnp.any(unit != 0), point.output, 0.0))
             axis = target.filter / safe_norm(target.filter)
             fixed = FilterAndOutput(axis, student.output)
