@@ -93,12 +93,10 @@ import tutelage as tl
 assert len(jax.devices()) == int(sys.argv[1])
 tl.dynamics.lanes._LANES = (4, 4)  # several tiles, so that all devices have work
 neuron = tl.population(tl.problems.neuron([1.0, 0.5, 0.2]))
-shifted = tl.population(tl.problems.neuron([1.0, 0.5, 0.2], inputs=tl.inputs.gaussian(3, mean=[0.3, -0.2, 0.1])))
 convolution = tl.population(tl.problems.convolution([1.0, 0.5, -0.3], [1.0, 0.4, 0.6]))
 loss = tl.record("loss", every=5)
 for name, objective, method, record, finish in (
     ("finish", neuron, tl.GradientDescent(0.3), None, tl.NewtonKrylov()),
-    ("shifted", shifted, tl.GradientDescent(0.1), None, None),
     ("convolution", convolution, optax.adam(0.05), loss, None),
 ):
     starts = tl.starts.gaussian(objective.problem, runs=11, scale=0.7, seed=3)
@@ -113,12 +111,12 @@ for name, objective, method, record, finish in (
 
 
 def test_runs_do_not_depend_on_the_number_of_devices():
-    """One, two and three host devices give the same points, losses, steps and histories, bit for bit.
+    """One host device and three give the same points, losses, steps and histories, bit for bit.
 
-    With programs that are partitioned over the devices, the last two differ in the last digits.
+    With programs that are partitioned over the devices, the convolution differs in the last digits.
     """
     outputs = []
-    for devices in ("1", "2", "3"):
+    for devices in ("1", "3"):
         outcome = subprocess.run(
             [sys.executable, "-c", PROGRAM, devices],
             env=os.environ | {"JAX_NUM_CPU_DEVICES": devices},
@@ -128,6 +126,6 @@ def test_runs_do_not_depend_on_the_number_of_devices():
         )
         assert outcome.returncode == 0, outcome.stderr
         outputs.append({line.split()[0]: line.split()[1:] for line in outcome.stdout.splitlines()})
-    assert set(outputs[0]) == {"finish", "shifted", "convolution"}
+    assert set(outputs[0]) == {"finish", "convolution"}
     different = {name for name in outputs[0] for other in outputs[1:] if outputs[0][name] != other[name]}
     assert not different

@@ -161,7 +161,7 @@ def test_groups_stand_for_descent():
     ("arguments", "message"),
     [
         ({"step": lambda step: 0.1}, "`step` must be a number"),
-        ({"step": -1.0}, "`step` must be a positive number"),
+        ({"step": -1.0}, "`step` must be positive"),
         ({"step": 0.1, "tolerance": 0.0}, "`tolerance` must be"),
         ({"step": 0.1, "stiffness": -1.0}, "`stiffness` must be"),
     ],
