@@ -270,7 +270,14 @@ def right_calls() -> dict[str, Call]:
     shared = {"objective": w.objective, "starts": w.starts, "method": w.method}
     add("dynamics.descend", **shared, stop=tl.step_limit(3), probe=_runs_probe)
     descend_once = partial(tl.dynamics.descend_to_minima, most_steps=5)
-    add("dynamics.descend_to_minima", of=descend_once, objective=w.objective, starts=w.starts, step=0.1)
+    add(
+        "dynamics.descend_to_minima",
+        of=descend_once,
+        endless=("most_steps",),
+        objective=w.objective,
+        starts=w.starts,
+        step=0.1,
+    )
     restarts_once = partial(tl.restarts, stop=tl.step_limit(3))
     add("dynamics.restarts", of=restarts_once, **shared, success=1e-3)
     add("dynamics.Runs.point", of=w.runs.point, run=0)

@@ -299,7 +299,7 @@ def test_low_dimensions_agree_with_sampling(dimension: int) -> None:
 
 @pytest.mark.parametrize("length", [1e-118, 1e-60, 1e60])
 def test_the_scale_of_a_normalised_filter_enters_by_its_powers_alone(length) -> None:
-    """Loss, gradient and Hessian at a short or long filter are those at its direction, divided by powers of its norm."""
+    """Loss, gradient and Hessian at a short or long filter are those of an ordinary one over powers of its norm."""
     random = np.random.default_rng(7)
     filter, output = random.normal(size=3), random.normal(size=4)
     objective = tl.population(tl.problems.convolution(random.normal(size=3), random.normal(size=4)))
