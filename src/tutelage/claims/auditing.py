@@ -20,16 +20,20 @@ from tutelage.claims.base import Claim, Verdict
 from tutelage.claims.judge import judge
 from tutelage.claims.registry import claims_of, find
 from tutelage.errors import MalformedData
-from tutelage.files import digest
+from tutelage.files import checked_path, digest
 from tutelage.papers import expected_seconds
 from tutelage.work.documents import Document, shaped
-from tutelage.work.engines import Engine
+from tutelage.work.engines import choose_engine
 from tutelage.work.folder import Notice, inner_folder
+from tutelage.work.folder import claim as claim_folder
 from tutelage.work.job import Piece, Watch, carry_out
 from tutelage.work.program import modules_of, program_digest
-from tutelage.work.store import Content, Store, packed
+from tutelage.work.store import Content, Store
 
+STUDIES = "studies"
+"""Folder of a report's studies, each of which has a manifest of its own."""
 _FOLDER = "verdicts"
+_OLD = 3600.0  # Seconds, from which a file that was not written to its end never will be.
 
 
 class _Verdict(Document):
@@ -52,6 +56,18 @@ class _Facts(Document):
     verdicts: Annotated[list[_Verdict], Field(min_length=1)]
 
 
+def claim_report(folder: Path) -> None:
+    """Make a folder that is empty or absent one of a report, or see that it is one.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        NotOurs: If it holds something that tutelage has not written; nothing in it is changed then.
+    """
+    claim_folder(checked_path("folder", folder), "report", {STUDIES})
+
+
 def verdict_store(folder: Path) -> Store:
     """Return the store of verdicts in a report's folder: one piece per claim."""
     return Store(inner_folder(folder, _FOLDER, make=False), "audit")
@@ -61,7 +77,7 @@ def audit(
     claims: Sequence[Claim],
     effort: str,
     seed: int,
-    engine: Engine,
+    workers: int = 0,
     folder: Path | None = None,
     fresh: bool = False,
     watch: Watch | None = None,
@@ -73,15 +89,24 @@ def audit(
         claims: The claims.
         effort: How hard to search.
         seed: Seed of the search.
-        engine: Where to judge.
+        workers: Number of processes; zero for one per core.
         folder: A report's folder; verdicts are kept there as they come, and those that are there are used.
         fresh: Whether to judge again what is there already.
         watch: Called with the progress.
         notice: Called with a sentence for every damaged file.
+
+    Raises:
+        NotOurs: If the folder holds something that tutelage has not written.
+        PieceFailed: If a claim cannot be judged.
     """
+    if folder is not None:
+        claim_report(folder)
+        # Others may judge into the same report: what they are writing at this moment is theirs.
+        verdict_store(folder).tidy(age=_OLD)
     pieces = pieces_of(claims, effort, seed, folder)
     found = {} if fresh else stored_verdicts(pieces, notice or _ignore)
     missing = [piece for piece in pieces if piece.key not in found]
+    engine = choose_engine(workers, pieces=len(missing))
     for piece, facts in carry_out(missing, engine, watch=watch, notice=notice):
         found[piece.key] = verdicts_of(facts)
     return [verdict for claim in claims for verdict in found[claim.id]]
@@ -154,21 +179,6 @@ def _telling(store: Store, key: str, notice: Notice) -> Iterator[None]:
     except MalformedData as error:
         sentence = str(error) if str(store.path(key)) in str(error) else f"{store.path(key)} {error}."
         notice(f"{sentence} `tutelage audit` judges its claim again.")
-
-
-def keep_verdicts(folder: Path, verdicts: Sequence[Verdict], notice: Notice | None = None) -> None:
-    """Keep verdicts in a report's folder, replacing earlier ones on the same claims.
-
-    Args:
-        folder: The report's folder.
-        verdicts: Verdicts on any claims, all forms of each.
-        notice: Called with a sentence if a damaged file was set aside.
-    """
-    store = verdict_store(folder)
-    for id in dict.fromkeys(verdict.id for verdict in verdicts):
-        own = [verdict for verdict in verdicts if verdict.id == id]
-        stamp = _stamp(id, own[0].effort, own[0].seed)
-        store.keep(id, packed(_content(own), store.job, stamp), notice or _ignore)
 
 
 def _judge(id: str, effort: str, seed: int) -> Content:

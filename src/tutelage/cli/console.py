@@ -245,7 +245,7 @@ def writable_folder(path: Path) -> Path:
 
 def report_folder(path: Path) -> Path:
     """Return the folder of a report, made if it is absent, or end with a clear line if it holds something else."""
-    from tutelage.reports import claim_report
+    from tutelage.claims.auditing import claim_report
 
     try:
         claim_report(writable_folder(path))

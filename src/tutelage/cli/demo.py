@@ -94,7 +94,8 @@ def _run(
         if judged or done:
             console.notice("What was done before is used again; --fresh computes it anew.")
         with console.watching("pieces", tell=True) as watch:
-            work = carry_out([*running.pieces, *waiting], choose_engine(workers), watch=watch, notice=console.notice)
+            engine = choose_engine(workers, pieces=len(running.pieces) + len(waiting))
+            work = carry_out([*running.pieces, *waiting], engine, watch=watch, notice=console.notice)
             for piece, facts in itertools.chain([(None, {})], work):
                 done |= {study.manifest["id"]: study for study in running.advance(piece)}
                 if piece in waiting:

@@ -91,7 +91,6 @@ def audit(
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
-    from tutelage.work.engines import choose_engine
     from tutelage.work.lock import this_command
 
     try:
@@ -102,7 +101,7 @@ def audit(
     folder = None if out is None else console.report_folder(out)
     try:
         with console.watching("claims") as watch:
-            verdicts = judge_all(chosen, effort, seed, choose_engine(workers), folder, fresh, watch, console.notice)
+            verdicts = judge_all(chosen, effort, seed, workers, folder, fresh, watch, console.notice)
     except KeyboardInterrupt:
         console.interrupted("" if folder is None else this_command())
     except TutelageError as error:

@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tutelage.claims import Claim, claims_of, paste
-from tutelage.claims.auditing import read_verdicts
+from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
-from tutelage.files import checked_path
 from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
 from tutelage.studies import Study, studies_of
 from tutelage.studies.manifest import read_study
-from tutelage.work.folder import claim as claim_folder
 from tutelage.work.folder import inner_folder
-
-STUDIES = "studies"
-"""Folder of a report's studies, each of which has a manifest of its own."""
 
 VERDICT_WORDS = {
     "holds": "holds",
@@ -126,18 +121,6 @@ class PaperContent:
     def studies_with(self, verdict: str) -> int:
         """Return the number of studies that were run and have a verdict."""
         return sum(study.manifest is not None and study.manifest["verdict"] == verdict for study in self.studies)
-
-
-def claim_report(folder: Path) -> None:
-    """Make a folder that is empty or absent one of a report, or see that it is one.
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        NotOurs: If it holds something that tutelage has not written; nothing in it is changed then.
-    """
-    claim_folder(checked_path("folder", folder), "report", {STUDIES})
 
 
 def studies_folder(folder: Path) -> Path:

@@ -12,9 +12,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tutelage.claims.auditing import claim_report
 from tutelage.files import read_regular, write_bytes
 from tutelage.papers import KINDS
-from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, claim_report, gather
+from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.work.folder import inner_folder
 

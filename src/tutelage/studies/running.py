@@ -105,9 +105,10 @@ def reproduce(
         Unreadable: If a file in it cannot be read.
     """
     notice = notice or _ignore
-    engine = choose_engine(workers, dask, notice)
+    choose_engine(workers, dask, notice)  # what is wrong with these is said before anything is done
     with begun_studies(studies, folder, scale, seed, fresh, notice) as running:
         yield from running.finished
+        engine = choose_engine(workers, dask, notice, len(running.pieces))
         done = carry_out(running.pieces, engine, watch=watch, notice=notice)
         for piece, _ in itertools.chain([(None, None)], done):
             yield from running.advance(piece)
@@ -239,6 +240,7 @@ class _StudyFolder:
     def begin(self, notice: Notice) -> None:
         """See again, now that the folder is held, that it is ours, and write that down."""
         state = self.check()
+        self.store.tidy()
         if state == "there":
             manifest = read_study(self.folder)
             self._checksums = manifest["files"] if manifest["complete"] else {}

@@ -37,7 +37,6 @@ from tutelage.work.folder import (
     in_the_way,
     inner_folder,
     put,
-    remove_temporary,
     set_aside,
 )
 from tutelage.work.job import Progress
@@ -133,8 +132,7 @@ class SweepFolder:
         elif (self.folder / MANIFEST).exists():
             place = set_aside(self.folder, self.folder / MANIFEST)
             self._notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
-        remove_temporary(self.folder)
-        remove_temporary(self.folder / PIECES)
+        self.store.tidy()
         coverage = read_coverage(self.store, self._manifest, thorough=True)
         for sentence in coverage.damaged:
             self._notice(f"{sentence}. Its runs are computed again.")

@@ -120,13 +120,19 @@ class Here(Engine):
             yield call.key, called(call.function, call.arguments)
 
 
-def choose_engine(workers: int = 0, dask: str | None = None, notice: Callable[[str], None] | None = None) -> Engine:
+def choose_engine(
+    workers: int = 0,
+    dask: str | None = None,
+    notice: Callable[[str], None] | None = None,
+    pieces: int | None = None,
+) -> Engine:
     """Return an engine.
 
     Args:
         workers: Number of processes; zero for one per core.
         dask: Use Dask instead: the address of a running scheduler, or `local:N` to start one with `N` workers.
         notice: Called with a sentence for what is not as it should be on a cluster.
+        pieces: Number of pieces, if this process may compute them where a single worker would.
 
     Raises:
         InvalidArgument: If there cannot be so many workers, or the address is none.
@@ -138,9 +144,12 @@ def choose_engine(workers: int = 0, dask: str | None = None, notice: Callable[[s
         from tutelage.work.cluster import Cluster
 
         return Cluster(dask, notice)
+    processes = int(workers) or available_cores()
+    if pieces is not None and min(processes, pieces) <= 1:
+        return Here()
     from tutelage.work.processes import Processes
 
-    return Processes(int(workers) or available_cores())
+    return Processes(processes)
 
 
 def called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Raised:

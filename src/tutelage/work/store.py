@@ -21,7 +21,7 @@ from tutelage.errors import MalformedData, invalid
 from tutelage.files import about, read_regular, write_bytes
 from tutelage.work.archives import archive_arrays, pack_arrays, unpack_arrays
 from tutelage.work.documents import Document, parsed, shaped
-from tutelage.work.folder import Notice, inner_folder, listed, set_aside
+from tutelage.work.folder import Notice, inner_folder, listed, remove_temporary, set_aside
 
 PIECES = "pieces"
 """Folder of the pieces, inside the folder of a job."""
@@ -185,6 +185,11 @@ class Store:
             self.read(key)
         except MalformedData:
             notice(f"{self.path(key)} is damaged, and kept as {set_aside(self.folder, self.path(key))}.")
+
+    def tidy(self, age: float = 0.0) -> None:
+        """Remove what interrupted writes have left in the folder, if it is so many seconds old."""
+        for folder in (self.folder, inner_folder(self.folder, PIECES, make=False)):
+            remove_temporary(folder, age)
 
     def owns(self, stamp: str | None = None) -> bool:
         """Whether the folder has an intact piece of this job, and of a stamp: then it is ours, without a manifest."""
