@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 from tutelage.cli import sweeping
 from tutelage.cli.main import app
 from tutelage.files import json_text
-from tutelage.sweeps import Progress, open_sweep, run_sweep
+from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.folder import SweepFolder
 from tutelage.work.documents import seal
+from tutelage.work.job import Progress
 from tutelage.work.lock import locked
 
 run = CliRunner().invoke
@@ -140,7 +141,7 @@ def test_failed_runs_end_with_exit_code_one(cheap, tmp_path, monkeypatch):
     assert run(app, ["sweep", "a.toml", "--workers", "1"]).exit_code == 1
     result = run(app, ["sweep", "a.toml", "--workers", "1", "--retry-failed", "--json"])
     document = json.loads(result.stdout)
-    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 6
+    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 60
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

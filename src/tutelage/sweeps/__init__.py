@@ -11,5 +11,4 @@ from tutelage.sweeps.sweep import Sweep as Sweep
 from tutelage.sweeps.tables import Outcome as Outcome
 from tutelage.sweeps.tables import Range as Range
 from tutelage.work.folder import NotOurs as NotOurs
-from tutelage.work.job import Progress as Progress
 from tutelage.work.lock import FolderInUse as FolderInUse
