@@ -10,7 +10,7 @@ from disguises import shuffled
 
 import tutelage as tl
 from tutelage.geometry import atlas, load_atlas
-from tutelage.geometry.atlas import describe
+from tutelage.geometry.survey import describe
 
 
 @pytest.fixture(scope="module")

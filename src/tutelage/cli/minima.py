@@ -122,7 +122,7 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     import numpy as np
 
     import tutelage as tl
-    from tutelage.geometry.atlas import describe
+    from tutelage.geometry.survey import describe
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
     objective = None

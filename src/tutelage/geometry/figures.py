@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from tutelage.geometry.entries import Atlas, AtlasEntry
+    from tutelage.geometry.atlas import Atlas, AtlasEntry
 
 _PER_ROW = 4
 
 
 def block_matrix(atlas: "Atlas", entry: "AtlasEntry") -> np.ndarray:
     """Return the inner products of students and teachers, in the order of the blocks."""
-    cross = atlas._frame.pattern(entry.vectors).cross
+    cross = atlas._reference.pattern(entry.vectors).cross
     return cross[entry.structure.students][:, entry.structure.teachers]
 
 

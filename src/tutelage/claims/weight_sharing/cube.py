@@ -36,7 +36,7 @@ def points(patches: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class FourierExpansion:
     r"""The Fourier expansion $g(z) = \sum_S\hat g(S)\prod_{i\in S}z_i$ of a function on the cube.
 
     Attributes:
@@ -81,7 +81,7 @@ class Spectrum:
         return min((len(subset) for subset in self.terms() if subset), default=None)
 
 
-def fourier(outer: str | Callable, patches: int = 5) -> Spectrum:
+def fourier(outer: str | Callable, patches: int = 5) -> FourierExpansion:
     r"""Return the Fourier expansion of an outer function over the cube.
 
     Its coefficients are $\hat g(S) = 2^{-k}\sum_z g(z)\prod_{i\in S}z_i$, taken by the fast Walsh–Hadamard transform.
@@ -115,7 +115,7 @@ def fourier(outer: str | Callable, patches: int = 5) -> Spectrum:
     for axis in range(patches):
         pairs = values.reshape(-1, 2, 2**axis)
         values = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-    return Spectrum(patches, values / len(cube))
+    return FourierExpansion(patches, values / len(cube))
 
 
 @dataclass(frozen=True)
