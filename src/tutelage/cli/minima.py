@@ -243,7 +243,7 @@ def _verdict(entry: AtlasEntry, certificate: Certificate) -> str:
 
 def picture(atlas: Atlas, number: int, entry: AtlasEntry) -> Text:
     """Return a small picture of a point: students against teachers, a few of each block, with the distinct entries."""
-    from tutelage.geometry.figures import block_matrix
+    from tutelage.geometry.atlas import block_matrix
 
     matrix = block_matrix(atlas, entry)
     rows = _representatives(entry.structure.student_sizes)

@@ -19,6 +19,20 @@ from tutelage.geometry.equivalence import Pattern, Reference, equivalence, signa
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The columns of a table, fields of the entries.
+_COLUMNS = {
+    "count": pl.Int64,
+    "kind": pl.String,
+    "loss": pl.Float64,
+    "norm_sum": pl.Float64,
+    "smallest_eigenvalue": pl.Float64,
+    "largest_eigenvalue": pl.Float64,
+    "split_curvature": pl.Float64,
+    "index": pl.Int64,
+    "gradient_norm": pl.Float64,
+    "symmetry": pl.String,
+}
+
 
 @dataclass(frozen=True)
 class AtlasEntry:
@@ -102,36 +116,9 @@ class Atlas:
         return [(pattern, signature(pattern)) for pattern in patterns]
 
     def table(self) -> pl.DataFrame:
-        """Return one row a critical point, without the points themselves."""
-        return pl.DataFrame(
-            [
-                {
-                    "count": entry.count,
-                    "kind": entry.kind,
-                    "loss": entry.loss,
-                    "norm_sum": entry.norm_sum,
-                    "smallest_eigenvalue": entry.smallest_eigenvalue,
-                    "largest_eigenvalue": entry.largest_eigenvalue,
-                    "split_curvature": entry.split_curvature,
-                    "index": entry.index,
-                    "gradient_norm": entry.gradient_norm,
-                    "symmetry": entry.symmetry,
-                }
-                for entry in self.entries
-            ],
-            schema={
-                "count": pl.Int64,
-                "kind": pl.String,
-                "loss": pl.Float64,
-                "norm_sum": pl.Float64,
-                "smallest_eigenvalue": pl.Float64,
-                "largest_eigenvalue": pl.Float64,
-                "split_curvature": pl.Float64,
-                "index": pl.Int64,
-                "gradient_norm": pl.Float64,
-                "symmetry": pl.String,
-            },
-        )
+        """Return one row per critical point, without the points themselves."""
+        rows = [[getattr(entry, name) for name in _COLUMNS] for entry in self.entries]
+        return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
 
     def find(self, vectors: Any) -> int | None:
         """Return the number of the entry that a student is equivalent to, or `None`.
@@ -192,14 +179,10 @@ class Atlas:
         )
 
     def figure(self, number: int | None = None) -> "Figure":
-        """Return a Matplotlib figure of the students against the teachers, in the order of the blocks.
+        """Return a picture of one entry, or of all of them: `tutelage.plot.atlas`."""
+        from tutelage.geometry import figures
 
-        Args:
-            number: One entry; all of them, side by side, if left out.
-        """
-        from tutelage.geometry.figures import figure
-
-        return figure(self, number)
+        return figures.atlas(self, number)
 
     def save(self, path: str | Path) -> None:
         """Write the atlas to one file (`.npz`), which appears complete or not at all; read it with `load_atlas`."""
@@ -220,6 +203,12 @@ class Atlas:
         kinds = {kind: sum(entry.kind == kind for entry in self.entries) for kind in sorted({e.kind for e in self})}
         text = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "nothing"
         return f"Atlas({self.problem['name']}, {self.runs} runs: {text})"
+
+
+def block_matrix(atlas: Atlas, entry: AtlasEntry) -> np.ndarray:
+    """Return the inner products of students and teachers, in the order of the blocks."""
+    cross = atlas._reference.pattern(entry.vectors).cross
+    return cross[entry.structure.students][:, entry.structure.teachers]
 
 
 def in_order(entries: Iterable[AtlasEntry]) -> tuple[AtlasEntry, ...]:

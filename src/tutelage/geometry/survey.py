@@ -65,14 +65,6 @@ def _said(value: Any) -> Any:
     return getattr(value, "__qualname__", type(value).__name__)
 
 
-@dataclass
-class _Group:
-    """Runs that ended at equivalent points; `best` is the one with the smallest gradient."""
-
-    members: list[int]
-    best: int
-
-
 def atlas(
     objective: Objective,
     runs: Runs | PyTree,
@@ -197,19 +189,20 @@ def _student(points: PyTree, run: int) -> PyTree:
     return jax.tree.map(lambda leaf: leaf[run], points)
 
 
-def _entries(survey: _Survey, groups: list[_Group], points: PyTree, at_floor: np.ndarray) -> list[AtlasEntry]:
+def _entries(survey: _Survey, groups: list[list[int]], points: PyTree, at_floor: np.ndarray) -> list[AtlasEntry]:
     """Return the entries of groups of runs; polishing may show that two groups are one."""
     entries: list[AtlasEntry] = []
     found: list[tuple[Pattern, np.ndarray]] = []
     for group in groups:
-        point = _student(points, group.best)
-        entry = survey.entry(point, len(group.members))
-        if at_floor[group.best]:
+        best = group[0]
+        point = _student(points, best)
+        entry = survey.entry(point, len(group))
+        if at_floor[best]:
             entry = replace(entry, kind="global minimum")
         elif _uncertain(entry, survey.tolerance):
-            entry = survey.entry(polished(survey.objective, point), len(group.members))
+            entry = survey.entry(polished(survey.objective, point), len(group))
         pattern = survey.reference.pattern(entry.vectors)
-        same = None if at_floor[group.best] else find_equivalent(pattern, found, survey.reference, survey.tolerance)
+        same = None if at_floor[best] else find_equivalent(pattern, found, survey.reference, survey.tolerance)
         if same is not None:
             entries[same] = replace(entries[same], count=entries[same].count + entry.count)
             continue
@@ -246,25 +239,24 @@ def _grouped(
     together: np.ndarray,
     reference: Reference,
     tolerance: float,
-) -> list[_Group]:
-    """Group runs by equivalence; those marked as `together` are one group, whatever they look like."""
-    groups: list[_Group] = []
+) -> list[list[int]]:
+    """Group runs by equivalence, the smallest gradient first; those marked as `together` are one group in any case."""
+    groups: list[list[int]] = []
     known: list[tuple[Pattern, np.ndarray]] = []
-    whole: _Group | None = None
+    whole: list[int] = []
     # The best known points first: they become what the others are compared with.
     for run in usable[np.argsort(norms[usable], kind="stable")].tolist():
         if together[run]:
-            whole = whole or _Group([], run)
-            whole.members.append(run)
+            whole.append(run)
             continue
         pattern = reference.pattern(vectors[run])
         same = find_equivalent(pattern, known, reference, tolerance)
         if same is None:
-            groups.append(_Group([run], run))
+            groups.append([run])
             known.append((pattern, signature(pattern)))
         else:
-            groups[same].members.append(run)
-    return groups if whole is None else [*groups, whole]
+            groups[same].append(run)
+    return [*groups, whole] if whole else groups
 
 
 def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from tutelage.checks import finite_array, flag, of_kind, real_array
 from tutelage.dynamics import Runs
 from tutelage.errors import invalid, shown
-from tutelage.plot.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 from tutelage.statistics import wilson_interval
+from tutelage.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 
 # More curves than this hide each other.
 _MOST_RUNS = 200
