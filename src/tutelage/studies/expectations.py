@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tutelage.studies.base import Expectation
@@ -23,7 +25,17 @@ def at_most(what: str, published: float, measured: float, tolerance: float = 0.0
 
 
 def described(
-    what: str, published: str, measured: float | str, ok: bool | np.bool_, tolerance: str | None = None
+    what: str, published: str, measured: Any, ok: bool | np.bool_, tolerance: str | None = None
 ) -> Expectation:
-    """A behaviour described in words, with the check of it made by the caller."""
-    return Expectation(what, published, measured, tolerance, bool(ok))
+    """A behaviour described in words, with the check of it made by the caller; measured is a number, or words."""
+    return Expectation(what, published, measured if isinstance(measured, str) else float(measured), tolerance, bool(ok))
+
+
+def below(what: str, published: str, measured: Any, limit: float, tolerance: str | None = None) -> Expectation:
+    """A behaviour described in words that shows in a number below a limit, of which `tolerance` may say why."""
+    return described(what, published, measured, measured < limit, tolerance or f"below {limit:g}")
+
+
+def above(what: str, published: str, measured: Any, limit: float, tolerance: str | None = None) -> Expectation:
+    """A behaviour described in words that shows in a number above a limit, of which `tolerance` may say why."""
+    return described(what, published, measured, measured > limit, tolerance or f"above {limit:g}")

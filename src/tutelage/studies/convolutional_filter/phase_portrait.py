@@ -4,8 +4,6 @@ Output weights matter only through $a\cdot a^*$ and $\mathbf 1\cdot a$. The plan
 is in equilibrium given the first; if $\mathbf 1\cdot a^* = 0$, the plane is invariant and the picture exact.
 """
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,9 +14,10 @@ from tutelage.dynamics import GradientDescent, descend, gradient_norm, record, s
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective
 from tutelage.plot import BLACK, BLUE, ORANGE, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
 from tutelage.studies.convolutional_filter.common import SUCCESS, objective_of, output_weights, saddle_ratio
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import table
 
 _SIGNALS = (-1.0, 1.5)
 _MARGIN = 0.05
@@ -107,33 +106,38 @@ def _second_signal(patches: int, ratio: float) -> np.ndarray:
     return np.asarray(mean_part * (patches - 1) / (patches + np.pi - 1) - (1 - mean_part) / (np.pi - 1))
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows, good_total, good_reached = [], 0, 0
-    for name, cell in _pieces(values).items():
-        arrays = pieces[name]
-        acute, positive = arrays["phi"] < np.pi / 2, arrays["signal"] > 0
-        good = positive[:, None] & acute[None]
-        bad = (arrays["signal"] < 0)[:, None] & (arrays["phi"] > np.pi / 2)[None]
-        counted = good & (arrays["admissible"] if cell["ratio"] else True)
-        good_total, good_reached = good_total + counted.sum(), good_reached + (counted & arrays["success"]).sum()
-        rows.append(
-            {
-                "ratio": cell["ratio"],
-                "success": float(arrays["success"].mean()),
-                "acute_and_positive": float(arrays["success"][good].mean()),
-                "obtuse_and_negative": float(arrays["success"][bad].mean()),
-            }
-        )
-    frame = pl.DataFrame(rows)
+def _good(arrays: Arrays) -> np.ndarray:
+    """Which starts have an acute angle and a positive signal, `[signal, angle]`."""
+    return (arrays["signal"] > 0)[:, None] & (arrays["phi"] < np.pi / 2)[None]
+
+
+def _rows(arrays: Arrays, ratio: float):
+    bad = (arrays["signal"] < 0)[:, None] & (arrays["phi"] > np.pi / 2)[None]
+    yield {
+        "ratio": ratio,
+        "success": float(arrays["success"].mean()),
+        "acute_and_positive": float(arrays["success"][_good(arrays)].mean()),
+        "obtuse_and_negative": float(arrays["success"][bad].mean()),
+    }
+
+
+def _covered(arrays: Arrays, ratio: float) -> np.ndarray:
+    """Which of the starts that Theorem 3.1 covers find the teacher."""
+    return arrays["success"][_good(arrays) & (arrays["admissible"] if ratio else True)]
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows)
+    covered = np.concatenate([_covered(pieces[name], **cell) for name, cell in _pieces(values).items()])
     balanced = frame.row(0, named=True)
     threshold = saddle_ratio(values.k)
-    above = frame.filter(pl.col("ratio") > threshold)["success"].to_numpy().min()
+    beyond = frame.filter(pl.col("ratio") > threshold)["success"].to_numpy().min()
     expectations = (
         described(
             "acute angle, positive signal, sum within bounds: starts that find the teacher",
             "all (Theorem 3.1)",
-            float(good_reached / good_total),
-            good_reached == good_total,
+            covered.mean(),
+            covered.all(),
         ),
         described(
             "obtuse angle, negative signal, teacher with sum zero: starts that find the teacher",
@@ -144,8 +148,8 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         described(
             f"starts that end at the second stationary point if (1·a*)²/|a*|² > {threshold:.2f}",
             "some: it is a local minimum (Lemma 4.1)",
-            float(1 - above),
-            above < 1,
+            1 - beyond,
+            beyond < 1,
         ),
     )
     remarks = (
@@ -165,7 +169,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     )
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _figure(values: Values, pieces: Pieces):
     figure, axes = panels(columns=len(values.ratios), width=2.6, height=2.7, sharey=True)
     for panel, (name, cell) in zip(axes, _pieces(values).items(), strict=True):
         arrays = pieces[name]

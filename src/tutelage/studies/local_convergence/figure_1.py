@@ -1,7 +1,5 @@
 """Figure 1: twenty students and three teachers in the plane, in three regimes."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from matplotlib.ticker import MaxNLocator
@@ -10,7 +8,7 @@ from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, BLUE, GREY, RED, panels
 from tutelage.problems import homogeneous
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 from tutelage.studies.local_convergence.common import own_angles
 
@@ -65,7 +63,7 @@ def _measure(values: Values, seed: int, regime: str) -> Arrays:
     return {"place": runs.curve("place", 0)[1], "loss": runs.curve("loss", 0)[1], "step": runs.curve("loss", 0)[0]}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     teachers, rows = _teachers(values), []
     for regime in _REGIMES:
         place, loss = pieces[regime]["place"], pieces[regime]["loss"]
@@ -124,7 +122,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     return Conclusion(expectations, (_picture(values, pieces, teachers),), {"regimes": table}, remarks)
 
 
-def _picture(values: Values, pieces: Mapping[str, Arrays], teachers: np.ndarray) -> Picture:
+def _picture(values: Values, pieces: Pieces, teachers: np.ndarray) -> Picture:
     figure, axes = panels(columns=4, width=2.3, height=2.5)
     for axis, (regime, title) in zip(axes, _REGIMES.items(), strict=True):
         place = pieces[regime]["place"]

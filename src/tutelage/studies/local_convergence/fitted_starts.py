@@ -1,7 +1,5 @@
 """Algorithms 1 and 2: how many students, and how many samples, a good start takes."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
@@ -11,7 +9,7 @@ from tutelage.claims.local_convergence import formulas as f
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.problems import homogeneous
 from tutelage.starts import fitted, subspace
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 from tutelage.studies.local_convergence.common import spread_teachers
 
@@ -56,7 +54,7 @@ def _power(grid, middle) -> float:
     return float(-np.polyfit(np.log(grid[1:]), np.log(middle[1:]), 1)[0])
 
 
-def _sample_power(values: Values, pieces: Mapping[str, Arrays], r: int, d: int) -> float:
+def _sample_power(values: Values, pieces: Pieces, r: int, d: int) -> float:
     """Power of 1/N with which the loss of Algorithm 2 falls towards that in the exact subspace.
 
     Without the first number of samples, which hardly tells the subspace, and where the difference can be told.
@@ -80,7 +78,7 @@ def _needed(grid, middle, loss: float) -> float | None:
     return float(f"{needed:.2g}")  # more digits would mean nothing
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows, needs = [], []
     for name, arguments in _pieces(values).items():
         grid, middle = pieces[name]["grid"], _middle(pieces[name])
@@ -108,7 +106,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     )
 
 
-def _expectations(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFrame):
+def _expectations(values: Values, pieces: Pieces, table: pl.DataFrame):
     deep = max(values.dimensions)
 
     def excess(frame: pl.DataFrame) -> float:
@@ -156,7 +154,7 @@ def _expectations(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFr
     )
 
 
-def _remarks(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFrame) -> tuple[str, ...]:
+def _remarks(values: Values, pieces: Pieces, table: pl.DataFrame) -> tuple[str, ...]:
     deep = max(values.dimensions)
     exact = {
         d: table.filter((pl.col("start") == "random") & (pl.col("d") == d))["power"].to_numpy().mean()
@@ -186,7 +184,7 @@ def _caption(values: Values) -> str:
     )
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _figure(values: Values, pieces: Pieces):
     figure, axes = panels(columns=3, width=2.7, height=2.6)
     left, middle, right = axes
     styles = dict(zip(values.teachers, _STYLES, strict=False))

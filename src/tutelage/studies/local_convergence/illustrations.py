@@ -1,14 +1,12 @@
 """Figures 2 and 3, computed: the two-student example, the nonlinear region, and the test function."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.strips import detected, level
 from tutelage.plot import BLACK, BLUE, COLOURS, GREY, ORANGE, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described, within
 
 
@@ -39,7 +37,7 @@ def _slope(x, y):
     return float(np.polyfit(np.log(x[small]), np.log(y[small]), 1)[0])
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     example, strip = pieces["example"], pieces["strip"]
     delta = example["delta"]
     exact = (delta - np.sin(delta) * np.cos(delta)) / (np.pi * np.cos(delta) ** 2)

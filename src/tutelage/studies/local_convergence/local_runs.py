@@ -1,7 +1,5 @@
 """Theorem 4 in practice: from which losses do all students find a teacher, and how fast does the loss fall?"""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -12,7 +10,7 @@ from tutelage.objectives import population
 from tutelage.plot import COLOURS, GREY, panels
 from tutelage.problems import homogeneous
 from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
 
@@ -86,7 +84,7 @@ def _power(step, loss):
     return float(-np.polyfit(np.log(step[use]), np.log(loss[use]), 1)[0]) if use.sum() > 5 else float("nan")
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for name, arguments in _pieces(values).items():
         if arguments["kind"] != "basin":

@@ -1,7 +1,5 @@
 """Theorem 3 in a picture: the smallest gradient at a given loss."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -11,7 +9,7 @@ from tutelage.claims.local_convergence.descent import across
 from tutelage.claims.local_convergence.instances import settle
 from tutelage.claims.local_convergence.landscape import smallest_gradients
 from tutelage.plot import BLACK, COLOURS, GREY, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 
 
@@ -52,7 +50,7 @@ def _slope(x, y):
     return float(np.polyfit(np.log(x[kept]), np.log(y[kept]), 1)[0])
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     families = pieces["families"]
     found = [pieces[name] for name in pieces if name.startswith("search")]
     loss = np.concatenate([one["loss"] for one in found])

@@ -1,7 +1,5 @@
 """Beyond the theory: random starts of every scale, and how much of the students' mass comes to match a teacher."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -9,7 +7,7 @@ from tutelage.dynamics import AcceleratedDescent, descend, loss_below, step_limi
 from tutelage.objectives import population
 from tutelage.plot import COLOURS, panels
 from tutelage.problems import homogeneous
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
 from tutelage.studies.expectations import described
 from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
 
@@ -43,7 +41,7 @@ def _measure(values: Values, seed: int, m: int) -> Arrays:
     }
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for name, arguments in _pieces(values).items():
         arrays = pieces[name]

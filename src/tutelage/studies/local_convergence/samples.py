@@ -1,7 +1,5 @@
 """Lemma F.1 and Theorem 6: gradients over samples, and runs on mini-batches."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from matplotlib.ticker import NullFormatter
@@ -9,7 +7,7 @@ from matplotlib.ticker import NullFormatter
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.descent import sampled_gradient
 from tutelage.plot import BLACK, COLOURS, GREY, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_most, within
 from tutelage.studies.local_convergence.common import spread_teachers
 
@@ -54,7 +52,7 @@ def _measure(values: Values, seed: int, kind: str, size: int) -> Arrays:
     return {"loss": losses}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     samples, dimensions = np.array(values.samples, float), np.array(values.dimensions, float)
     means = np.array([np.sqrt(np.mean(pieces[f"gradient-d{d}"]["error"] ** 2, axis=1)) for d in values.dimensions])
     losses = np.array([float(pieces[f"gradient-d{d}"]["loss"]) for d in values.dimensions])

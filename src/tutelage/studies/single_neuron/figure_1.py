@@ -1,7 +1,5 @@
 """Figure 1: under Gaussian inputs with a mean, the angle to the teacher grows before it falls."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.problems import neuron
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 
 _X, _Y = (-1.3, 1.5), (-1.1, 1.4)
@@ -54,7 +52,7 @@ def _follow(objective: Objective, starts, step: float, entries: int, every: int)
     return jax.vmap(one)(starts)
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     step, place = pieces["paths"]["step"], pieces["paths"]["place"]
     target = np.array(values.target)
     # From the chords, so that angles near zero and near a half turn are accurate.

@@ -1,7 +1,5 @@
 r"""The law of Theorem 3.1, on which descent is stuck: inputs $b_i e_i$, with $b_i$ against the likely sign of the start."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from scipy.stats import binom
@@ -11,7 +9,7 @@ from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import signs, uniform, xavier
 from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 
 _STARTS = {"Xavier": xavier, "uniform": uniform, "Rademacher": signs}
@@ -51,7 +49,7 @@ def _exact(d: int) -> float:
     return float(binom.cdf(np.floor(0.75 * d), d, 0.5))
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for d in values.dimensions:
         for name in _STARTS:

@@ -8,7 +8,7 @@ noise. They are drawn apart from the descent, so that only one program makes ran
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache, partial
 
 import equinox as eqx
@@ -25,7 +25,7 @@ from tutelage.objectives import empirical
 from tutelage.plot import SEQUENTIAL, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
 from tutelage.studies.expectations import described
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -144,7 +144,7 @@ def _measure(values: Values, seed: int, name: str) -> Arrays:
     return {"success": np.array(success), "noisy": noisy}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     laws = list(_LAWS)
     exact = np.stack([pieces[name]["success"].mean(axis=1) for name in values.activations])
     noisy = np.stack([pieces[name]["noisy"].mean(axis=2) for name in values.activations])

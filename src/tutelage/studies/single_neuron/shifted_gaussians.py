@@ -4,8 +4,6 @@ Descent never leaves the span of start, teacher and mean, so that every dimensio
 axis is the mean's direction, the teacher lies in the plane of the first two, and what is left of the start is on the third.
 """
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,7 +15,7 @@ from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, intervals, panels
 from tutelage.problems import neuron
 from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
 from tutelage.studies.expectations import described
 
 
@@ -74,7 +72,7 @@ def _measure(values: Values, seed: int, d: int, length: float) -> Arrays:
     }
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for name, arguments in _pieces(values).items():
         arrays = pieces[name]

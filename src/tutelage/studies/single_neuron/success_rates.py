@@ -1,7 +1,5 @@
 """Constant against high probability: where starts succeed, and how fast they converge."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,7 +13,7 @@ from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
 from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_least, described
 
 # Radii are chosen so that every law has the identity as its covariance: rates can be compared.
@@ -112,7 +110,7 @@ def _rate(step: np.ndarray, curves: np.ndarray) -> float:
     return float(np.median(rates)) if rates else float("nan")
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for name, arguments in _pieces(values).items():
         arrays = pieces[name]
@@ -201,7 +199,7 @@ def _caption(values: Values) -> str:
     )
 
 
-def _figure(values: Values, frame: pl.DataFrame, pieces: Mapping[str, Arrays]):
+def _figure(values: Values, frame: pl.DataFrame, pieces: Pieces):
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
     own = frame.filter((pl.col("starts") == "small") & (pl.col("relative_tau") == 0.1)).sort("d")
     x, y = own["d"].to_numpy(), own["success"].to_numpy()

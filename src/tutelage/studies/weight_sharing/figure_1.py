@@ -1,13 +1,11 @@
 """Figure 1: shared and unshared weights on targets of low, high and both degrees, trained on batches."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
 from tutelage.inputs import Inputs
 from tutelage.plot import BLUE, COLOURS, GREY, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 from tutelage.studies.weight_sharing.common import (
     DATA,
@@ -91,7 +89,7 @@ def _vary(values: Values, seed: int, inputs: Inputs) -> Arrays:
     return {"final": final, "zero": _zero_losses(values, inputs, teachers, seed)}
 
 
-def _rows(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
+def _rows(values: Values, pieces: Pieces) -> pl.DataFrame:
     rows = []
     for data in values.data:
         arrays = pieces[data]
@@ -161,7 +159,7 @@ def _expectations(values: Values, frame: pl.DataFrame):
         )
 
 
-def _varied(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
+def _varied(values: Values, pieces: Pieces) -> pl.DataFrame:
     rows, arrays = [], pieces["varied"]
     for number, (norm, factor) in enumerate(values.variations):
         high = arrays["zero"][number, OUTERS.index("high")]
@@ -182,7 +180,7 @@ def _varied(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame, varied = _rows(values, pieces), _varied(values, pieces)
     expectations = tuple(_expectations(values, frame))
     dimensions = {data: float(pieces[data]["effective_dimension"]) for data in values.data}

@@ -1,7 +1,5 @@
 """The shared objective on the line through the teacher, and which starts reach which of its minima."""
 
-from collections.abc import Mapping
-
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
@@ -12,7 +10,7 @@ from tutelage.objectives import population
 from tutelage.plot import BLACK, BLUE, COLOURS, ORANGE, panels
 from tutelage.problems import parity
 from tutelage.starts import gaussian
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 
 _WIDE = 1.5
@@ -117,7 +115,7 @@ def _random(values: Values, seed: int, patches: int) -> Arrays:
     return {"reached": reached, "side": starts[:, 0] > 0}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     lines = pieces["lines"]
     minima = lines["curvature"][:, 0] > 0
     spurious = minima & (lines["place"] < 0)
@@ -224,7 +222,7 @@ def _line_figure(values: Values, lines: Arrays):
     return figure
 
 
-def _basin_figure(values: Values, pieces: Mapping[str, Arrays]):
+def _basin_figure(values: Values, pieces: Pieces):
     rows = -(-len(values.shown) // 2)
     figure, axes = panels(rows=rows, columns=2, width=3.4, height=2.2, sharex=True, sharey=True)
     lines = pieces["lines"]

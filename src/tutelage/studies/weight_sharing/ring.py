@@ -1,7 +1,5 @@
 """The ring of Theorem 1: gradients of the wave in the other patches, and how long it takes to cross."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
 from tutelage.problems import wave
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_most, described
 
 
@@ -107,7 +105,7 @@ def _fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(slope), float(1 - np.var(y - slope * x - intercept) / np.var(y))
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for patches in values.patches:
         arrays = pieces[f"k-{patches}"]
@@ -183,7 +181,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     return Conclusion(expectations, (picture,), {"rates": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _figure(values: Values, pieces: Pieces):
     figure, (left, right) = panels(columns=2)
     for number, patches in enumerate(values.patches):
         arrays = pieces[f"k-{patches}"]

@@ -1,7 +1,5 @@
 """How long exact population descent takes, against the dimension and the degree."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -11,7 +9,7 @@ from tutelage.dynamics import GradientDescent, descend, loss_below, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
 from tutelage.problems import parity
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_least, described, within
 
 
@@ -81,7 +79,7 @@ def _slope(dimension: np.ndarray, time: np.ndarray) -> float:
     return float(np.polyfit(np.log(dimension), np.log(time), 1)[0])
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rows = []
     for name, cell in _pieces(values).items():
         if cell["kind"] == "descent":
@@ -146,7 +144,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     return Conclusion(expectations, (picture, _exponents_picture(frame)), {"exponents": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _figure(values: Values, pieces: Pieces):
     figure, (left, right) = panels(columns=2, sharey=True, height=3.0)
     for panel, kind in ((left, "high"), (right, "both")):
         low = kind == "both"
