@@ -9,23 +9,23 @@ from tutelage.dynamics import AcceleratedDescent, GradientDescent, descend, loss
 from tutelage.objectives import population
 from tutelage.plot import COLOURS, GREY, panels
 from tutelage.problems import homogeneous
-from tutelage.statistics import wilson_interval
+from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.expectations import above, below, described
 from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
+from tutelage.studies.tables import share, table
+
+
+def _basins(values: Values):
+    return {f"m{m}-delta{delta:g}": {"m": m, "delta": delta} for m in values.students for delta in values.separations}
 
 
 def _pieces(values: Values):
-    pieces = {
-        f"m{m}-delta{delta:g}": {"kind": "basin", "m": m, "delta": delta}
-        for m in values.students
-        for delta in values.separations
-    }
-    return pieces | {"rates": {"kind": "rates", "m": 0, "delta": 0.0}}
+    return _basins(values) | {"rates": {"m": 0, "delta": 0.0}}
 
 
-def _measure(values: Values, seed: int, kind: str, m: int, delta: float) -> Arrays:
-    if kind == "rates":
+def _measure(values: Values, seed: int, m: int, delta: float) -> Arrays:
+    if not m:
         return _rates(values, seed)
     r, d = values.teachers, values.dimension
     random = np.random.default_rng([seed, m, int(1000 * delta)])
@@ -81,40 +81,31 @@ def _rates(values: Values, seed: int) -> Arrays:
 
 def _power(step, loss):
     use = (loss > 1e-13) & (step > step.max() ** 0.6)
-    return float(-np.polyfit(np.log(step[use]), np.log(loss[use]), 1)[0]) if use.sum() > 5 else float("nan")
+    return -exponent(step[use], loss[use]) if use.sum() > 5 else float("nan")
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        if arguments["kind"] != "basin":
-            continue
-        arrays = pieces[name]
+
+    def rows(arrays: Arrays, m: int, delta: float):
         for scale in values.scales:
             own = arrays["scale"] == scale
-            good = arrays["every"][own]
-            low, high = wilson_interval(int(good.sum()), int(own.sum()))
-            rows.append(
-                {
-                    "students": arguments["m"],
-                    "separation": arguments["delta"],
-                    "scale": scale,
-                    "first_loss": float(np.median(arrays["first"][own])),
-                    "last_loss": float(np.median(arrays["last"][own])),
-                    "plain_matched": float(arrays["plain_every"][own].mean()),
-                    "matched": float(good.mean()),
-                    "stray_mass": float(arrays["stray"][own].max()),
-                    "low": low,
-                    "high": high,
-                }
-            )
-    table = pl.DataFrame(rows)
+            yield {
+                "students": m,
+                "separation": delta,
+                "scale": scale,
+                "first_loss": float(np.median(arrays["first"][own])),
+                "last_loss": float(np.median(arrays["last"][own])),
+                "plain_matched": float(arrays["plain_every"][own].mean()),
+                **share("matched", arrays["every"][own]),
+                "stray_mass": float(arrays["stray"][own].max()),
+            }
+
+    frame = table(_basins(values), pieces, rows)
     rates = pieces["rates"]
     powers = {name: _power(rates[f"{name}_step"], rates[f"{name}_loss"]) for name in ("two", "four", "across")}
-    smallest = table.filter(pl.col("scale") == min(values.scales))
+    smallest = frame.filter(pl.col("scale") == min(values.scales))
     least = float(smallest["matched"].to_numpy().min())
-    slowest = min(powers.values())
-    widest = table.filter(pl.col("scale") == max(values.scales))
+    widest = frame.filter(pl.col("scale") == max(values.scales))
     expectations = (
         described(
             "runs in which every student ends at a teacher, from the smallest losses, worst case",
@@ -122,25 +113,23 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             least,
             least == 1.0,
         ),
-        described(
+        below(
             "share of the students' mass that ends away from the teachers, from any loss, largest",
             "none (Theorem 1)",
-            float(table["stray_mass"].to_numpy().max()),
-            float(table["stray_mass"].to_numpy().max()) < values.stray,
-            f"below {values.stray:g}",
+            frame["stray_mass"].to_numpy().max(),
+            values.stray,
         ),
-        described(
+        above(
             "power of 1/t with which the loss falls, slowest of three runs",
             "at least 1 (Theorem 4)",
-            slowest,
-            slowest > 1,
+            min(powers.values()),
+            1,
         ),
-        described(
+        below(
             "the exceptional run: angle of the student across the teacher, at the end",
             "every student matches a teacher (Theorem 1)",
-            float(rates["across_angle"].max()),
-            rates["across_angle"].max() < values.matched,
-            f"below {values.matched:g}",
+            rates["across_angle"].max(),
+            values.matched,
         ),
     )
     remarks = (
@@ -154,8 +143,8 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     )
     return Conclusion(
         expectations,
-        (Picture("local-runs", _caption(values), _figure(values, table, rates, powers)),),
-        {"basins": table},
+        (Picture("local-runs", _caption(values), _figure(values, frame, rates, powers)),),
+        {"basins": frame},
         remarks,
     )
 
@@ -168,29 +157,15 @@ def _caption(values: Values) -> str:
     )
 
 
-def _figure(values: Values, table: pl.DataFrame, rates: Arrays, powers):
+def _figure(values: Values, frame: pl.DataFrame, rates: Arrays, powers):
     figure, (left, right) = panels(columns=2, height=2.9, width=3.7)
     for delta, colour in zip(values.separations, COLOURS, strict=False):
         for m, marker in zip(values.students, ("o", "s", "^", "D"), strict=False):
-            own = table.filter((pl.col("separation") == delta) & (pl.col("students") == m)).sort("first_loss")
-            left.semilogx(
-                own["first_loss"],
-                own["plain_matched"],
-                f"{marker}--",
-                color=colour,
-                linewidth=0.6,
-                markersize=4,
-                markerfacecolor="white",
-            )
-            left.semilogx(
-                own["first_loss"],
-                own["matched"],
-                f"{marker}-",
-                color=colour,
-                linewidth=0.8,
-                markersize=4,
-                label=f"Δ = {delta:g}, m = {m}",
-            )
+            own = frame.filter((pl.col("separation") == delta) & (pl.col("students") == m)).sort("first_loss")
+            plain = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white"}
+            ended = {"linestyle": "-", "linewidth": 0.8, "label": f"Δ = {delta:g}, m = {m}"}
+            for column, style in (("plain_matched", plain), ("matched", ended)):
+                left.semilogx(own["first_loss"], own[column], marker=marker, color=colour, markersize=4, **style)
     left.set(xlabel="loss of the start (median)", ylabel="runs with every student at a teacher", ylim=(-0.05, 1.05))
     left.legend(loc="lower left", fontsize=6.5)
     labels = {"one": "one student", "two": "two", "four": "four", "across": "two, one across"}
