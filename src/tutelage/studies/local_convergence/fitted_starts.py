@@ -63,9 +63,9 @@ def _sample_power(values: Values, pieces: Pieces, r: int, d: int) -> float:
     """
     ideal = pieces[f"random-r{r}-d{r}"]
     floor = float(np.interp(values.many, ideal["grid"], _middle(ideal)))
-    grid, above = pieces[f"samples-r{r}-d{d}"]["grid"][1:], _middle(pieces[f"samples-r{r}-d{d}"])[1:] - floor
-    told = above > 0.2 * floor
-    return -exponent(grid[told], above[told]) if told.sum() > 1 else float("nan")
+    grid, excess = pieces[f"samples-r{r}-d{d}"]["grid"][1:], _middle(pieces[f"samples-r{r}-d{d}"])[1:] - floor
+    told = excess > 0.2 * floor
+    return -exponent(grid[told], excess[told]) if told.sum() > 1 else float("nan")
 
 
 def _needed(grid, middle, loss: float) -> float | None:

@@ -21,7 +21,7 @@ def _basins(values: Values):
 
 
 def _pieces(values: Values):
-    return _basins(values) | {"rates": {"m": 0, "delta": 0.0}}
+    return _basins(values) | {"rates": {"m": 0, "delta": 0.0}}  # no basins: losses along single runs
 
 
 def _measure(values: Values, seed: int, m: int, delta: float) -> Arrays:

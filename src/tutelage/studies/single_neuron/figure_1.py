@@ -1,6 +1,5 @@
 """Figure 1: under Gaussian inputs with a mean, the angle to the teacher grows before it falls."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +10,8 @@ from tutelage.objectives import Objective, population
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.problems import neuron
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.expectations import above, below, described
+from tutelage.studies.single_neuron.common import paths
 
 _X, _Y = (-1.3, 1.5), (-1.1, 1.4)
 
@@ -31,25 +31,10 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
         points = jnp.stack(jnp.meshgrid(x, y), axis=-1).reshape(-1, 2)
         losses = jax.jit(jax.vmap(lambda student: objective.loss(student)))(points)
         return {"x": x, "y": y, "loss": np.asarray(losses).reshape(values.grid, values.grid)}
-    place, loss = _follow(
-        objective, jnp.asarray(values.starts), values.step, values.iterations // values.every, values.every
+    place, loss = paths(
+        objective, np.array(values.starts), values.step, values.iterations // values.every, values.every
     )
-    return {"step": values.every * np.arange(place.shape[1]), "place": np.asarray(place), "loss": np.asarray(loss)}
-
-
-@eqx.filter_jit
-def _follow(objective: Objective, starts, step: float, entries: int, every: int):
-    """Descend from a few starts, remembering every so many steps; a program of its own compiles faster than `descend`."""
-
-    def one(start):
-        def stretch(student, _):
-            moved = jax.lax.fori_loop(0, every, lambda _, at: at - step * objective.gradient(at), student)
-            return moved, student
-
-        end, path = jax.lax.scan(stretch, start, length=entries)
-        return jnp.concatenate([path, end[None]]), objective.loss(end)
-
-    return jax.vmap(one)(starts)
+    return {"step": values.every * np.arange(place.shape[1]), "place": place, "loss": loss}
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
@@ -73,12 +58,11 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         }
     )
     expectations = [
-        described(
+        below(
             f"from {name}: distance to the teacher after {values.iterations:,} iterations",
             "eventually reaches the global minimum",
-            float(found),
-            found < values.reached,
-            f"below {values.reached:g}",
+            found,
+            values.reached,
         )
         for name, found in zip(names, distance, strict=True)
     ]
@@ -93,13 +77,12 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         )
         for i, name in enumerate(names)
     ]
-    largest = angle[:2].max()
     expectations.append(
-        described(
+        above(
             "largest angle from the first two starts",
             "appears to attain every value in (0, π]",
-            float(largest),
-            largest > 0.95 * np.pi,
+            angle[:2].max(),
+            0.95 * np.pi,
             "at least 0.95 π",
         )
     )

@@ -8,9 +8,9 @@ from tutelage.inputs import finite
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import signs, uniform, xavier
-from tutelage.statistics import wilson_interval
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import share, table
 
 _STARTS = {"Xavier": xavier, "uniform": uniform, "Rademacher": signs}
 
@@ -49,27 +49,21 @@ def _exact(d: int) -> float:
     return float(binom.cdf(np.floor(0.75 * d), d, 0.5))
 
 
+def _rows(arrays: Arrays, d: int):
+    for name in _STARTS:
+        yield {
+            "starts": name,
+            "d": d,
+            **share("stuck", arrays[name] >= 1 / (8 * d) - 1e-12),
+            "exact": _exact(d),
+            "printed_bound": float(1 - np.exp(-d / 4)),
+            "proved_bound": float(1 - np.exp(-d / 8)),
+            "mean_loss_times_d": float(arrays[name].mean() * d),
+        }
+
+
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
-    rows = []
-    for d in values.dimensions:
-        for name in _STARTS:
-            losses = pieces[f"d-{d}"][name]
-            stuck = losses >= 1 / (8 * d) - 1e-12
-            low, high = wilson_interval(int(stuck.sum()), len(stuck))
-            rows.append(
-                {
-                    "starts": name,
-                    "d": d,
-                    "stuck": float(stuck.mean()),
-                    "low": low,
-                    "high": high,
-                    "exact": _exact(d),
-                    "printed_bound": float(1 - np.exp(-d / 4)),
-                    "proved_bound": float(1 - np.exp(-d / 8)),
-                    "mean_loss_times_d": float(losses.mean() * d),
-                }
-            )
-    frame = pl.DataFrame(rows)
+    frame = table(_pieces(values), pieces, _rows).sort("d", maintain_order=True)
     exact = np.array([_exact(d) for d in values.dimensions])
     dimensions = np.array(values.dimensions)
     violated = dimensions[1 - exact > np.exp(-dimensions / 4)]
@@ -80,7 +74,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         described(
             "runs stuck at a loss of at least 1/(8d), against the exact probability: largest deviation in standard errors",
             "the construction works for every product start",
-            float((deviations / (errors + 0.5 / values.runs)).max()),
+            (deviations / (errors + 0.5 / values.runs)).max(),
             (deviations <= 4 * errors + 1.5 / values.runs).all(),
             "4 standard errors",
         ),

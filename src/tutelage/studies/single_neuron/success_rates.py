@@ -1,8 +1,6 @@
 """Constant against high probability: where starts succeed, and how fast they converge."""
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
 from scipy.stats import chi, norm
@@ -12,9 +10,11 @@ from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
-from tutelage.statistics import wilson_interval
+from tutelage.statistics import straight_line
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
-from tutelage.studies.expectations import at_least, described
+from tutelage.studies.expectations import above, at_least, below, described
+from tutelage.studies.single_neuron.common import paths
+from tutelage.studies.tables import share, table
 
 # Radii are chosen so that every law has the identity as its covariance: rates can be compared.
 _LAWS = {
@@ -50,9 +50,10 @@ def _measure(values: Values, seed: int, kind: str, d: int, tau: float, law: str)
     objective = population(problem)
     # Heavy tails have a larger variance in this parametrisation: keep the step times the curvature fixed.
     step = values.step / np.asarray(inputs.covariance())[0, 0]
-    followed = _in_plane(objective, starts) if objective.span_suffices else (objective, starts)
+    objective, followed = _in_plane(objective, starts) if objective.span_suffices else (objective, starts)
+    path, _ = paths(objective, followed, step, values.iterations // _EVERY, _EVERY)
     return {
-        "distance": np.asarray(_distances(*followed, step, values.iterations // _EVERY)),
+        "distance": np.linalg.norm(path - np.asarray(objective.target), axis=-1),
         "step": _EVERY * np.arange(values.iterations // _EVERY + 1),
         "inside": ((starts - np.eye(d)[0]) ** 2).sum(axis=1) <= 1 - 2 * scale**2 * d,
         "scale": np.asarray(scale),
@@ -68,20 +69,6 @@ def _in_plane(objective: Objective, starts: np.ndarray) -> tuple[Objective, np.n
     across = np.linalg.norm(starts[:, 1:], axis=1)
     flat = eqx.tree_at(lambda o: (o.problem, o.target), objective, (plane, plane.target))
     return flat, np.stack([starts[:, 0], across], axis=1)
-
-
-@eqx.filter_jit
-def _distances(objective: Objective, starts, step, entries: int):
-    """Return distances to the teacher along descent, `[run, entry]`, the first at the start."""
-
-    def one(start):
-        def stretch(student, _):
-            moved = jax.lax.fori_loop(0, _EVERY, lambda _, at: at - step * objective.gradient(at), student)
-            return moved, jnp.linalg.norm(student - objective.target)
-
-        return jax.lax.scan(stretch, start, length=entries + 1)[1]
-
-    return jax.vmap(one)(starts)
 
 
 def _exact_inside(scale: float, d: int) -> float:
@@ -106,36 +93,31 @@ def _rate(step: np.ndarray, curves: np.ndarray) -> float:
     for curve in curves:
         use = (curve < 0.3) & (curve > 1e-7)
         if use.sum() > 5:
-            rates.append(-2 * np.polyfit(step[use], np.log(curve[use]), 1)[0])
+            rates.append(-2 * straight_line(step[use], np.log(curve[use]))[0])
     return float(np.median(rates)) if rates else float("nan")
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
+
+    def rows(arrays: Arrays, kind: str, d: int, tau: float, law: str):
         success = arrays["distance"][:, -1] < values.found
-        low, high = wilson_interval(int(success.sum()), len(success))
-        d, scale = arguments["d"], float(arrays["scale"])
-        rows.append(
-            {
-                "starts": arguments["kind"],
-                "law": arguments["law"],
-                "d": d,
-                "tau": scale,
-                "relative_tau": arguments["tau"],
-                "success": float(success.mean()),
-                "low": low,
-                "high": high,
-                "inside": float(arrays["inside"].mean()),
-                "exact_inside": _exact_inside(scale, d),
-                "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
-                "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),
-                "inside_that_succeed": float(success[arrays["inside"]].mean()) if arrays["inside"].any() else None,
-                "rate": _rate(arrays["step"], arrays["distance"][success]) / values.step,
-            }
-        )
-    frame = pl.DataFrame(rows)
+        scale = float(arrays["scale"])
+        yield {
+            "starts": kind,
+            "law": law,
+            "d": d,
+            "tau": scale,
+            "relative_tau": tau,
+            **share("success", success),
+            "inside": float(arrays["inside"].mean()),
+            "exact_inside": _exact_inside(scale, d),
+            "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
+            "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),
+            "inside_that_succeed": float(success[arrays["inside"]].mean()) if arrays["inside"].any() else None,
+            "rate": _rate(arrays["step"], arrays["distance"][success]) / values.step,
+        }
+
+    frame = table(_pieces(values), pieces, rows)
     small = frame.filter(pl.col("starts") == "small")
     standard = frame.filter(pl.col("starts") == "standard")
     excess = (small["exact_inside"] - small["printed_bound"]).to_numpy()
@@ -146,33 +128,33 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     rates = standard["rate"].to_numpy()
     guaranteed = 1 / 210  # α⁴βγ²/210 with α, β, γ at most 1
     expectations = (
-        at_least("probability of |w − v|² ≤ 1 − 2τ²d minus Lemma 5.1's bound, smallest", 0.0, float(excess.min())),
+        at_least("probability of |w − v|² ≤ 1 − 2τ²d minus Lemma 5.1's bound, smallest", 0.0, excess.min()),
         at_least(
             "the same minus 1/2 − √(2/π) τd − (2/e)^(d/2), the corrected bound, smallest",
             0.0,
-            float((small["exact_inside"] - small["corrected_bound"]).to_numpy().min()),
+            (small["exact_inside"] - small["corrected_bound"]).to_numpy().min(),
         ),
-        described(
+        below(
             "the same probability, sampled against quadrature: largest difference",
             "equal",
-            float(sampling.max()),
-            sampling.max() < 4 * errors,
+            sampling.max(),
+            4 * errors,
             "4 standard errors",
         ),
         described(
-            "starts inside that ball that find the teacher", "all (Theorem 5.3)", float(inside.min()), inside.min() == 1
+            "starts inside that ball that find the teacher", "all (Theorem 5.3)", inside.min(), inside.min() == 1
         ),
-        described(
+        above(
             f"N(0, I/d) starts that find the teacher under spherical laws, d = {max(values.dimensions)}",
             "all but an exponentially small part (Theorem 6.4)",
-            float(largest),
-            largest > 1 - 3 / values.runs,
+            largest,
+            1 - 3 / values.runs,
         ),
-        described(
+        above(
             "rate of |w − v|² per unit of time, smallest over laws and dimensions",
             f"at least λ, which is at most {guaranteed:.4f}",
-            float(np.nanmin(rates)),
-            np.nanmin(rates) > guaranteed,
+            np.nanmin(rates),
+            guaranteed,
         ),
     )
     remarks = (
