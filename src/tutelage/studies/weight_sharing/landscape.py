@@ -1,5 +1,7 @@
 """The shared objective on the line through the teacher, and which starts reach which of its minima."""
 
+from itertools import cycle
+
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ from tutelage.problems import parity
 from tutelage.starts import gaussian
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import table
 
 _WIDE = 1.5
 
@@ -111,8 +114,21 @@ def _random(values: Values, seed: int, patches: int) -> Arrays:
     starts = np.asarray(gaussian(problem, values.runs, scale=1 / np.sqrt(values.dimension), seed=seed))
     # A run stays in the plane of its start and the teacher.
     plane = np.stack([starts[:, 0], np.linalg.norm(starts[:, 1:], axis=1)], axis=1)
-    reached = np.linalg.norm(_ends(values, patches, plane / radius) - np.array([1.0, 0.0]), axis=1) < 0.1
-    return {"reached": reached, "side": starts[:, 0] > 0}
+    return {"reached": _reached(_ends(values, patches, plane / radius)), "side": starts[:, 0] > 0}
+
+
+def _reached(ends: np.ndarray) -> np.ndarray:
+    """Which ends are at the teacher."""
+    return np.linalg.norm(ends - np.array([1.0, 0.0]), axis=-1) < 0.1
+
+
+def _rows(arrays: Arrays, patches: int):
+    reached, along = _reached(arrays["ends"]), arrays["starts"][..., 0]
+    yield {
+        "patches": patches,
+        "teacher_side": float(reached[along > 1e-9].mean()),
+        "other_side": float(reached[along < -1e-9].mean()),
+    }
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
@@ -120,20 +136,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     minima = lines["curvature"][:, 0] > 0
     spurious = minima & (lines["place"] < 0)
     even = sorted({int(k) for k in lines["patches"][spurious]})
-    rows = []
-    for k in values.shown:
-        arrays = pieces[f"basins-{k}"]
-        reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
-        along = arrays["starts"][..., 0]
-        good, other = along > 1e-9, along < -1e-9
-        rows.append(
-            {
-                "patches": k,
-                "teacher_side": float(reached[good].mean()),
-                "other_side": float(reached[other].mean()),
-            }
-        )
-    frame = pl.DataFrame(rows)
+    frame = table({f"basins-{k}": {"patches": k} for k in values.shown}, pieces, _rows)
     points = pl.DataFrame(
         {
             "patches": lines["patches"],
@@ -149,28 +152,18 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     chance = np.array([pieces[f"random-{k}"]["reached"].mean() for k in values.random])
     crossed = np.array([(~pieces[f"random-{k}"]["side"]).mean() for k in values.random])
     expectations = (
-        described(
-            "starts on the teacher's side that find it, smallest over k",
-            "all (Section 4.6 and Theorem 4)",
-            float(side.min()),
-            side.min() == 1,
-        ),
-        described(
-            "starts on the other side that find it, odd k",
-            "all (Theorem 4, any start)",
-            float(odd.min()),
-            odd.min() == 1,
-        ),
-        described(
-            "starts on the other side that find it, smallest over k",
-            "all (Theorem 4, any start)",
-            float(other.min()),
-            other.min() == 1,
+        *(
+            described(f"starts on {which}", f"all ({where})", shares.min(), shares.min() == 1)
+            for which, where, shares in (
+                ("the teacher's side that find it, smallest over k", "Section 4.6 and Theorem 4", side),
+                ("the other side that find it, odd k", "Theorem 4, any start", odd),
+                ("the other side that find it, smallest over k", "Theorem 4, any start", other),
+            )
         ),
         described(
             f"random starts of norm one that find it, d = {values.dimension}, smallest over k",
             "with probability one half at least (Section 4.6)",
-            float(chance.min()),
+            chance.min(),
             chance.min() >= 0.5,
         ),
     )
@@ -201,16 +194,11 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
 
 def _line_figure(values: Values, lines: Arrays):
     figure, (left, right) = panels(columns=2)
-    for number, k in enumerate(values.shown):
-        colour = COLOURS[number % len(COLOURS)]
-        left.plot(lines["grid"], lines["curves"][number], color=colour, label=f"k = {k}")
-        for at, value, curvature in zip(
-            lines["place"][lines["patches"] == k],
-            lines["loss"][lines["patches"] == k],
-            lines["curvature"][lines["patches"] == k],
-            strict=True,
-        ):
-            left.plot(at, value, "o" if curvature[0] > 0 else "x", color=colour, markersize=4.5)
+    for k, curve, colour in zip(values.shown, lines["curves"], cycle(COLOURS), strict=False):
+        left.plot(lines["grid"], curve, color=colour, label=f"k = {k}")
+        for point in np.flatnonzero(lines["patches"] == k):
+            marker = "o" if lines["curvature"][point, 0] > 0 else "x"
+            left.plot(lines["place"][point], lines["loss"][point], marker, color=colour, markersize=4.5)
     left.set(xlabel=r"position on the line, in units of $u_0$", ylabel="loss")
     left.legend(loc="upper right")
     minima = lines["curvature"][:, 0] > 0
@@ -228,7 +216,7 @@ def _basin_figure(values: Values, pieces: Pieces):
     lines = pieces["lines"]
     for panel, k in zip(axes, values.shown, strict=True):
         arrays = pieces[f"basins-{k}"]
-        reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
+        reached = _reached(arrays["ends"])
         x, y = np.moveaxis(arrays["starts"], -1, 0)
         panel.contourf(x, y, reached, levels=[-0.5, 0.5, 1.5], colors=["#f9dfae", "#cfe3f1"])
         turn = np.linspace(0, np.pi, 100)
