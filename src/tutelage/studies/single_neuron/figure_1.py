@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.geometry import line_angles
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
 from tutelage.plot import BLACK, COLOURS, GREY, panels
@@ -40,9 +41,7 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     step, place = pieces["paths"]["step"], pieces["paths"]["place"]
     target = np.array(values.target)
-    # From the chords, so that angles near zero and near a half turn are accurate.
-    unit = place / np.linalg.norm(place, axis=-1, keepdims=True)
-    angle = 2 * np.arctan2(np.linalg.norm(unit - target, axis=-1), np.linalg.norm(unit + target, axis=-1))
+    angle = np.asarray(line_angles(place, target[None], signed=True))[..., 0]
     peak = angle.argmax(axis=1)
     distance = np.linalg.norm(place[:, -1] - target, axis=-1)
     names = [f"({x:g}, {y:g})".replace("-", "−") for x, y in values.starts]

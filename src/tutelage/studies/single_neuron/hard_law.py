@@ -2,11 +2,9 @@ r"""The law of Theorem 3.1, on which descent is stuck: inputs $b_i e_i$, with $b
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
-from tutelage.inputs import finite
+from tutelage.claims.single_neuron.hardness import escape, hard_problem
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
-from tutelage.problems import neuron
 from tutelage.starts import signs, uniform, xavier
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
@@ -21,7 +19,7 @@ def _pieces(values: Values):
 
 def _measure(values: Values, seed: int, d: int) -> Arrays:
     # All three laws of starts are symmetric: P(w_i > 0) = 1/2, for which the construction takes b_i = −1.
-    problem = neuron(np.full(d, -1 / np.sqrt(d)), inputs=finite(-np.eye(d)))
+    problem = hard_problem(np.full(d, 0.5))
     return {
         name: _final_losses(np.asarray(draw(problem, values.runs, seed=seed)), values.step, values.iterations)
         for name, draw in _STARTS.items()
@@ -46,7 +44,7 @@ def _final_losses(starts: np.ndarray, step: float, iterations: int) -> np.ndarra
 
 def _exact(d: int) -> float:
     """Probability that at least d/4 coordinates are dead, for symmetric starts: P(Bin(d, ½) ≤ 3d/4)."""
-    return float(binom.cdf(np.floor(0.75 * d), d, 0.5))
+    return 1 - escape(d, d)
 
 
 def _rows(arrays: Arrays, d: int):
@@ -107,7 +105,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     left.set(xscale="log", xlabel="dimension $d$", ylabel="fraction of runs stuck", ylim=(0.85, 1.01))
     left.legend(loc="lower right")
     shown = grid[grid <= 130]
-    right.semilogy(shown, [max(1 - _exact(int(d)), 1e-300) for d in shown], color=GREY, label="exact")
+    right.semilogy(shown, [max(escape(int(d), int(d)), 1e-300) for d in shown], color=GREY, label="exact")
     right.semilogy(shown, np.exp(-shown / 4), color=RED, linestyle="--", label="printed, $e^{-d/4}$")
     right.semilogy(shown, np.exp(-shown / 8), color=COLOURS[2], linestyle=":", label="proved, $e^{-d/8}$")
     right.set(xlabel="dimension $d$", ylabel="probability of not being stuck")

@@ -3,8 +3,8 @@
 import equinox as eqx
 import numpy as np
 import polars as pl
-from scipy.stats import chi, norm
 
+from tutelage.claims.single_neuron.convergence import start_probability
 from tutelage.inputs import ball, gaussian, sphere, student_t
 from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
@@ -71,22 +71,6 @@ def _in_plane(objective: Objective, starts: np.ndarray) -> tuple[Objective, np.n
     return flat, np.stack([starts[:, 0], across], axis=1)
 
 
-def _exact_inside(scale: float, d: int) -> float:
-    r"""P(|w − v|² ≤ 1 − 2τ²d) for w ~ N(0, τ²I): the first coordinate must exceed (|w|² + 2τ²d)/2."""
-    # Over the norm of the other coordinates: the condition is a quadratic in the first one.
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    if d == 1:
-        radii, masses = np.zeros(1), np.ones(1)
-    else:
-        low, high = chi.ppf(1e-13, d - 1), chi.ppf(1 - 1e-13, d - 1)
-        radii = 0.5 * (high - low) * nodes + 0.5 * (high + low)
-        masses = 0.5 * (high - low) * weights * chi.pdf(radii, d - 1)
-    room = 1 - scale**2 * (radii**2 + 2 * d)
-    root = np.sqrt(np.maximum(room, 0))
-    inside = norm.cdf((1 + root) / scale) - norm.cdf((1 - root) / scale)
-    return float(np.sum(masses * np.where(room > 0, inside, 0.0)))
-
-
 def _rate(step: np.ndarray, curves: np.ndarray) -> float:
     """Median over runs of the slope of log distance², over the last decades before rounding."""
     rates = []
@@ -110,7 +94,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             "relative_tau": tau,
             **share("success", success),
             "inside": float(arrays["inside"].mean()),
-            "exact_inside": _exact_inside(scale, d),
+            "exact_inside": start_probability(d, scale),
             "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
             "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),
             "inside_that_succeed": float(success[arrays["inside"]].mean()) if arrays["inside"].any() else None,

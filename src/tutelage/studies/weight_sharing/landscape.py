@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
+from tutelage.claims.weight_sharing.plane import patch_parts
 from tutelage.dynamics import Ball, GradientDescent, descend, gradient_norm, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, BLUE, COLOURS, ORANGE, panels
@@ -33,18 +34,11 @@ def _measure(values: Values, seed: int, kind: str, patches: int) -> Arrays:
 
 def _on_line(x, radius, patches):
     """The loss on the teacher's line at `x`, its derivative along the line, and its curvature across it."""
-    square = x * x
-    first, second = 1 + 2 * square, 1 + 2 * radius**2
-    rho = 2 * x * radius / np.sqrt(first * second)
-    own, cross = 2 / np.pi * np.arcsin(2 * square / first), 2 / np.pi * np.arcsin(rho)
-    teacher = 2 / np.pi * np.arcsin(2 * radius**2 / second)
-    factor = 4 / np.pi / (first * np.sqrt(1 + 4 * square))
-    slope = 4 / np.pi / np.sqrt(1 - rho**2)
-    powers = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
+    own, cross, factor, pull, _ = patch_parts(x, 0.0, radius)
+    teacher = patch_parts(radius, 0.0, radius)[0]
     loss = 0.5 * (own - 2 * cross + teacher + own**patches - 2 * cross**patches + teacher**patches)
-    # r/D − ρx/(1 + 2x²) = r/(D(1 + 2x²)), without cancellation.
-    along = powers[0] * factor * x - powers[1] * slope * radius / (np.sqrt(first * second) * first)
-    return loss, along, powers[0] * factor + powers[1] * slope * rho / first
+    pushed, pulled = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
+    return loss, pushed * factor * x - pulled * pull, pushed * factor + 2 * pulled * pull * x
 
 
 def _roots(patches: int, radius: float, nodes: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
-from tutelage.claims.weight_sharing.plane import learning_time, predicted_exponent, shared_learning_time
+from tutelage.claims.weight_sharing.plane import learning_time, patch_parts, predicted_exponent, shared_learning_time
 from tutelage.dynamics import GradientDescent, descend, loss_below, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
@@ -67,8 +67,7 @@ def _descent(values: Values, seed: int) -> Arrays:
             )
             # On the teacher's side in every patch.
             start[..., 0] = np.abs(start[..., 0])
-            square = 2 * teacher_norm(patches) ** 2
-            threshold = values.goal * (2 / np.pi * np.arcsin(square / (1 + square))) ** patches
+            threshold = values.goal * patch_parts(target[0], 0.0, target[0])[0] ** patches
             runs = descend(objective, start[None], GradientDescent(1.0), loss_below(threshold) | step_limit(100_000))
             time = (shared_learning_time if sharing else learning_time)(
                 patches, float(dimension), 1.0, True, values.goal
