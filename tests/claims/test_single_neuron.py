@@ -138,7 +138,7 @@ def test_start_probability_by_sampling(dimension, deviation):
 
 @pytest.mark.parametrize(("dimension", "deviation"), [(2, 0.5**1.5), (3, 0.2), (20, 0.05 * 0.5**0.5)])
 def test_start_probability_over_quantiles(dimension, deviation):
-    """The same by a mean over a million quantiles of the square of the rest, of the interval for the first coordinate."""
+    """The same by a mean over a million quantiles of the square of the rest."""
     rest = chi2.ppf((np.arange(10**6) + 0.5) / 10**6, dimension - 1)
     room = 1 - deviation**2 * (rest + 2 * dimension)
     root = np.sqrt(np.maximum(room, 0))

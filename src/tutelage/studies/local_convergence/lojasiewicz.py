@@ -61,7 +61,8 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     floors = [
         (d + 0.5, np.log10(gradient[(loss >= 10**d) & (loss < 10 ** (d + 1))].min(initial=np.inf))) for d in decades
     ]
-    line = np.polyfit(*np.array([pair for pair in floors if np.isfinite(pair[1])]).T, 1)
+    decades, lowest = np.array([pair for pair in floors if np.isfinite(pair[1])]).T
+    line = np.polyfit(decades, lowest, 1)
     slope = float(line[0])
     quotient = float((gradient / loss).min())
     stray = _slope(families["stray_loss"], families["stray_gradient"])
