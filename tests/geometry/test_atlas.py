@@ -116,7 +116,7 @@ def test_other_families():
 
 
 def test_table_and_figure(found, tmp_path):
-    """The table has a row a class, and the figure a panel a class."""
+    """The table has a row per class, and the figure a panel per class."""
     table = found.table()
     assert table.height == 3 and table["count"].to_list() == [6, 10, 4]
     figure = found.figure()

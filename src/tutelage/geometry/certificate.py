@@ -63,7 +63,7 @@ class Certificate:
             `saddle`, `maximum`, or `not proved`.
         reason: Why not, or what is left open; empty if nothing is.
         centre: A student close to the critical point.
-        decimals: The same in full: decimal numbers, one row a neuron. Those are meant exactly below.
+        decimals: The same in full: decimal numbers, one row per neuron. Those are meant exactly below.
         radius: The critical point is within this distance of the centre.
         unique_radius: It is the only one within this distance of the centre, and the Hessian has the same index in the
             whole ball; around a minimum, the loss is strictly convex there.

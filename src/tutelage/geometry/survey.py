@@ -79,7 +79,7 @@ def atlas(
     Neurons may be permuted, and so may the teachers of an orthonormal teacher, under a rotation-invariant law; more
     precisely, students count as equivalent if permutations of neurons, and symmetries of the teacher, take the inner
     products of one to those of the other. For an even activation signs do not matter. Problems of other families are
-    grouped without permutations. Hessians are taken once an entry, not once a run.
+    grouped without permutations. Hessians are taken once per entry, not once per run.
 
     Where there are more students than teachers the global minima form one connected set, and one entry. Descent comes
     closer to that set with one over the number of steps only, so that a run counts as having reached it if each of its

@@ -38,7 +38,7 @@ def landscape(
         first: The direction $u$, of the same shapes.
         second: The direction $v$.
         extent: How far to go in both directions.
-        resolution: Points a side.
+        resolution: Points per side.
         ax: Where to draw; a new figure if left out.
         logarithmic: Whether colours follow the logarithm of the loss.
 

@@ -184,7 +184,7 @@ def homogeneous(
     if signs is not None:
         signs = finite_array("signs", signs, dimensions=1)
         if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
-            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
+            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign per student")
     matrix = (students, teacher.shape[1])
     template: Any = WithLinear(matrix, (teacher.shape[1],)) if linear else matrix  # type: ignore[arg-type]
     models = Homogeneous(activation, signs, linear), Committee(activation)
@@ -257,7 +257,7 @@ def wave(
         target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
         patches: Number $k$ of patches.
         slope: The factor $c$ of the linear part; $3\sqrt k$, the smallest the paper's proofs use, by default.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         inputs: Law of one patch; patches are independent. Standard Gaussian by default.
         noise: Standard deviation of the label noise.
 
@@ -288,7 +288,7 @@ def parity(
         target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
         patches: Number $k$ of patches.
         degrees: The degrees $r$: `(k,)`, `(1,)`, or `(1, k)`, the default; any set of numbers from 1 to $k$.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         activation: The activation; `"erf"` has closed forms, `"tanh"` is integrated.
         inputs: Law of one patch; patches are independent. Standard Gaussian by default.
         noise: Standard deviation of the label noise.
@@ -320,7 +320,7 @@ def parity(
 
 
 def _require_number(outer: Callable, patches: int) -> None:
-    """Raise if an outer function does not make one number of a vector with an entry a patch."""
+    """Raise if an outer function does not make one number of a vector with an entry per patch."""
     try:
         result = jax.eval_shape(outer, jax.ShapeDtypeStruct((patches,), jnp.float64))
     except Exception as error:
@@ -354,10 +354,10 @@ def composite(
 
     Args:
         outer: The teacher's outer function: `"low"` ($z_1$), `"high"` ($\prod_i z_i$), `"both"` (their sum), or a
-            function of one vector with an entry a patch.
+            function of one vector with an entry per patch.
         target: The teacher's vector, `[dim]`, the same for all patches.
         patches: Number of patches.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         learn_outer: Whether the student learns the outer function too, as a layer of ReLU units with a linear
             output.
         activation: Activation of the first layer.

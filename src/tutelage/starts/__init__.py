@@ -1,4 +1,4 @@
-"""Starts: batches of initial students, one random key a run."""
+"""Starts: batches of initial students, one random key per run."""
 
 from tutelage.starts.base import run_keys as run_keys
 from tutelage.starts.fitted import fitted as fitted

@@ -88,14 +88,14 @@ def fourier(outer: str | Callable, patches: int = 5) -> FourierExpansion:
 
     Args:
         outer: `"low"` ($z_1$), `"high"` ($\prod_iz_i$), `"both"` (their sum), or a function of one vector with an entry
-            a patch, as for `tutelage.problems.composite`.
+            per patch, as for `tutelage.problems.composite`.
         patches: Number $k$ of patches, at most 20.
 
     Returns:
         The expansion: coefficients, degrees and weights.
 
     Raises:
-        InvalidArgument: If the function does not return one finite number a point.
+        InvalidArgument: If the function does not return one finite number per point.
 
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
@@ -166,7 +166,7 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
     signs = np.asarray(finite_array("signs", signs, dimensions=2))
     values = np.asarray(finite_array("values", values, dimensions=1))
     if len(values) != len(signs):
-        raise invalid("values", f"be {len(signs)} numbers, one a sample", f"{len(values)}", "Pass one value a sample")
+        raise invalid("values", f"be {len(signs)} numbers, one per sample", f"{len(values)}", "Pass one value per sample")
     units, biases = count("units", units), flag("biases", biases)
     affordable("units", units, units * max(signs.shape), "the units")
     random = np.random.default_rng(random_seed("seed", seed))

@@ -42,7 +42,7 @@ def _half_life(loss: np.ndarray) -> int:
 
 
 def _linear_tail(loss: np.ndarray) -> tuple[float, float]:
-    """Return the factor a step and the R² of a straight line through the logarithm of the loss, between 1e-3 and 1e-12."""
+    """Return the factor per step and the R² of a straight line through the logarithm of the loss, between 1e-3 and 1e-12."""
     steps = np.flatnonzero((loss < 1e-3) & (loss > 1e-12))
     slope, fit = straight_line(steps, np.log(loss[steps]))
     return float(np.exp(slope)), fit
@@ -97,7 +97,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         }
     )
     remarks = (
-        f"After the slow phase the loss shrinks by a factor {factor:.3f} an iteration.",
+        f"After the slow phase the loss shrinks by a factor {factor:.3f} per iteration.",
         "The failing run approaches the second stationary point more slowly than any linear rate: there the filter's "
         "gradient is of second order in the distance to a half turn.",
         f"{succeeded.mean():.0%} of {len(others)} random starts succeed; half of these have halved the loss after "

@@ -206,7 +206,7 @@ STUDY = Study(
         chosen("ratios", (0.0, 1.0, 3.0), note="(1·a*)²/|a*|²: balanced, below and above (k+π−1)/π"),
         chosen("step", 0.2),
         chosen("steps", 8000),
-        chosen("grid", 41, paper=161, note="starts a side"),
+        chosen("grid", 41, paper=161, note="starts per side"),
         chosen(
             "shown",
             ((1.45, -0.6), (2.6, 1.3), (1.8, 0.05), (1.3, 0.4), (2.2, -0.8), (0.8, -0.9)),

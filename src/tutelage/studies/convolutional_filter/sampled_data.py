@@ -112,7 +112,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     right.set(xscale="log", yscale="log", xlabel="batch size", ylabel="distance to the population run")
     right.legend(loc="upper right")
     caption = (
-        f"Fresh batches at every iteration, {values.runs} runs a size, from the successful start of Figure 1b. Left: median "
+        f"Fresh batches at every iteration, {values.runs} runs per size, from the successful start of Figure 1b. Left: median "
         "population loss, with the middle 80 %. Right: distance between the parameters of a run and those of the population "
         "run, root mean square and range after a few iterations, and median of the largest on the way (where noise shifts "
         "the time at which a run leaves the plateau)."

@@ -156,7 +156,7 @@ STUDY = Study(
         chosen("filter_sizes", (2, 20, 1000), paper=(2, 3, 5, 10, 20, 50, 100, 300, 1000, 10000)),
         chosen("patch_numbers", (2, 25, 100), paper=(2, 3, 5, 10, 25, 50, 100, 200)),
         chosen("steps", (0.05, 0.2, 0.6, 0.95, 1.05), paper=(0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.05)),
-        chosen("runs", 250, paper=2000, note="starts a cell"),
+        chosen("runs", 250, paper=2000, note="starts per cell"),
         chosen("horizon", 1500, note="step limit times the step"),
     ),
     pieces=_pieces,

@@ -172,7 +172,7 @@ def _remarks(values: Values, pieces: Pieces, powers: pl.DataFrame) -> tuple[str,
 
 def _caption(values: Values) -> str:
     return (
-        f"Median loss of starts with fitted norms, {values.runs} starts a point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
+        f"Median loss of starts with fitted norms, {values.runs} starts per point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
         f"Algorithm 2 in dimension {max(values.dimensions)} against the number of students, with N samples; black: in the exact subspace. Right: Algorithm 2 with {values.many} students against samples over dimension; dotted, "
         "the powers 1/2 (Lemma E.5) and 1."
     )

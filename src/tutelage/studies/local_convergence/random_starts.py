@@ -108,7 +108,7 @@ def _picture(values: Values, runs: pl.DataFrame) -> Picture:
     right.set(xlabel="scale of the start", ylabel=f"steps to loss {values.enough:g}, median")
     right.set_ylim(0.5 * right.get_ylim()[0], 2 * right.get_ylim()[1])
     caption = (
-        f"{values.teachers} orthonormal teachers in dimension {values.dimension}, {values.runs} Gaussian starts a point, accelerated descent to a loss of {values.enough:g} or {values.iterations:,} steps. Scale: square root of the "
+        f"{values.teachers} orthonormal teachers in dimension {values.dimension}, {values.runs} Gaussian starts per point, accelerated descent to a loss of {values.enough:g} or {values.iterations:,} steps. Scale: square root of the "
         f"students' mass over the teachers'. Left: fraction of the students within {values.matched:g} of a teacher, and (dashed) within {values.close:g}. Middle: largest share of a run's mass further than {values.matched:g} from all "
         "teachers; at the lower edge, none. Right: median number of steps."
     )

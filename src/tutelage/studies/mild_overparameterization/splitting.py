@@ -116,7 +116,7 @@ STUDY = Study(
         printed("fraction", 0.5, note="any fraction between 0 and 1 is allowed"),
         chosen("neurons", (8, 12), paper=(8, 10, 12, 14, 16, 18, 20, 25, 30), note="k = n"),
         chosen("runs", 100, paper=500, note="Xavier starts, to find minima"),
-        chosen("classes", 6, paper=50, note="most classes a k"),
+        chosen("classes", 6, paper=50, note="most classes per k"),
         chosen("size", 0.01, note="of the first step along the direction of descent"),
         chosen("search_steps", 30_000, paper=100_000),
         chosen("steps", 6000, paper=30_000),

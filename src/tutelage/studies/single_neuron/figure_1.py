@@ -127,7 +127,7 @@ STUDY = Study(
         printed("starts", ((-1.0, 1.0), (-1.0, 0.5), (-1.0, 0.0))),
         chosen("iterations", 25_000, note="long enough to converge"),
         chosen("every", 10, note="iterations between two entries of a path"),
-        chosen("grid", 81, note="points a side of the loss surface"),
+        chosen("grid", 81, note="points per side of the loss surface"),
         chosen("reached", 0.01, note="distance at which the teacher has been found"),
     ),
     pieces=_pieces,

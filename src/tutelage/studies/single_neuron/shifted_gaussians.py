@@ -126,7 +126,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     right.set(xlabel=r"mean along the start, $\mu\cdot w_0/\|w_0\|$", ylabel=r"mean along the teacher, $\mu\cdot v$")
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     caption = (
-        f"A ReLU neuron under N(μ, I), {values.runs} random teachers and N(0, I/d) starts a point, exact gradients. Left: fraction "
+        f"A ReLU neuron under N(μ, I), {values.runs} random teachers and N(0, I/d) starts per point, exact gradients. Left: fraction "
         f"that ends within {values.found:g} of the teacher, with 95 % intervals. Right: which starts and teachers succeed for d = "
         f"{values.dimensions[0]} and |μ| = {max(values.lengths):g}, by how much they point along the mean."
     )

@@ -159,7 +159,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
 
 def _caption(values: Values) -> str:
     return (
-        f"A ReLU neuron, {values.runs} starts a point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
+        f"A ReLU neuron, {values.runs} starts per point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
         "that finds the teacher, exact probability of the lemma's event, and its bound. Middle: N(0, I/d) starts under spherical "
         "laws. Right: median distance to the teacher, with the guaranteed rate (dashed, for the largest constants possible)."
     )

@@ -105,7 +105,7 @@ def train(
     Args:
         inputs: Law of one patch.
         students: The kinds of students.
-        teachers: The teachers' vectors, one a seed.
+        teachers: The teachers' vectors, one per seed.
         patches: Number of patches.
         batch: Batch size.
         iterations: Number of steps of stochastic descent.

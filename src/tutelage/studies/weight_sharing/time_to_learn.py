@@ -207,7 +207,7 @@ STUDY = Study(
         ),
         chosen("goal", 0.25, note="fraction of E[p²] at which the high degree counts as half learned"),
         chosen("degrees", (1, 2, 3, 4, 5, 6), paper=(1, 2, 3, 4, 5, 6, 7, 8)),
-        chosen("points", 7, paper=17, note="dimensions a curve"),
+        chosen("points", 7, paper=17, note="dimensions per curve"),
         chosen("longest", 12.0, note="decimal digits of the longest time; floats resolve no more"),
         chosen("checked", (1000,), paper=(100, 1000, 10_000, 100_000), note="dimensions of plain descent"),
     ),
