@@ -106,7 +106,9 @@ class GlobalMinima:
         if owners.shape != (self.students,):
             raise invalid("owners", f"be {self.students} whole numbers", f"{owners!r}", "Name a teacher per neuron")
         if weights.shape != owners.shape or (weights < 0).any():
-            raise invalid("weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one per neuron")
+            raise invalid(
+                "weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one per neuron"
+            )
         sums = np.bincount(owners, weights=weights, minlength=self.teachers)
         if np.abs(sums - 1.0).max() > 1e-9:
             raise invalid("weights", "sum to one for every teacher", f"sums {sums}", "Rescale them")

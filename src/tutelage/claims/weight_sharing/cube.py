@@ -166,7 +166,9 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
     signs = np.asarray(finite_array("signs", signs, dimensions=2))
     values = np.asarray(finite_array("values", values, dimensions=1))
     if len(values) != len(signs):
-        raise invalid("values", f"be {len(signs)} numbers, one per sample", f"{len(values)}", "Pass one value per sample")
+        raise invalid(
+            "values", f"be {len(signs)} numbers, one per sample", f"{len(values)}", "Pass one value per sample"
+        )
     units, biases = count("units", units), flag("biases", biases)
     affordable("units", units, units * max(signs.shape), "the units")
     random = np.random.default_rng(random_seed("seed", seed))
