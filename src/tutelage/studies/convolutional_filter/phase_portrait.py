@@ -159,17 +159,10 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         "positive, which turns the filter towards the teacher: it is a saddle, and no start of the grid ends there. "
         "Lemma 4.1 calls it a local minimum without this condition.",
     )
-    caption = (
-        "Gradient descent in the plane of the angle between the filters and the signal a·a*, for three teachers. Arrows: "
-        "direction of gradient flow. Blue region: starts from which descent finds the teacher (dot); orange region: starts "
-        "from which it ends at the second stationary point (square; a cross where it is a saddle). Lines: paths of descent."
-    )
-    return Conclusion(
-        expectations, (Picture("portrait", caption, _figure(values, pieces)),), {"basins": frame}, remarks
-    )
+    return Conclusion(expectations, (_picture(values, pieces),), {"basins": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Pieces):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, axes = panels(columns=len(values.ratios), width=2.6, height=2.7, sharey=True)
     for panel, (name, cell) in zip(axes, _pieces(values).items(), strict=True):
         arrays = pieces[name]
@@ -192,7 +185,12 @@ def _figure(values: Values, pieces: Pieces):
         panel.set_title(rf"$(\mathbf{{1}}\cdot a^*)^2/\|a^*\|^2 = {cell['ratio']:g}$")
         panel.set_xticks([0, np.pi / 2, np.pi], ["0", "π/2", "π"])
     axes[0].set_ylabel(r"signal $a\cdot a^*$")
-    return figure
+    caption = (
+        "Gradient descent in the plane of the angle between the filters and the signal a·a*, for three teachers. Arrows: "
+        "direction of gradient flow. Blue region: starts from which descent finds the teacher (dot); orange region: starts "
+        "from which it ends at the second stationary point (square; a cross where it is a saddle). Lines: paths of descent."
+    )
+    return Picture("portrait", caption, figure)
 
 
 STUDY = Study(

@@ -74,7 +74,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame = table(_pieces(values), pieces, _rows)
     stable = frame.filter(pl.col("step") < 1)
     least = stable.sort("success").row(0, named=True)
-    balanced = frame.filter(pl.col("axis") == "ratio").sort("ratio").row(0, named=True)
+    balanced = frame.filter(axis="ratio").sort("ratio").row(0, named=True)
     one_of_four, elsewhere = stable["one_of_four"].to_numpy(), stable["elsewhere"].to_numpy()
     error = 3 * np.sqrt(0.25 * 0.75 / values.runs)
     beyond = stable.filter((pl.col("axis") == "ratio") & (pl.col("ratio") > saddle_ratio(values.k)))
@@ -104,16 +104,10 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         "Steps are given as fractions of 4π/(k+π−1), beyond which the output weights diverge.",
         f"Still on their way when the step limit ends them: at most {stable['on_their_way'].to_numpy().max():.2%} of the runs of a cell.",
     )
-    figure = _figure(values, frame)
-    caption = (
-        f"Fraction of {values.runs} random starts (filter on the sphere, output weights in the ball of Theorem 3.2) from "
-        "which descent finds the teacher, with 95 % intervals; dotted, the paper's lower bound 1/4; green, the fraction of "
-        "starts of which one of the four sign choices finds it."
-    )
-    return Conclusion(expectations, (Picture("success", caption, figure),), {"success": frame}, remarks)
+    return Conclusion(expectations, (_picture(values, frame),), {"success": frame}, remarks)
 
 
-def _figure(values: Values, frame: pl.DataFrame):
+def _picture(values: Values, frame: pl.DataFrame) -> Picture:
     figure, axes = panels(rows=2, columns=2, height=2.3, sharey=True)
     labels = {
         "ratio": r"$(\mathbf{1}\cdot a^*)^2/\|a^*\|^2$",
@@ -122,7 +116,7 @@ def _figure(values: Values, frame: pl.DataFrame):
         "step": r"step, in units of $4\pi/(k+\pi-1)$",
     }
     for panel, (axis, label) in zip(axes, labels.items(), strict=True):
-        rows = frame.filter(pl.col("axis") == axis).sort(axis)
+        rows = frame.filter(axis=axis).sort(axis)
         x = rows[axis].to_numpy()
         panel.plot(x, rows["one_of_four"], "s-", color=GREEN, markersize=3, linewidth=0.9, label="one of four signs")
         intervals(x, rows["success"], rows["low"], rows["high"], panel, color=BLUE, label="one start")
@@ -134,7 +128,12 @@ def _figure(values: Values, frame: pl.DataFrame):
     axes[0].set_ylabel("success")
     axes[2].set_ylabel("success")
     axes[2].legend(loc="lower left", bbox_to_anchor=(0, 0.25))
-    return figure
+    caption = (
+        f"Fraction of {values.runs} random starts (filter on the sphere, output weights in the ball of Theorem 3.2) from "
+        "which descent finds the teacher, with 95 % intervals; dotted, the paper's lower bound 1/4; green, the fraction of "
+        "starts of which one of the four sign choices finds it."
+    )
+    return Picture("success", caption, figure)
 
 
 STUDY = Study(

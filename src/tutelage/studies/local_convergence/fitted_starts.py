@@ -100,7 +100,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     powers = table(_pieces(values), pieces, rows)
     return Conclusion(
         _expectations(values, pieces, powers),
-        (Picture("fitted-starts", _caption(values), _figure(values, pieces)),),
+        (_picture(values, pieces),),
         {"powers": powers, "samples_needed": table(_pieces(values), pieces, needed)},
         _remarks(values, pieces, powers),
     )
@@ -121,21 +121,21 @@ def _expectations(values: Values, pieces: Pieces, powers: pl.DataFrame):
         above(
             "Algorithm 1: power of 1/m with which the loss falls, minus the printed 2/d, smallest",
             "at least 0 (Lemma E.1)",
-            excess(powers.filter(pl.col("start") == "random")),
+            excess(powers.filter(start="random")),
             -0.1,
             "0.1 for sampling",
         ),
         above(
             "Algorithm 2 in its subspace, known exactly: power of 1/m, minus the printed 2/r, smallest",
             "at least 0 (Lemma E.5)",
-            excess(powers.filter((pl.col("start") == "random") & (pl.col("d") == pl.col("r")))),
+            excess(powers.filter(start="random", d=pl.col("r"))),
             -0.1,
             "0.1 for sampling",
         ),
         above(
             "Algorithm 2: power of 1/N with which the loss falls to that in the exact subspace, smallest",
             "at least 1/2 (Lemma E.5: N ~ 1/ε²)",
-            powers.filter(pl.col("start") == "samples")["power"].to_numpy().min(),
+            powers.filter(start="samples")["power"].to_numpy().min(),
             0.4,
             "0.1 for sampling",
         ),
@@ -150,13 +150,9 @@ def _expectations(values: Values, pieces: Pieces, powers: pl.DataFrame):
 
 def _remarks(values: Values, pieces: Pieces, powers: pl.DataFrame) -> tuple[str, ...]:
     deep = max(values.dimensions)
-    exact = {
-        d: powers.filter((pl.col("start") == "random") & (pl.col("d") == d))["power"].to_numpy().mean()
-        for d in values.dimensions
-        if d <= 3
-    }
+    exact = {d: powers.filter(start="random", d=d)["power"].to_numpy().mean() for d in values.dimensions if d <= 3}
     measured = " and ".join(f"m^-{power:.1f} (d = {d})" for d, power in exact.items())
-    late = powers.filter(pl.col("start") == "samples")["power"].to_numpy()
+    late = powers.filter(start="samples")["power"].to_numpy()
     parts = []
     for r in values.teachers:
         ideal = _middle(pieces[f"random-r{r}-d{r}"])[-1]
@@ -170,15 +166,7 @@ def _remarks(values: Values, pieces: Pieces, powers: pl.DataFrame) -> tuple[str,
     )
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"Median loss of starts with fitted norms, {values.runs} starts per point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
-        f"Algorithm 2 in dimension {max(values.dimensions)} against the number of students, with N samples; black: in the exact subspace. Right: Algorithm 2 with {values.many} students against samples over dimension; dotted, "
-        "the powers 1/2 (Lemma E.5) and 1."
-    )
-
-
-def _figure(values: Values, pieces: Pieces):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, axes = panels(columns=3, width=2.7, height=2.6)
     left, middle, right = axes
     styles = dict(zip(values.teachers, _STYLES, strict=False))
@@ -224,7 +212,12 @@ def _figure(values: Values, pieces: Pieces):
         # Room for the legend below the curves.
         low, high = axis.get_ylim()
         axis.set_ylim(low * (low / high) ** 0.35, high)
-    return figure
+    caption = (
+        f"Median loss of starts with fitted norms, {values.runs} starts per point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
+        f"Algorithm 2 in dimension {max(values.dimensions)} against the number of students, with N samples; black: in the exact subspace. Right: Algorithm 2 with {values.many} students against samples over dimension; dotted, "
+        "the powers 1/2 (Lemma E.5) and 1."
+    )
+    return Picture("fitted-starts", caption, figure)
 
 
 STUDY = Study(

@@ -103,9 +103,9 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame = table(_basins(values), pieces, rows)
     rates = pieces["rates"]
     powers = {name: _power(rates[f"{name}_step"], rates[f"{name}_loss"]) for name in ("two", "four", "across")}
-    smallest = frame.filter(pl.col("scale") == min(values.scales))
+    smallest = frame.filter(scale=min(values.scales))
     least = float(smallest["matched"].to_numpy().min())
-    widest = frame.filter(pl.col("scale") == max(values.scales))
+    widest = frame.filter(scale=max(values.scales))
     expectations = (
         described(
             "runs in which every student ends at a teacher, from the smallest losses, worst case",
@@ -141,27 +141,14 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         f"The way is long: after {values.iterations:,} steps of plain descent every student is at a teacher in as few as {widest['plain_matched'].min():.0%} of those runs. The rest "
         "are on their way, not elsewhere: accelerated descent from where they are takes nearly all of them there.",
     )
-    return Conclusion(
-        expectations,
-        (Picture("local-runs", _caption(values), _figure(values, frame, rates, powers)),),
-        {"basins": frame},
-        remarks,
-    )
+    return Conclusion(expectations, (_picture(values, frame, rates, powers),), {"basins": frame}, remarks)
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"r = {values.teachers} unit teachers in dimension {values.dimension}. Left: fraction of {values.runs} runs in which every student is within {values.matched:g} rad of a teacher, "
-        f"after {values.iterations:,} steps of descent (dashed, open) and at the end, a loss of {values.enough:g}, to which accelerated descent takes them from there (full), against the median loss of the starts; colours: "
-        "separation Δ, markers: number of students. Right: loss along runs with one teacher; dashed, the guaranteed 1/t."
-    )
-
-
-def _figure(values: Values, frame: pl.DataFrame, rates: Arrays, powers):
+def _picture(values: Values, frame: pl.DataFrame, rates: Arrays, powers) -> Picture:
     figure, (left, right) = panels(columns=2, height=2.9, width=3.7)
     for delta, colour in zip(values.separations, COLOURS, strict=False):
         for m, marker in zip(values.students, ("o", "s", "^", "D"), strict=False):
-            own = frame.filter((pl.col("separation") == delta) & (pl.col("students") == m)).sort("first_loss")
+            own = frame.filter(separation=delta, students=m).sort("first_loss")
             plain = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white"}
             ended = {"linestyle": "-", "linewidth": 0.8, "label": f"Δ = {delta:g}, m = {m}"}
             for column, style in (("plain_matched", plain), ("matched", ended)):
@@ -178,7 +165,12 @@ def _figure(values: Values, frame: pl.DataFrame, rates: Arrays, powers):
     right.loglog(time, 1 / time, "--", color=GREY, label="$1/t$")
     right.set(xlabel="step", ylabel="loss", ylim=(1e-16, 2))
     right.legend(loc="lower left", fontsize=7)
-    return figure
+    caption = (
+        f"r = {values.teachers} unit teachers in dimension {values.dimension}. Left: fraction of {values.runs} runs in which every student is within {values.matched:g} rad of a teacher, "
+        f"after {values.iterations:,} steps of descent (dashed, open) and at the end, a loss of {values.enough:g}, to which accelerated descent takes them from there (full), against the median loss of the starts; colours: "
+        "separation Δ, markers: number of students. Right: loss along runs with one teacher; dashed, the guaranteed 1/t."
+    )
+    return Picture("local-runs", caption, figure)
 
 
 STUDY = Study(

@@ -76,8 +76,8 @@ def _remarks(values: Values, runs: pl.DataFrame, diverged: int) -> tuple[str, ..
     def average(frame: pl.DataFrame, column: str) -> float:
         return float(frame[column].to_numpy().mean())
 
-    few = runs.filter(pl.col("students") == min(values.students))
-    many = runs.filter(pl.col("students") == max(values.students))
+    few = runs.filter(students=min(values.students))
+    many = runs.filter(students=max(values.students))
     return (
         f"{average(few, 'success'):.0%} of the runs with {min(values.students)} students and {average(many, 'success'):.0%} of those with "
         f"{max(values.students)} reach a loss below {values.solved:g}, from starts of every scale: nothing like the small loss that the "
@@ -93,7 +93,7 @@ def _picture(values: Values, runs: pl.DataFrame) -> Picture:
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
     # Curves of fewer students lie below, with larger markers, where they coincide.
     for m, colour, size in zip(values.students, COLOURS, (8, 5.5, 3.5, 2), strict=False):
-        own = runs.filter(pl.col("students") == m).sort("scale")
+        own = runs.filter(students=m).sort("scale")
         left.semilogx(own["scale"], own["matched_students"], "o-", color=colour, markersize=size, label=f"m = {m}")
         left.semilogx(own["scale"], own["close_students"], "s--", color=colour, markersize=3, linewidth=0.8)
         # Zero is drawn at the lower edge.

@@ -92,7 +92,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             0,
         ),
     )
-    standard = spurious.filter(pl.col("starts") == "xavier")
+    standard = spurious.filter(starts="xavier")
     counts = standard.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
     remarks = (
         f"{converged.mean():.1%} of {len(converged)} runs reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
@@ -139,7 +139,7 @@ def _curvatures(frame: pl.DataFrame) -> Picture:
             ("xavier", "Xavier starts", ".", BLUE, BLUE),
             ("large", "large starts", "o", ORANGE, "none"),
         ):
-            own = rows.filter(pl.col("starts") == kind)
+            own = rows.filter(starts=kind)
             panel.plot(own["k"], own[name], marker, color=colour, markerfacecolor=inside, label=title)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(xlabel="$k$", ylabel=label)

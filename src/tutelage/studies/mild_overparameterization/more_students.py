@@ -1,7 +1,6 @@
 """The effect that the paper sets out to explain: one or two students more, and spurious minima all but vanish."""
 
 import numpy as np
-import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
 from tutelage.plot import COLOURS, intervals, panels
@@ -46,8 +45,8 @@ def _rows(arrays: Arrays, k: int, n: int):
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame = table(_pieces(values), pieces, _rows).sort("extra", "k")
-    exact, one, two = (frame.filter(pl.col("extra") == extra)["spurious"].to_numpy() for extra in (0, 1, 2))
-    last = frame.filter(pl.col("k") == max(values.neurons)).sort("extra")
+    exact, one, two = (frame.filter(extra=extra)["spurious"].to_numpy() for extra in (0, 1, 2))
+    last = frame.filter(k=max(values.neurons)).sort("extra")
     largest, low, high = last["spurious"].to_list(), last["low"].to_list(), last["high"].to_list()
     expectations = (
         described(
@@ -67,7 +66,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     remarks = (f"For n = k the share of spurious ends grows with k, to {exact[-1]:.0%} at k = {max(values.neurons)}.",)
     figure, (panel,) = panels(width=4.2)
     for extra, colour in zip((0, 1, 2), COLOURS, strict=False):
-        own = frame.filter(pl.col("extra") == extra)
+        own = frame.filter(extra=extra)
         label = "$n = k$" if not extra else f"$n = k + {extra}$"
         intervals(own["k"], own["spurious"], own["low"], own["high"], panel, color=colour, label=label)
     panel.set(xlabel="teachers, $k$", ylabel="share of spurious ends", ylim=(-0.02, None))

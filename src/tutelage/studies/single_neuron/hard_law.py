@@ -1,7 +1,6 @@
 r"""The law of Theorem 3.1, on which descent is stuck: inputs $b_i e_i$, with $b_i$ against the likely sign of the start."""
 
 import numpy as np
-import polars as pl
 
 from tutelage.claims.single_neuron.hardness import escape, hard_problem
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
@@ -97,7 +96,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     )
     figure, (left, right) = panels(columns=2)
     for shift, (name, colour) in zip((0.94, 1.0, 1.06), zip(_STARTS, COLOURS, strict=False), strict=True):
-        own = frame.filter(pl.col("starts") == name)
+        own = frame.filter(starts=name)
         x, y = own["d"].to_numpy(), own["stuck"].to_numpy()
         intervals(shift * x, y, own["low"], own["high"], left, fmt="o", color=colour, label=name, alpha=0.8)
     grid = np.arange(4, max(dimensions) + 1, 4)

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
@@ -87,8 +86,8 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         }
 
     frame = table(_pieces(values), pieces, rows).sort("d", "length")
-    centred = frame.filter(pl.col("length") == min(values.lengths))["success"].to_numpy()
-    long = frame.filter((pl.col("length") == max(values.lengths)) & (pl.col("d") == min(values.dimensions)))
+    centred = frame.filter(length=min(values.lengths))["success"].to_numpy()
+    long = frame.filter(length=max(values.lengths), d=min(values.dimensions))
     least = frame.sort("success").row(0, named=True)
     expectations = (
         above(
@@ -113,7 +112,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     )
     figure, (left, right) = panels(columns=2)
     for d, colour in zip(values.dimensions, COLOURS, strict=False):
-        own = frame.filter(pl.col("d") == d)
+        own = frame.filter(d=d)
         intervals(own["length"], own["success"], own["low"], own["high"], left, color=colour, label=f"$d = {d}$")
     left.set(xlabel=r"length of the mean $\|\mu\|$", ylabel="finds the teacher", ylim=(-0.03, 1.05))
     left.legend(loc="lower left")

@@ -102,13 +102,13 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         }
 
     frame = table(_pieces(values), pieces, rows)
-    small = frame.filter(pl.col("starts") == "small")
-    standard = frame.filter(pl.col("starts") == "standard")
+    small = frame.filter(starts="small")
+    standard = frame.filter(starts="standard")
     excess = (small["exact_inside"] - small["printed_bound"]).to_numpy()
     inside = small["inside_that_succeed"].drop_nulls().to_numpy()
     sampling = np.abs(small["inside"].to_numpy() - small["exact_inside"].to_numpy())
     errors = np.sqrt(0.25 / values.runs)
-    largest = standard.filter(pl.col("d") == max(values.dimensions))["success"].to_numpy().min()
+    largest = standard.filter(d=max(values.dimensions))["success"].to_numpy().min()
     rates = standard["rate"].to_numpy()
     guaranteed = 1 / 210  # α⁴βγ²/210 with α, β, γ at most 1
     expectations = (
@@ -149,25 +149,12 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         f"is half the covariance, which gives {-2 * np.log(1 - values.step / 2) / values.step:.2f} for this step and 1 for gradient "
         f"flow. The guaranteed rate is smaller by a factor of at least {np.nanmin(rates) / guaranteed:.0f}.",
     )
-    return Conclusion(
-        expectations,
-        (Picture("success", _caption(values), _figure(values, frame, pieces)),),
-        {"success": frame},
-        remarks,
-    )
+    return Conclusion(expectations, (_picture(values, frame, pieces),), {"success": frame}, remarks)
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"A ReLU neuron, {values.runs} starts per point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
-        "that finds the teacher, exact probability of the lemma's event, and its bound. Middle: N(0, I/d) starts under spherical "
-        "laws. Right: median distance to the teacher, with the guaranteed rate (dashed, for the largest constants possible)."
-    )
-
-
-def _figure(values: Values, frame: pl.DataFrame, pieces: Pieces):
+def _picture(values: Values, frame: pl.DataFrame, pieces: Pieces) -> Picture:
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
-    own = frame.filter((pl.col("starts") == "small") & (pl.col("relative_tau") == 0.1)).sort("d")
+    own = frame.filter(starts="small", relative_tau=0.1).sort("d")
     x, y = own["d"].to_numpy(), own["success"].to_numpy()
     intervals(x, y, own["low"], own["high"], left, label="finds the teacher")
     left.plot(x, own["exact_inside"], "s-", color=COLOURS[1], label="Lemma 5.1's event")
@@ -177,7 +164,7 @@ def _figure(values: Values, frame: pl.DataFrame, pieces: Pieces):
     left.set_title(r"$w \sim N(0, \tau^2 I)$, $\tau = 0.1/(d\sqrt{2})$")
     left.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
     for law, colour in zip(_LAWS, COLOURS, strict=False):
-        own = frame.filter((pl.col("starts") == "standard") & (pl.col("law") == law)).sort("d")
+        own = frame.filter(starts="standard", law=law).sort("d")
         middle.plot(own["d"], own["success"], "o-", color=colour, label=law)
         arrays = pieces[f"standard-d{values.dimensions[-1]}-{law.replace(' ', '-')}"]
         right.semilogy(arrays["step"] * values.step, np.median(arrays["distance"], axis=0), color=colour, label=law)
@@ -188,7 +175,12 @@ def _figure(values: Values, frame: pl.DataFrame, pieces: Pieces):
     right.semilogy(time, np.exp(-time / 420), color=GREY, linestyle="--", label="guaranteed")
     right.set(xlabel="time (step × iterations)", ylabel=r"$\|w - v\|$, median", ylim=(1e-9, 3), xlim=(0, 50))
     right.set_title(f"$d = {values.dimensions[-1]}$")
-    return figure
+    caption = (
+        f"A ReLU neuron, {values.runs} starts per point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
+        "that finds the teacher, exact probability of the lemma's event, and its bound. Middle: N(0, I/d) starts under spherical "
+        "laws. Right: median distance to the teacher, with the guaranteed rate (dashed, for the largest constants possible)."
+    )
+    return Picture("success", caption, figure)
 
 
 STUDY = Study(

@@ -186,7 +186,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         "With a learned outer function a shared vector may end at −u₀: the outer function absorbs the sign.",
     ]
     if "photos" in values.data:
-        rows = frame.filter((pl.col("data") == "photos") & (pl.col("outer") == "high"))
+        rows = frame.filter(data="photos", outer="high")
         remarks.append(
             f"On photographs (not in the paper) {rows['solved'].to_numpy().mean():.0%} of the runs learn the high degree alone, "
             "shared or not: there the separation disappears."

@@ -162,15 +162,10 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         f"With sharing and the step 1/(9k) a step divides the distance by {np.exp(1 / needed):.1f} or more: the condition number is "
         "below 1.3, not 5.",
     )
-    caption = (
-        "The wave without sharing. Left: largest gradient in w₂…w_k found in the ring, over √k|u₀|, against k|u₀|²; dotted, "
-        "2·exp(−k|u₀|²/16). Right: time of gradient flow to cross the ring along the teacher's direction."
-    )
-    picture = Picture("ring", caption, _figure(values, pieces))
-    return Conclusion(expectations, (picture,), {"rates": frame}, remarks)
+    return Conclusion(expectations, (_picture(values, pieces),), {"rates": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Pieces):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, (left, right) = panels(columns=2)
     for patches, colour in zip(values.patches, cycle(COLOURS), strict=False):
         arrays = pieces[f"k-{patches}"]
@@ -183,7 +178,11 @@ def _figure(values: Values, pieces: Pieces):
     right.set(xlabel=r"$k\|u_0\|^2$", ylabel="time to cross the ring")
     left.legend(loc="lower left")
     right.legend(loc="upper left")
-    return figure
+    caption = (
+        "The wave without sharing. Left: largest gradient in w₂…w_k found in the ring, over √k|u₀|, against k|u₀|²; dotted, "
+        "2·exp(−k|u₀|²/16). Right: time of gradient flow to cross the ring along the teacher's direction."
+    )
+    return Picture("ring", caption, figure)
 
 
 STUDY = Study(

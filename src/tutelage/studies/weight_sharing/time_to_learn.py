@@ -98,10 +98,10 @@ def _rows(arrays: Arrays, kind: str, degree: int):
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame = table(_targets(values), pieces, _rows)
-    high, both = frame.filter(pl.col("target") == "high"), frame.filter(pl.col("target") == "both")
+    high, both = frame.filter(target="high"), frame.filter(target="both")
 
     def of(table: pl.DataFrame, degree: int, column: str = "unshared") -> float:
-        return float(table.filter(pl.col("degree") == degree)[column].item())
+        return float(table.filter(degree=degree)[column].item())
 
     top = max(values.degrees)
     errors = np.abs(frame["unshared"].to_numpy() - frame["predicted"].to_numpy())
@@ -134,16 +134,11 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         "Starts with entries ±1, as in Theorem 3, have norm √d: they take at least d for degree 1 and d^1.5 from degree 3 on, to "
         "shrink, and then as long as others.",
     )
-    caption = (
-        "Time of gradient flow on the exact population loss until half of the high part of the loss is left, against the dimension, "
-        "for starts of norm one with cosines 1/√d. Left: the high degree alone, without sharing. Right: low and high degree, without "
-        "sharing (lines) and with sharing (dashed). Dotted: the predicted powers."
-    )
-    picture = Picture("time-to-learn", caption, _figure(values, pieces))
-    return Conclusion(expectations, (picture, _exponents_picture(frame)), {"exponents": frame}, remarks)
+    pictures = (_times_picture(values, pieces), _exponents_picture(frame))
+    return Conclusion(expectations, pictures, {"exponents": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Pieces):
+def _times_picture(values: Values, pieces: Pieces) -> Picture:
     figure, (left, right) = panels(columns=2, sharey=True, height=3.0)
     for panel, kind in ((left, "high"), (right, "both")):
         low = kind == "both"
@@ -163,7 +158,12 @@ def _figure(values: Values, pieces: Pieces):
     left.legend(loc="upper center", ncols=3)
     right.legend(loc="upper center", ncols=3)
     left.set_ylim(0.5, 1e17)
-    return figure
+    caption = (
+        "Time of gradient flow on the exact population loss until half of the high part of the loss is left, against the dimension, "
+        "for starts of norm one with cosines 1/√d. Left: the high degree alone, without sharing. Right: low and high degree, without "
+        "sharing (lines) and with sharing (dashed). Dotted: the predicted powers."
+    )
+    return Picture("time-to-learn", caption, figure)
 
 
 def _exponents_picture(frame: pl.DataFrame) -> Picture:
@@ -172,7 +172,7 @@ def _exponents_picture(frame: pl.DataFrame) -> Picture:
         ("high", COLOURS[0], "degree k alone"),
         ("both", COLOURS[3], "degrees 1 and k, unshared"),
     ):
-        rows = frame.filter(pl.col("target") == kind)
+        rows = frame.filter(target=kind)
         k = np.linspace(1 if kind == "high" else 2, rows["degree"].to_numpy().max(), 100)
         factors = k if kind == "high" else k - 1
         panel.plot(
