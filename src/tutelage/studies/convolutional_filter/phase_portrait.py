@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.claims.convolutional_filter.formulas import spurious_output
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, record, step_limit
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective
@@ -96,14 +97,8 @@ def _measure(values: Values, seed: int, ratio: float) -> Arrays:
         "admissible": (np.abs(starts[1].sum(axis=1)) <= abs(target.sum()) + 1e-12).reshape(shape),
         "paths": np.stack(padded),
         # At a half turn the mean of the gradient vanishes only at one signal: that of the second stationary point.
-        "second_signal": _second_signal(values.k, ratio),
+        "second_signal": np.asarray(spurious_output(target) @ target),
     }
-
-
-def _second_signal(patches: int, ratio: float) -> np.ndarray:
-    """The signal at the second stationary point of Lemma 4.1, for unit output weights."""
-    mean_part = ratio / patches
-    return np.asarray(mean_part * (patches - 1) / (patches + np.pi - 1) - (1 - mean_part) / (np.pi - 1))
 
 
 def _good(arrays: Arrays) -> np.ndarray:

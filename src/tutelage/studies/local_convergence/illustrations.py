@@ -9,6 +9,7 @@ from tutelage.plot import BLACK, BLUE, COLOURS, GREY, ORANGE, RED, panels
 from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import below, within
+from tutelage.studies.local_convergence.common import two_students
 
 
 def _pieces(values: Values):
@@ -20,8 +21,7 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
         delta = np.geomspace(values.smallest, 1.0, values.points)
         target = np.array([[1.0, 0.0]])
         turned = np.stack([np.cos(delta), np.sin(delta)], axis=-1)
-        half = turned / (2 * np.cos(delta))[:, None]
-        pair = f.students_of(np.stack([half, half * [1.0, -1.0]], axis=1))
+        pair = two_students(delta)
         return {
             "delta": delta,
             "one": f.loss(turned[:, None], target),

@@ -12,7 +12,7 @@ from tutelage.problems import homogeneous
 from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import above, below, described
-from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
+from tutelage.studies.local_convergence.common import near_teachers, own_angles, spread_teachers, stray_mass
 from tutelage.studies.tables import share, table
 
 
@@ -30,11 +30,8 @@ def _measure(values: Values, seed: int, m: int, delta: float) -> Arrays:
     r, d = values.teachers, values.dimension
     random = np.random.default_rng([seed, m, int(1000 * delta)])
     teachers = spread_teachers(r, d, delta)
-    owner = np.arange(m) % r
-    share = np.sqrt(1 / np.bincount(owner, minlength=r))[owner]
     scales = np.repeat(values.scales, values.runs)
-    noise = random.normal(size=(len(scales), m, d)) / np.sqrt(d)
-    starts = share[:, None] * (teachers[owner] + scales[:, None, None] * noise)
+    starts = near_teachers(random, teachers, m, scales)
     objective = population(homogeneous(teachers, m))
     runs = descend(objective, starts, GradientDescent(values.step / r), step_limit(values.iterations))
     # By now the runs are close to a minimum, but small students turn slowly: acceleration takes them to the end.

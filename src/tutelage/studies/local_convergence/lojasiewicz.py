@@ -12,6 +12,7 @@ from tutelage.plot import BLACK, COLOURS, GREY, RED, panels
 from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import above, described
+from tutelage.studies.local_convergence.common import two_students
 
 
 def _pieces(values: Values):
@@ -35,8 +36,7 @@ def _measure(values: Values, seed: int, kind: str, number: int) -> Arrays:
         products = settle(products, drawn["teachers"])
     stray = f.students_of(products)
     delta = np.geomspace(1e-3, 0.5, values.points)
-    half = 0.5 * np.stack([np.ones_like(delta), np.tan(delta)], axis=-1)
-    pair = f.students_of(np.stack([half, half * [1.0, -1.0]], axis=1))
+    pair = two_students(delta)
     single = np.stack([np.cos(delta), np.sin(delta)], axis=-1)[:, None]
     target = np.array([[1.0, 0.0]])
     shown = {}

@@ -10,7 +10,7 @@ from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_most, within
-from tutelage.studies.local_convergence.common import spread_teachers
+from tutelage.studies.local_convergence.common import near_teachers, spread_teachers
 
 
 def _pieces(values: Values):
@@ -20,10 +20,7 @@ def _pieces(values: Values):
 
 def _start(values: Values, random, d: int):
     teachers = spread_teachers(values.teachers, d, 1.0)
-    m = values.students
-    owner = np.arange(m) % values.teachers
-    share = np.sqrt(values.teachers / m)
-    return share * (teachers[owner] + values.scale * random.normal(size=(m, d)) / np.sqrt(d)), teachers
+    return near_teachers(random, teachers, values.students, values.scale), teachers
 
 
 def _measure(values: Values, seed: int, kind: str, size: int) -> Arrays:

@@ -5,6 +5,7 @@ from itertools import cycle
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
+from scipy.optimize.elementwise import find_root
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
 from tutelage.claims.weight_sharing.plane import patch_parts
@@ -42,17 +43,12 @@ def _on_line(x, radius, patches):
 
 
 def _roots(patches: int, radius: float, nodes: int) -> np.ndarray:
-    """All stationary points on the line within three radii, by bisection between nodes."""
+    """All stationary points on the line within three radii, each between two nodes."""
     half = np.r_[0, np.geomspace(1e-6, 3, nodes)]  # fine near zero, where the high degree begins to act
     x = radius * np.unique(np.r_[-half, half])
     signs = np.sign(_on_line(x, radius, patches)[1])
     found = np.flatnonzero(signs[1:] != signs[:-1])
-    low, high = x[found], x[found + 1]
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        same = np.sign(_on_line(middle, radius, patches)[1]) == signs[found]
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return 0.5 * (low + high)
+    return find_root(lambda at: _on_line(at, radius, patches)[1], (x[found], x[found + 1])).x
 
 
 def _lines(values: Values) -> Arrays:
