@@ -28,14 +28,9 @@ _STRUCTURES: dict[str, Any] = {
     "FirstAndOuter": FirstAndOuter(0, OuterLayer(0, 0, 0, 0)),  # type: ignore[arg-type]
 }
 Number = Annotated[int, Field(ge=0)]
-_NUMBERS = (
-    "loss",
-    "norm_sum",
-    "smallest_eigenvalue",
-    "largest_eigenvalue",
-    "split_curvature",
-    "gradient_norm",
-)
+# Fields of an atlas that are plain data, and those of an entry that are floats.
+_PLAIN = ("problem", "runs", "left_out", "statuses", "steps", "seconds", "tolerance")
+_NUMBERS = ("loss", "norm_sum", "smallest_eigenvalue", "largest_eigenvalue", "split_curvature", "gradient_norm")
 
 
 def save(atlas: Atlas, path: Path) -> None:
@@ -44,17 +39,9 @@ def save(atlas: Atlas, path: Path) -> None:
     manifest = {
         "format": _FORMAT,
         "version": version("tutelage"),
-        "problem": atlas.problem,
-        "runs": atlas.runs,
-        "left_out": atlas.left_out,
-        "statuses": atlas.statuses,
-        "steps": atlas.steps,
-        "seconds": atlas.seconds,
-        "tolerance": atlas.tolerance,
+        **{name: getattr(atlas, name) for name in _PLAIN},
         "structure": kind if kind in _STRUCTURES else "array",
-        "entries": [
-            {"count": e.count, "kind": e.kind, "index": e.index, "complete": e.complete} for e in atlas.entries
-        ],
+        "entries": [{name: getattr(entry, name) for name in _Entry.model_fields} for entry in atlas.entries],
     }
     reference = atlas._reference
     arrays = {
@@ -177,8 +164,7 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     if arrays:
         raise MalformedData(f"has an array that no atlas has, {sorted(arrays)[0][:40]!r}")
     said = manifest.model_dump()
-    names = ("runs", "left_out", "statuses", "steps", "seconds", "tolerance", "problem")
-    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _reference=reference)
+    return Atlas(entries=tuple(entries), **{name: said[name] for name in _PLAIN}, _reference=reference)
 
 
 def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:
