@@ -1,8 +1,8 @@
 """A model, a law of inputs and a method, each added as the recipes of CONTRIBUTING say, and nothing else touched.
 
-As a program, `python newcomers.py FOLDER` takes them through a sweep, an atlas, and a study in a report. It is a process
-of its own, because specifications read the packages when they are imported: here the newcomers are put into them first,
-as their lines in `__init__.py` would.
+As a program, `python newcomers.py FOLDER` takes them through a sweep, an atlas, and a study in a report. It is a
+process of its own, because specifications read the packages when they are imported: here the newcomers are put into
+them first, as their lines in `__init__.py` would.
 """
 
 import json
