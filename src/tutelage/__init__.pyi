@@ -55,3 +55,4 @@ from .sweeps import SpecificationError as SpecificationError
 from .sweeps import Sweep as Sweep
 from .sweeps import open_sweep as open_sweep
 from .sweeps import run_sweep as run_sweep
+from .work.cache import cache as cache
