@@ -176,7 +176,7 @@ def watching(unit: str, *, tell: bool = False) -> Iterator[Callable[[Reached], N
 
         def show(reached: Reached) -> None:
             failed = f"{reached.failed} failed  " if reached.failed else ""
-            doing = f"{failed}{', '.join(reached.running)}"
+            doing = failed + ", ".join(map(_shortened, reached.running))
             bar.update(task, total=reached.total, completed=reached.done, doing=doing, reached=reached)
 
         yield show
@@ -189,6 +189,11 @@ def descending() -> Iterator[Callable[[int, int, int], None]]:
 
     with watching("runs") as watch:
         yield lambda ended, total, steps: watch(Reached(total, ended, running=(f"{steps} steps",)))
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    """Return the end of a name, which tells it apart, where it does not fit."""
+    return name if len(name) <= most else f"…{name[1 - most :]}"
 
 
 class _Telling:
