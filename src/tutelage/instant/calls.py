@@ -3,9 +3,9 @@
 `equinox.filter_jit` compiles a function for each shape of its arguments, which takes from a tenth of a second to half a
 minute. `instantly` traces it, as that does, but hands the traced operations to NumPy. So formulas are written once, in
 `jax.numpy`; their derivatives are JAX's or the closed ones that they state; and nothing is compiled. A function is left
-to XLA if NumPy has no rule for one of its operations, or if it computes so many numbers that XLA repays its compilation:
-that depends on the shapes of the arguments alone. Under a transformation of JAX (`jit`, `vmap`, `grad`) the function is
-part of what is being transformed.
+to XLA if NumPy has no rule for one of its operations, or if it computes so many numbers that XLA repays its
+compilation: that depends on the shapes of the arguments alone. Under a transformation of JAX (`jit`, `vmap`, `grad`)
+the function is part of what is being transformed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,12 @@ def _of_jax(leaf: Any) -> Any:
 
 
 def _are_of_numpy(arguments: tuple) -> bool:
-    leaves = jax.tree.leaves([argument for argument in arguments if not isinstance(argument, eqx.Module)])
+    leaves = []
+    for argument in arguments:
+        if isinstance(argument, _ARRAYS):
+            leaves.append(argument)
+        elif not isinstance(argument, eqx.Module):
+            leaves.extend(jax.tree.leaves(argument))
     floats = [leaf for leaf in leaves if getattr(leaf, "dtype", None) == np.float64]
     return bool(floats) and not any(isinstance(leaf, jax.Array) for leaf in floats)
 

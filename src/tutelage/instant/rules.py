@@ -62,7 +62,7 @@ def _clamp(low, x, high):
 
 
 # By the name of the operation: a function, or (for operations with parameters) how to make one.
-_PLAIN: dict[str, Function] = {
+ENTRIES: dict[str, Function] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "abs": np.abs, "sign": np.sign, "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "cbrt": np.cbrt,
     "square": np.square, "pow": np.power, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
@@ -83,8 +83,8 @@ _PLAIN: dict[str, Function] = {
 
 def elementwise(name: str, parameters: dict[str, Any]) -> Function | None:
     """Return the function of an operation that acts on entries, or `None` if it does not."""
-    if name in _PLAIN:
-        return _PLAIN[name]
+    if name in ENTRIES:
+        return ENTRIES[name]
     if name == "integer_pow":
         return _integer_power(parameters["y"])
     if name == "convert_element_type":
