@@ -1,7 +1,7 @@
 r"""Activations with two slopes, $\sigma(z) = p\,z + q\,|z|$ and $\tau(z) = p'z + q'|z|$, of a Gaussian pair with means.
 
-With the numbers of `kinked` ($S$, $A$, $F$, $\zeta$, densities at zero $2\phi(h)$), the mean absolute values $F_u, F_v$ and
-mean signs $G_u, G_v$ of one number, and the covariance $c$,
+With the numbers $S$, $A$, $F$ and $\zeta$ of `kinked`, the mean absolute values $F_u, F_v$ and mean signs $G_u, G_v$ of
+one number, and the covariance $c$,
 
 $$K = pp'(\mu\nu + c) + pq'(\mu F_v + cG_v) + qp'(\nu F_u + cG_u) + qq'E|u||v|,$$
 

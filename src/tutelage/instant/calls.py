@@ -77,13 +77,17 @@ def _are_of_numpy(arguments: tuple) -> bool:
             leaves.append(argument)
         elif not isinstance(argument, eqx.Module):
             leaves.extend(jax.tree.leaves(argument))
-    floats = [leaf for leaf in leaves if getattr(leaf, "dtype", None) == np.float64]
-    return bool(floats) and not any(isinstance(leaf, jax.Array) for leaf in floats)
+    arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not _is_key(leaf)]
+    return bool(arrays) and not any(isinstance(leaf, jax.Array) for leaf in arrays)
+
+
+def _is_key(array: Any) -> bool:
+    return jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
 
 
 def _given(array: Any) -> Any:
     """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
-    if isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+    if isinstance(array, jax.Array) and _is_key(array):
         return keys.packed(np.asarray(jax.random.key_data(array)))
     return np.asarray(array)
 
@@ -114,7 +118,7 @@ def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program |
 
     closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
     leaves, structure = jax.tree.flatten(shapes)
-    results = _Results(structure, tuple(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves))
+    results = _Results(structure, tuple(map(_is_key, leaves)))
     try:
         program = Program(closed)
     except Unsupported:
