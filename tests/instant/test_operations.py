@@ -125,7 +125,7 @@ def test_numbers_that_are_no_arrays_are_taken_as_they_are() -> None:
 
 
 def test_a_transformation_sees_the_function() -> None:
-    """Inside of jit, vmap and grad the function is traced with the rest; NumPy arrays may be indexed by traced numbers."""
+    """Inside of jit, vmap and grad the function is traced; NumPy arrays may then be indexed by traced numbers."""
     row = instantly(lambda x, i: x[i])
     assert np.array_equal(jax.jit(lambda i: row(X, i))(2), X[2])
     assert np.array_equal(jax.vmap(lambda i: row(X, i))(PLACES), X[PLACES])

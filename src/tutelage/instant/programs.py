@@ -18,9 +18,11 @@ from tutelage.instant import keys
 from tutelage.instant.indexing import gather
 from tutelage.instant.rules import SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
 
-_NESTED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-           "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat": "jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
-           "custom_lin": "call_jaxpr"}  # fmt: skip
+# Operations that call a traced function, and what they call it.
+_NESTED = {
+    **dict.fromkeys(("jit", "pjit", "remat", "remat2", "checkpoint"), "jaxpr"),
+    **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
+}
 _RULES = {**STRUCTURAL, **keys.RULES, "gather": gather}
 
 
