@@ -48,7 +48,7 @@ def _pairs():
             yield pytest.param(law, activation, id=f"{activation}, {law}")
 
 
-@pytest.mark.parametrize(("law", "activation"), _pairs())
+@pytest.mark.parametrize(("law", "activation"), list(_pairs()))
 def test_duals_in_numpy_are_those_of_xla(law: str, activation: str) -> None:
     """Values, sums of gradients and their derivatives for all pairs of degenerate vectors, in units of the largest."""
     try:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
@@ -94,7 +93,7 @@ class Program:
         self._steps = kept[::-1]
 
     def _argument(self, aval: Any) -> Value:
-        if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key) and not keys.is_known(aval.dtype):
+        if keys.is_key(aval) and not keys.is_known(aval.dtype):
             raise Unsupported(str(aval.dtype))
         self._memory.append(None)
         return Value(len(self._memory) - 1, aval.shape)
