@@ -36,6 +36,9 @@ from tutelage.instant.leaves import several, total
 _REACH = 8.8
 _MOST_NODES = 1200
 
+# Pairs that a compiled program integrates at a time.
+_TOGETHER = 16
+
 Orders = tuple[tuple[int, int], ...]
 
 
@@ -159,14 +162,21 @@ _SHIFTS = GaussianPair(((1, 0), 1.0), ((0, 1), 1.0), ((2, 0), 0.5), ((0, 2), 0.5
 def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., list[Array]]:
     """Return the moments of given orders as a function of the numbers of Gaussian pairs, arrays of one shape."""
 
-    def mapped(sums_over_nodes):
-        def function(*pair):
-            # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
-            one = partial(_integrals, integrand, orders, rule, sums_over_nodes)
-            flat = jax.lax.map(one, GaussianPair(*(x.reshape(-1) for x in pair)))
-            return [values.reshape(pair[0].shape) for values in flat]
+    def one(sums_over_nodes, pair):
+        return _integrals(integrand, orders, rule, sums_over_nodes, pair)
 
-        return function
+    def at_once(*pair):
+        # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
+        flat = jax.lax.map(partial(one, _sums_at_once), GaussianPair(*(x.reshape(-1) for x in pair)))
+        return [values.reshape(pair[0].shape) for values in flat]
+
+    def by_loops(*pair):
+        # Several pairs at a time: a turn of a loop over nodes costs as much as some hundred numbers.
+        shape, size = pair[0].shape, pair[0].size
+        some = min(_TOGETHER, size)
+        groups = [jnp.resize(x, (-(-size // some), some)) for x in pair]
+        found = jax.lax.map(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
+        return [values.reshape(-1)[:size].reshape(shape) for values in found]
 
     def derivative(arrays, changes):
         moving = [(*shift, by) for shift, by in zip(_SHIFTS, changes, strict=True) if by is not None]
@@ -176,7 +186,7 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
 
     name = f"moments of {integrand.sigma.name} and {integrand.tau.name}"
     cost = 5 * len(rule.nodes) ** 2
-    return several(name, mapped(_sums_by_loop), instantly(mapped(_sums_at_once)), derivative, len(orders), cost)
+    return several(name, by_loops, instantly(at_once), derivative, len(orders), cost)
 
 
 class Integrated(Kernel):
