@@ -89,7 +89,7 @@ class Runs:
         return np.flatnonzero(self.statuses == status)
 
     def frame(self) -> pl.DataFrame:
-        """Return one row a run: number, status, reason, steps, loss and gradient norm."""
+        """Return one row per run: number, status, reason, steps, loss and gradient norm."""
         return pl.DataFrame(
             {
                 "run": np.arange(self.first_run, self.first_run + len(self)),
@@ -104,7 +104,7 @@ class Runs:
         )
 
     def history(self) -> pl.DataFrame:
-        """Return what was remembered: one row a run and step, one column a quantity.
+        """Return what was remembered: one row per run and step, one column per quantity.
 
         Raises:
             TutelageError: If nothing was recorded.
