@@ -165,7 +165,7 @@ def _standard_sign_absolute(xp, h, k, difference, half_sine, half_cosine, oppose
     return k * both + 2 * densities
 
 
-def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, same: bool):
+def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, same: bool = False):
     """Return the dual of two functions, each the absolute value or the sign, for all pairs."""
     kinks = kinks_of(frame, first, second, same)
     if first_sign and second_sign:
@@ -189,7 +189,7 @@ def pull(
     first: Side,
     second: Side,
     weights: Float[Array, "n m"],
-    same: bool,
+    same: bool = False,
 ) -> tuple[Float[Array, " n"], Float[Array, "n latent"]]:
     """Return the weighted sums of gradients, in the means and in the vectors of the first rows."""
     kinks = kinks_of(frame, first, second, same)

@@ -104,6 +104,11 @@ def _close(product, own):
     return (jnp.abs(product) > 0.875) & (own == 0)
 
 
+def squares_of_pairs(first, other_first, second, other_second):
+    """Return the sums of two inner products for all pairs: of the first vectors with others, and of the second."""
+    return jnp.sum(first * other_first, axis=-1)[..., :, None] + jnp.sum(second * other_second, axis=-1)[..., None, :]
+
+
 def pairs_shape(first, second, *_):
     """Return the shape of a matrix of pairs, from those of both lists of vectors."""
     return (*first[:-1], second[-2])
@@ -144,9 +149,18 @@ def half_distances(first, second, own):
 
 
 def _growth_change(arrays, changes):
-    if any(change is not None for change in changes[:2]):
-        raise NotImplementedError("Third derivatives of angles from differences of vectors are not known.")
-    return _growth(*arrays[:3], *moving(arrays[3:], changes[3:]))
+    first, second, own, by_first, by_second = arrays
+    linear = None
+    if changes[3] is not None or changes[4] is not None:
+        linear = _growth(first, second, own, *moving(arrays[3:], changes[3:]))
+    if changes[0] is None and changes[1] is None:
+        return linear
+    move, other_move = moving(arrays[:2], changes[:2])
+    product = products(first, second)
+    mixed = -_signs(product) * (products(by_first, other_move) + products(move, by_second))
+    # What the differences of close vectors have besides: the inner product of a vector with its change.
+    squares = squares_of_pairs(by_first, move, by_second, other_move)
+    return total(linear, mixed + jnp.where(_close(product, own), squares, 0.0))
 
 
 @matrix_leaf(pairs_shape, _growth_change, linear=(3, 4))

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from tutelage.duals.base import ClosedForm
 from tutelage.duals.gaussian import Frame, Side
-from tutelage.duals.norms import moving, over_coordinates, over_rows, pairs_shape, products
+from tutelage.duals.norms import moving, over_coordinates, over_rows, pairs_shape, products, squares_of_pairs
 from tutelage.instant.leaves import matrix_leaf, total
 
 # A variance beyond this leaves nothing of a wave.
@@ -111,7 +111,7 @@ _LONG = 4.0
 
 def _squares(first, second):
     """Return the sums of the squares of both vectors for all pairs."""
-    return jnp.sum(first * first, axis=-1)[..., :, None] + jnp.sum(second * second, axis=-1)[..., None, :]
+    return squares_of_pairs(first, first, second, second)
 
 
 def _distance_change(arrays, changes):
@@ -137,14 +137,22 @@ def _square_distances(first, second):
 
 
 def _growth_change(arrays, changes):
-    raise NotImplementedError("Third derivatives of duals of waves are not known.")
+    first, second, by_first, by_second = arrays
+    linear = None
+    if changes[2] is not None or changes[3] is not None:
+        linear = _growth(first, second, *moving(arrays[2:], changes[2:]))
+    if changes[0] is None and changes[1] is None:
+        return linear
+    move, other_move = moving(arrays[:2], changes[:2])
+    mixed = products(by_first, other_move) + products(move, by_second)
+    return total(linear, 2 * (squares_of_pairs(by_first, move, by_second, other_move) - mixed))
 
 
 @matrix_leaf(pairs_shape, _growth_change, linear=(2, 3))
 def _growth(first, second, by_first, by_second):
     """Return the changes of the squared distances."""
     squares = _squares(first, second)
-    own = jnp.sum(first * by_first, axis=-1)[..., :, None] + jnp.sum(second * by_second, axis=-1)[..., None, :]
+    own = squares_of_pairs(first, by_first, second, by_second)
     short, long = 2 * (own - products(by_first, second) - products(first, by_second)), squares > _LONG
 
     def with_differences():
