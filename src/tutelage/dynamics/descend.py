@@ -23,13 +23,13 @@ from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Task
 from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
+from tutelage.dynamics.programs import Programs
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.objectives import Objective, Reduction
-from tutelage.objectives.tiles import in_tiles
 
 # Codes with which a run may be continued.
 _OPEN = (
@@ -127,12 +127,14 @@ class _Follower:
     newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
+    programs: Programs
     started: float
     earlier_seconds: float
 
     def follow_all(self, progress) -> None:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
+        self._order()
         length = _FIRST_ROUND
         while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
@@ -152,6 +154,18 @@ class _Follower:
                 ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
                 progress(ended, len(self.state.code), int(self.state.step.max()))
 
+    def _order(self) -> None:
+        """Begin to compile what will be needed, in the order in which it will be."""
+        if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
+            cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
+            lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
+            shared = (self.task, np.asarray(remembered))
+            self.programs.order(compiled.follow, tile, shared, (lanes, ends), loop=True)
+            if self.newton is not None and (self.state.gate[open_runs] > 0).any():
+                task, tolerance = self.task, float(self.task.stop.gradient)
+                self.newton.order(self.programs, task.objective, task.method, lanes.point, tolerance, self.tile)
+        self.programs.order(_evaluate_tile, self.tile, *self._final())
+
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
         state = jax.tree.map(np.copy, self.state)
@@ -159,7 +173,7 @@ class _Follower:
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            outcome, values = in_tiles(compiled.follow, tile, shared, (lanes, ends))
+            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), loop=True)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
             if recorder is not None:
@@ -215,7 +229,7 @@ class _Follower:
         assert self.task.stop.gradient is not None
         points = jax.tree.map(lambda leaf: leaf[piece], self.state.point)
         objective, method, tolerance = self.task.objective, self.task.method, float(self.task.stop.gradient)
-        ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile)
+        ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile, self.programs)
         ends = jax.device_get(ends)
         for lane, run in enumerate(piece):
             if not finished[lane]:
@@ -234,7 +248,7 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
-        losses, gradient_norms, errors = self._evaluate()
+        losses, gradient_norms, errors = self.programs(_evaluate_tile, self.tile, *self._final())
         points = jax.tree.map(jnp.asarray, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
@@ -255,10 +269,9 @@ class _Follower:
             _resume=self,
         )
 
-    def _evaluate(self) -> tuple[np.ndarray, ...]:
-        objective, seed = self.task.objective, self.task.seed
-        rows = (self.state.point, self.state.run, self.state.step)
-        return in_tiles(_evaluate_tile, self.tile, (objective, seed), rows)
+    def _final(self) -> tuple[tuple, tuple]:
+        """Return what is shared, and the rows, where the runs are evaluated as they stand."""
+        return (self.task.objective, self.task.seed), (self.state.point, self.state.run, self.state.step)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -280,7 +293,7 @@ class _Follower:
 def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
-        key = jax.random.fold_in(compiled.run_key(seed, run), step)
+        key = None if objective.deterministic else jax.random.fold_in(compiled.run_key(seed, run), step)
         return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
 
     return jax.vmap(one)(*rows)
@@ -309,7 +322,8 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
-    begun = in_tiles(compiled.begin, tile, (task, gate), (points, runs))
+    programs = Programs()
+    begun = programs(compiled.begin, tile, (task, gate), (points, runs))
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)
@@ -326,6 +340,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
+        programs=programs,
         started=time.monotonic(),
         earlier_seconds=0.0,
     )
@@ -408,6 +423,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,
     )

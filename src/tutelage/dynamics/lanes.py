@@ -112,11 +112,18 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     )
 
 
+def _key(task: Task, lane: Lanes):
+    """Return the random key of a run's present step; none where nothing is drawn, which makes programs smaller."""
+    if task.objective.deterministic and not task.method.traits.random:
+        return None
+    return jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+
+
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
-    key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+    key = _key(task, lane)
 
     gradient = objective.gradient(lane.point, key)
     size = norm(gradient)
@@ -170,8 +177,7 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
-        values = task.record(task.objective, lane.point, key)
+        values = task.record(task.objective, lane.point, _key(task, lane))
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)
@@ -194,13 +200,18 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
     """
     lanes, ends = rows
 
-    def slot(lanes, at):
-        number, until = at
-
+    def until(lanes, end):
         def going(lanes):
-            return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < until))
+            return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < end))
 
-        lanes = jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, until), lanes)
+        return jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, end), lanes)
+
+    if task.record is None:
+        return until(lanes, ends[:, -1]), {}
+
+    def slot(lanes, at):
+        number, end = at
+        lanes = until(lanes, end)
         # A slot that nobody reads must not cost an evaluation, which may be a whole batch of samples.
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(look, lanes))
         return lanes, jax.lax.cond(number < remembered, look, lambda _: nothing, lanes)

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
+from tutelage.dynamics.programs import Programs
 from tutelage.objectives import Objective
 
 
@@ -52,8 +53,19 @@ class Newton(eqx.Module):
         """Return how many runs are finished side by side: one, since a dense Hessian is large."""
         return 1
 
+    def order(
+        self, programs: Programs, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+    ) -> None:
+        """Do nothing: few runs need the dense finish, and what it compiles is small."""
+
     def complete(
-        self, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+        self,
+        objective: Objective,
+        method: Method,
+        points: PyTree,
+        tolerance: float,
+        tile: int,
+        programs: Programs | None = None,
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
         """Try to finish one run; return its point, whether it is finished and the number of Newton steps."""
         outcome = finish(self, objective, method, jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), points), tolerance)
