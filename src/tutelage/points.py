@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.checks import finite_array
+from tutelage.arrays import of_jax
+from tutelage.checks import checked_array
 from tutelage.errors import InvalidArgument, invalid
 
 Shape = tuple[Any, ...]
@@ -113,9 +114,11 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
 
 def _real(argument: str, leaf: Any, largest: float) -> Float[Array, "..."]:
     """Return an array of float64; finite, if its values are known."""
-    array = finite_array(argument, leaf, largest=largest)
+    array = checked_array(argument, leaf, largest=largest)
+    if not isinstance(leaf, jax.Array):
+        return array
     # As it was, where nothing had to be changed: on its device.
-    return leaf if isinstance(leaf, jax.Array) and leaf.dtype == jnp.float64 else array
+    return leaf if leaf.dtype == jnp.float64 else of_jax(array)
 
 
 def _binds(received: tuple[int, ...], shape: Shape, sizes: Sizes) -> bool:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.checks import real_array
+from tutelage.instant import instantly
 
 Kind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
@@ -74,7 +75,12 @@ class Activation(eqx.Module):
     def __call__(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         r"""Return $\sigma(z)$ elementwise, differentiable with the convention of `derivative`."""
         # Arrays of JAX as they are: formulas are evaluated on traced ones a thousand times.
-        return _apply(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
+        return _applied(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
+
+
+@instantly
+def _applied(activation: Activation, z: Float[Array, "..."]) -> Float[Array, "..."]:
+    return _apply(activation, z)
 
 
 @jax.custom_jvp

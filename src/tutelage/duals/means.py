@@ -2,6 +2,7 @@ r"""Means $M(w) = E[\sigma(w\cdot x)]$ of one neuron: the dual of an activation 
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation, Element
@@ -32,12 +33,12 @@ class Mean(eqx.Module):
 
     def __call__(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         (vector,) = self.with_one._vectors(weights=weights)
-        return self.with_one(vector, jnp.zeros_like(vector))
+        return self.with_one(vector, np.zeros(vector.shape))
 
     def error_estimate(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
         (vector,) = self.with_one._vectors(weights=weights)
-        return self.with_one.error_estimate(vector, jnp.zeros_like(vector))
+        return self.with_one.error_estimate(vector, np.zeros(vector.shape))
 
 
 def mean(activation: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Mean:

@@ -184,7 +184,7 @@ def homogeneous(
         )
     if signs is not None:
         signs = finite_array("signs", signs, dimensions=1)
-        if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
+        if signs.shape[0] != students or not bool(np.all(np.abs(signs) == 1)):
             raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
     matrix = (students, teacher.shape[1])
     template = _shapes(WithLinear, matrix, (teacher.shape[1],)) if linear else matrix

@@ -14,12 +14,14 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
+from tutelage.instant import instantly
 from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
@@ -57,10 +59,10 @@ class NeuronSum(Expected):
         return exactness_of(self.quadrature)
 
     def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
-        return self.problem.student.neurons(point)  # type: ignore[attr-defined]
+        return self.problem.student._neurons(point)  # type: ignore[attr-defined]
 
     def _dense_teacher_groups(self) -> tuple[Neurons, ...]:
-        return self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+        return self.problem.teacher._neurons(self.target)  # type: ignore[attr-defined]
 
     def _teacher_groups(self) -> tuple[Neurons, ...]:
         groups = self._dense_teacher_groups()
@@ -178,7 +180,6 @@ class NeuronSum(Expected):
         return reduction._replace(objective=_with_axes(reduction.objective))
 
 
-@eqx.filter_jit
 def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim dim"]:
     student = objective.problem.student
     assert isinstance(student, Neuronwise)
@@ -244,31 +245,26 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     return _with_axes(objective)
 
 
-# Compiled as a whole: operation by operation, every shape would be dozens of programs.
-@eqx.filter_jit
+@instantly
 def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
-    return model.neurons(parameters)
+    return model._neurons(parameters)
 
 
-@eqx.filter_jit
-def _mean_square(teacher: Model, target: PyTree, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
-    teachers = teacher.neurons(target)  # type: ignore[attr-defined]
-    total = jnp.zeros(())
+@instantly
+def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+    """Return half the mean square of the labels."""
+    teachers = problem.teacher._neurons(problem.target)  # type: ignore[attr-defined]
+    total = jnp.asarray(problem.noise**2)
     for i, first in enumerate(teachers):
         for j, second in enumerate(teachers):
             gram = duals[i][j]._gram(first.weights, second.weights, i == j)
             total = total + first.coefficients @ gram @ second.coefficients
-    return total
+    return 0.5 * total
 
 
-def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
-    """Return half the mean square of the labels."""
-    return 0.5 * problem.noise**2 + 0.5 * _mean_square(problem.teacher, problem.target, duals)
-
-
-@eqx.filter_jit
+@instantly
 def _on_axes(teacher: Model, target: PyTree) -> Bool[Array, ""]:
-    weights = teacher.neurons(target)[0].weights  # type: ignore[attr-defined]
+    weights = teacher._neurons(target)[0].weights  # type: ignore[attr-defined]
     return jnp.all(weights == jnp.eye(*weights.shape))
 
 
@@ -296,5 +292,5 @@ def exactness_of(quadrature: Quadrature | None) -> Exactness:
 def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:
     """Whether duals see vectors only through their norms and angles: they then hold no arrays but numbers."""
     return problem.inputs.symmetry == "rotation" and all(
-        jnp.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
+        np.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
     )
