@@ -16,12 +16,12 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
     monkeypatch.setattr(lanes, "_LANES", (4, 4))
     occupied = Counter()
 
-    def counting(programs, program, tile, shared, rows, loop=False):
+    def counting(programs, program, tile, shared, rows, effort):
         if program is lanes.follow:
             batch = rows[0]
             assert tile == 4 and (batch.code == 0).all() and len(set(batch.step)) == 1
             occupied[int(batch.step[0])] += len(batch.step)
-        return apply(programs, program, tile, shared, rows, loop)
+        return apply(programs, program, tile, shared, rows, effort)
 
     apply = Programs.__call__
     monkeypatch.setattr(Programs, "__call__", counting)

@@ -1,17 +1,18 @@
 """Following many runs at once."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, PyTree
 
 from tutelage.checks import count, of_kind, random_seed
@@ -29,7 +30,12 @@ from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
+from tutelage.instant import instantly
 from tutelage.objectives import Objective, Reduction
+from tutelage.objectives.tiles import Effort, in_tiles
+
+if TYPE_CHECKING:
+    import optax
 
 # Codes with which a run may be continued.
 _OPEN = (
@@ -127,6 +133,7 @@ class _Follower:
     newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
+    effort: Effort
     programs: Programs
     started: float
     earlier_seconds: float
@@ -144,6 +151,7 @@ class _Follower:
             if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
                 self._round(open_runs, length)
             self._try_newton()
+            self._order_late()
             taken = time.monotonic() - begun
             # Long enough to hide the host's work, short enough to refill lanes and to answer Ctrl-C.
             if taken < 0.2:
@@ -160,11 +168,19 @@ class _Follower:
             cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
             lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            self.programs.order(compiled.follow, tile, shared, (lanes, ends), loop=True)
+            self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.effort)
             if self.newton is not None and (self.state.gate[open_runs] > 0).any():
                 task, tolerance = self.task, float(self.task.stop.gradient)
                 self.newton.order(self.programs, task.objective, task.method, lanes.point, tolerance, self.tile)
-        self.programs.order(_evaluate_tile, self.tile, *self._final())
+
+    def _order_late(self) -> None:
+        """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
+        running = (self.state.code == Code.RUNNING) & (self.state.step < _LATE)
+        soon = np.flatnonzero(running & (self.state.step >= _LATE // 4))
+        if soon.size and self.recorder is None:
+            lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
+            shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])
+            self.programs.order(compiled.follow, compiled.late_tile_size(self.tile), shared, rows, self.effort)
 
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
@@ -173,7 +189,7 @@ class _Follower:
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), loop=True)
+            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), self.effort)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
             if recorder is not None:
@@ -248,7 +264,9 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
-        losses, gradient_norms, errors = self.programs(_evaluate_tile, self.tile, *self._final())
+        shared = self.task.objective, self.task.seed
+        rows = self.state.point, self.state.run, self.state.step
+        losses, gradient_norms, errors = in_tiles(_evaluate_tile, self.tile, shared, rows)
         points = jax.tree.map(jnp.asarray, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
@@ -269,10 +287,6 @@ class _Follower:
             _resume=self,
         )
 
-    def _final(self) -> tuple[tuple, tuple]:
-        """Return what is shared, and the rows, where the runs are evaluated as they stand."""
-        return (self.task.objective, self.task.seed), (self.state.point, self.state.run, self.state.step)
-
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
         code = Code(self.state.code[run])
@@ -289,7 +303,7 @@ class _Follower:
         }[code]
 
 
-@eqx.filter_jit
+@instantly
 def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
@@ -322,8 +336,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
-    programs = Programs()
-    begun = programs(compiled.begin, tile, (task, gate), (points, runs))
+    begun = in_tiles(compiled.begin, tile, (task, gate), (points, runs))
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)
@@ -340,7 +353,8 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
-        programs=programs,
+        effort=compiled.effort(inner, method, first),
+        programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=0.0,
     )
@@ -423,6 +437,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        effort=earlier.effort,
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,

@@ -21,7 +21,9 @@ from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
+from tutelage.instant import instantly
 from tutelage.objectives import Objective
+from tutelage.objectives.tiles import Effort
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -29,6 +31,8 @@ FAR = 1e10
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 20_000
 _LANES = (2, 256)
+# Work of a step of one run up to which a loop that is compiled with less effort is as fast.
+_LIGHT_WORK = 200
 
 
 class Lanes(NamedTuple):
@@ -72,6 +76,11 @@ def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
     return max(pairs * _pair_cost(objective), parameters, samples)
 
 
+def effort(objective: Objective, method: Method, point: PyTree) -> Effort:
+    """Return how thoroughly the loop is to be compiled; a function of the problem and the method alone."""
+    return Effort.LOOP if lane_work(objective, method, point) <= _LIGHT_WORK else Effort.LONG_LOOP
+
+
 def _pair_cost(objective: Objective) -> int:
     """Return what a pair of neurons costs, in units of a closed form of its norms and cosine."""
     if objective.exactness.kind == "quadrature":
@@ -96,7 +105,7 @@ def run_key(seed, run):
     return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
-@eqx.filter_jit
+@instantly
 def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"]]) -> Lanes:
     """Return the lanes of fresh runs, given their points and numbers."""
     points, runs = rows
@@ -183,7 +192,7 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     return jax.vmap(at)(lanes)
 
 
-remember = eqx.filter_jit(_remembered)
+remember = instantly(_remembered)
 
 
 @eqx.filter_jit

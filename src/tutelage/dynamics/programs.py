@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from jaxtyping import PyTree
 
-from tutelage.objectives.tiles import at_once, in_tiles, to_compile
+from tutelage.objectives.tiles import Effort, at_once, in_tiles, to_compile
 
 
 @lru_cache
@@ -24,15 +24,15 @@ class Programs:
     def __init__(self):
         self._compiled: dict[tuple[int, int], Future] = {}
 
-    def order(self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, loop: bool = False) -> None:
+    def order(self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort) -> None:
         """Begin to compile a program, if that has not begun; the arguments are those of `to_compile`."""
         name = id(program), tile
         if name not in self._compiled:
-            self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, loop))
+            self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, effort))
 
     def __call__(
-        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, loop: bool = False
+        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort
     ) -> PyTree:
         """Apply a program to rows, as `in_tiles` does."""
-        self.order(program, tile, shared, rows, loop)
+        self.order(program, tile, shared, rows, effort)
         return in_tiles(program, tile, shared, rows, self._compiled[id(program), tile].result())

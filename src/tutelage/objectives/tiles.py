@@ -1,5 +1,6 @@
-"""Compiled functions of rows, applied to a fixed number of them at a time, several such tiles at once."""
+"""Functions of rows, applied to a fixed number of them at a time, several such tiles at once."""
 
+import enum
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,14 +17,21 @@ def at_once() -> int:
     return len(jax.devices())
 
 
-# How thoroughly XLA compiles. Optimised like this, loops of many steps are as fast as with its defaults, to the bit, and
-# compile in two thirds of the time; a program that is executed once for each row is better compiled in a fifth of it.
-_LOOP: dict[str, str | bool] = {"xla_backend_optimization_level": "1", "xla_cpu_use_fusion_emitters": False}
-_ONCE = _LOOP | {"xla_backend_optimization_level": "0"}
+class Effort(enum.Enum):
+    """How thoroughly XLA compiles, by what a program is for; its bits are the same from `LOOP` on.
+
+    A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
+    `LOOP` takes two thirds, and is as fast as by default where its arrays are small, else up to a fifth slower; one
+    with large arrays is worth the whole (`LONG_LOOP`).
+    """
+
+    ONCE = (("xla_backend_optimization_level", "0"), ("xla_cpu_use_fusion_emitters", False))
+    LOOP = (("xla_backend_optimization_level", "1"), ("xla_cpu_use_fusion_emitters", False))
+    LONG_LOOP = ()
 
 
 def to_compile(
-    program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, loop: bool = False
+    program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort = Effort.ONCE
 ) -> Callable[[], Callable]:
     """Trace a function for tiles of rows, and return what compiles it.
 
@@ -35,19 +43,19 @@ def to_compile(
         tile: The number of rows of a tile.
         shared: What is the same for all rows.
         rows: Arrays whose first axis are the rows.
-        loop: Whether the program makes many steps with each row.
+        effort: How thoroughly to compile; settings that the user made are left alone.
     """
     first = jax.tree.map(lambda leaf: np.resize(leaf, (tile, *np.shape(leaf)[1:])), rows)
     lowered = program.lower(*shared, first)  # type: ignore[attr-defined]
     chosen = os.environ.get("XLA_FLAGS", "")
-    options = {name: value for name, value in (_LOOP if loop else _ONCE).items() if name not in chosen}
+    options = {name: value for name, value in effort.value if name not in chosen}
     return partial(lowered.compile, options)
 
 
 def in_tiles(
     program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, compiled: Callable | None = None
 ) -> PyTree:
-    """Apply a compiled function to rows, a tile of them at a time, and return NumPy arrays.
+    """Apply a function to rows, a tile of them at a time, and return NumPy arrays.
 
     XLA rounds differently for another number of rows, and in a program that is partitioned over devices. So the
     function is always applied to as many rows (the rest of the last tile is thrown away), and is compiled once, for
@@ -55,7 +63,7 @@ def in_tiles(
     rows nor on the number of devices.
 
     Args:
-        program: Made by `equinox.filter_jit`: a function of what is shared, and of a tile of rows.
+        program: A function of what is shared, and of a tile of rows; made by `equinox.filter_jit`, or by `instantly`.
         tile: The number of rows of a tile.
         shared: What is the same for all rows: the first arguments.
         rows: Arrays whose first axis are the rows.
@@ -68,7 +76,7 @@ def in_tiles(
     number = len(jax.tree.leaves(rows)[0])
     pieces = [np.resize(np.arange(begin, min(begin + tile, number)), tile) for begin in range(0, number, tile)]
     tiles = [jax.tree.map(lambda leaf, piece=piece: leaf[piece], rows) for piece in pieces]
-    execute = compiled or to_compile(program, tile, shared, tiles[0])()
+    execute = compiled or (to_compile(program, tile, shared, tiles[0])() if hasattr(program, "lower") else program)
 
     def outcome(rows: Any) -> PyTree:
         return jax.device_get(execute(*shared, rows))
