@@ -7,8 +7,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from rich.segment import Segment
 from rich.table import Table
 from typer.core import TyperGroup
 
+from tutelage._compilations import announced
 from tutelage.errors import TutelageError, printable
 
 EXIT_FAILED = 1
@@ -139,10 +141,16 @@ def end(unexpected: Iterable[str]) -> None:
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Any]:
-    """Show a progress bar on standard error where that is a terminal; yield a function that advances it."""
+def progress(total: int, what: str, compiling: bool = False) -> Iterator[Any]:
+    """Show a progress bar on standard error where that is a terminal; yield a function that advances it.
+
+    Args:
+        total: How many advances there will be.
+        what: What is being done.
+        compiling: Whether to say so while this process compiles a program for longer than a second.
+    """
     if not err.is_terminal:
-        yield lambda text: None
+        yield lambda text, number=1: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -154,7 +162,23 @@ def progress(total: int, what: str) -> Iterator[Any]:
     )
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda text: bar.update(task, advance=1, description=_shortened(text))
+        say = partial(bar.update, task, description="compiling…")
+        with announced(say) if compiling else nullcontext():
+            yield lambda text, number=1: bar.update(task, advance=number, description=_shortened(text))
+
+
+@contextmanager
+def descending(runs: int) -> Iterator[Callable[[int, int, int], None]]:
+    """Show how many runs have ended and how many steps the slowest has made; yield what `descend` tells that to."""
+    done = 0
+    with progress(runs, "descending", compiling=True) as advance:
+
+        def tell(ended: int, total: int, steps: int) -> None:
+            nonlocal done
+            advance(f"descending, step {steps:,}", max(ended - done, 0))
+            done = max(done, ended)
+
+        yield tell
 
 
 def _shortened(text: str, most: int = 34) -> str:

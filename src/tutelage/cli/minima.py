@@ -104,15 +104,7 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
     problem = tl.problems.committee(np.eye(neurons), students=students)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
-    done = 0
-    with console.progress(runs, "descending") as advance:
-
-        def progress(ended: int, total: int, most: int) -> None:
-            nonlocal done
-            for _ in range(ended - done):
-                advance("descending")
-            done = ended
-
+    with console.descending(runs) as progress:
         reached = tl.dynamics.descend_to_minima(objective, starts, step, most_steps=steps, seed=seed, progress=progress)
     return tl.atlas(objective, reached)
 

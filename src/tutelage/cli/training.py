@@ -76,15 +76,7 @@ def _followed(sweep: Sweep) -> Outcome:
     from tutelage.sweeps import Shard
 
     runs = int(sweep.cells()["runs"][0])
-    with console.progress(runs, "descending") as advance:
-        done = 0
-
-        def progress(ended: int, total: int, steps: int) -> None:
-            nonlocal done
-            for _ in range(ended - done):
-                advance("descending")
-            done = max(done, ended)
-
+    with console.descending(runs) as progress:
         return sweep.run(Shard(0, 0, runs, 0.0), progress=progress)
 
 

@@ -90,7 +90,7 @@ def descend(
         finish: How to shorten the end of runs to a small gradient norm: `Newton` (dense, proves that descent would
             reach the same point) or `NewtonKrylov` (many runs at once, large students); none, or the earlier runs',
             by default.
-        progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
+        progress: Called now and then with the numbers of ended runs, of all runs, and of steps of the slowest one.
 
     Returns:
         What the runs have reached.
@@ -170,8 +170,9 @@ class _Follower:
             shared = (self.task, np.asarray(remembered))
             self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.effort)
             if self.newton is not None and (self.state.gate[open_runs] > 0).any():
-                task, tolerance = self.task, float(self.task.stop.gradient)
-                self.newton.order(self.programs, task.objective, task.method, lanes.point, tolerance, self.tile)
+                assert self.stop.gradient is not None
+                objective, method, tolerance = self.task.objective, self.task.method, self.stop.gradient
+                self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
 
     def _order_late(self) -> None:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
@@ -242,9 +243,9 @@ class _Follower:
 
     def _finish(self, piece: np.ndarray) -> None:
         assert self.newton is not None
-        assert self.task.stop.gradient is not None
+        assert self.stop.gradient is not None
         points = jax.tree.map(lambda leaf: leaf[piece], self.state.point)
-        objective, method, tolerance = self.task.objective, self.task.method, float(self.task.stop.gradient)
+        objective, method, tolerance = self.task.objective, self.task.method, self.stop.gradient
         ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile, self.programs)
         ends = jax.device_get(ends)
         for lane, run in enumerate(piece):

@@ -143,6 +143,7 @@ class PerturbedGradientDescent(Stepwise):
         student = objective.problem.student
         vectors = student.vectors(moved)
         shape = (1, vectors.shape[1]) if self.shared_direction else vectors.shape
+        assert key is not None  # the method is random
         kicks = jax.random.normal(key, shape)
         kicks = kicks / jnp.linalg.norm(kicks, axis=-1, keepdims=True)
         return student.with_vectors(moved, vectors + self.noise * kicks), state
