@@ -171,7 +171,7 @@ class _Follower:
             self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.effort)
             if self.newton is not None and (self.state.gate[open_runs] > 0).any():
                 assert self.stop.gradient is not None
-                objective, method, tolerance = self.task.objective, self.task.method, self.stop.gradient
+                objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
                 self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
 
     def _order_late(self) -> None:
@@ -245,7 +245,7 @@ class _Follower:
         assert self.newton is not None
         assert self.stop.gradient is not None
         points = jax.tree.map(lambda leaf: leaf[piece], self.state.point)
-        objective, method, tolerance = self.task.objective, self.task.method, self.stop.gradient
+        objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
         ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile, self.programs)
         ends = jax.device_get(ends)
         for lane, run in enumerate(piece):
