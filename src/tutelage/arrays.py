@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.core import Tracer
 
 
 def of_jax(value: Any) -> jax.Array:
@@ -14,4 +13,5 @@ def of_jax(value: Any) -> jax.Array:
 
     `jax.numpy.asarray` compiles a program for every shape, which takes longer than most formulas.
     """
-    return value if isinstance(value, (jax.Array, Tracer)) else jax.device_put(np.asarray(value))
+    # A copy: JAX may take the memory of an array as its own, which its owner may write to afterwards.
+    return value if isinstance(value, jax.Array) else jax.device_put(np.array(value))

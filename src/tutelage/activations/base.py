@@ -1,6 +1,8 @@
 """What an activation is: a scalar function and what is known of it."""
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -93,6 +95,21 @@ def _apply_jvp(primals, tangents):
     activation, z = primals
     _, direction = tangents
     return _apply(activation, z), activation.derivative(z) * direction
+
+
+@functools.singledispatch
+def derivatives_of_sum(
+    activation: Activation, x: Float[Array, "..."], y: Float[Array, "..."], order: int
+) -> list[Float[Array, "..."]]:
+    r"""Return $\sigma, \sigma', \dots$ up to an order, elementwise at $x + y$, of a smooth activation.
+
+    Quadratures take most of their time here, at the sums of two lists of nodes. An activation that makes use of the
+    sum, or whose derivatives have a simple form, registers a function of its own.
+    """
+    functions: list[Callable] = [activation.value, activation.derivative]
+    while len(functions) <= order:
+        functions.append(functools.partial(slope, functions[-1]))
+    return [function(x + y) for function in functions[: order + 1]]
 
 
 def slope(function, z: Float[Array, "..."]) -> Float[Array, "..."]:

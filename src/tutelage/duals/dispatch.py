@@ -16,6 +16,7 @@ from tutelage.duals.gaussian import Frame
 from tutelage.duals.moments import Affine, Atomic, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.quadrature import Integrated, Quadrature
+from tutelage.duals.shifted import TwoSlopes
 from tutelage.duals.waves import GaussianWaves
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.inputs import Gaussian, Inputs, Mixture
@@ -156,6 +157,10 @@ def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: 
         assert inputs.factor is not None
         return Transformed(_piecewise_linear(sigma, tau, 1.0), inputs.factor)
     frame = Frame(inputs.location, inputs.factor)
+    if _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau) and _slopes(sigma)[1] and _slopes(tau)[1]:
+        (p, q), slopes = _slopes(sigma), _slopes(tau)
+        kink = p if sigma.kink is None else sigma.kink
+        return TwoSlopes(frame, of_jax(np.array([p, q])), of_jax(np.array(slopes)), of_jax(float(kink)))
     parts = _closed_parts(sigma, tau, frame)
     if parts is not None:
         return _total(parts)

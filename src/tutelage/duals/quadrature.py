@@ -19,10 +19,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from tutelage.activations.base import Activation, slope
+from tutelage.activations.base import Activation, derivatives_of_sum
 from tutelage.checks import positive
 from tutelage.duals.base import Kernel
+from tutelage.duals.directions import moves
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import quotient, root
 from tutelage.errors import invalid
@@ -30,6 +32,8 @@ from tutelage.errors import invalid
 # Beyond this many standard deviations the Gaussian weight is below 1e-17.
 _REACH = 8.8
 _MOST_NODES = 1200
+
+Orders = tuple[tuple[int, int], ...]
 
 
 def _checked_tolerance(value: float) -> float:
@@ -81,48 +85,43 @@ def _rule(step: float, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights
 
 
-@lru_cache
-def _derivative(activation: Activation, order: int):
-    if order == 0:
-        return activation.value
-    if order == 1:
-        return activation.derivative
-    lower = _derivative(activation, order - 1)
-    return lambda z: slope(lower, z)
+def _integrals(sigma, tau, orders: Orders, rule: tuple[np.ndarray, np.ndarray], pair: GaussianPair) -> list[Array]:
+    """Return the moments m_ij of a pair of scalars, by a rule of nodes and weights in both variables.
 
-
-def _integral(sigma, tau, i: int, j: int, rule: tuple[np.ndarray, np.ndarray], mu_u, mu_v, a, b, c):
-    """Return m_ij for scalars, by a rule of nodes and weights in both variables."""
+    With sums over the nodes of one variable, each moment is a sum over those of the other alone.
+    """
     z, weights = jnp.asarray(rule[0]), jnp.asarray(rule[1])
-    spread = root(a)
-    u = mu_u + spread * z
-    rest = root(b - c * quotient(c, a))
-    v = (mu_v + quotient(c, spread) * z)[:, None] + rest * z
-    inner = _derivative(tau, j)(v) @ weights
-    return jnp.sum(weights * _derivative(sigma, i)(u) * inner)
+    spread = root(pair.a)
+    rest = root(pair.b - pair.c * quotient(pair.c, pair.a))
+    along = pair.nu + quotient(pair.c, spread) * z
+    outer = derivatives_of_sum(sigma, pair.mu, spread * z, max(i for i, _ in orders))
+    inner = derivatives_of_sum(tau, along[:, None], rest * z, max(j for _, j in orders))
+    sums = [values @ weights for values in inner]
+    return [jnp.sum(weights * outer[i] * sums[j]) for i, j in orders]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3, 4))
-def _moment(sigma: Activation, tau: Activation, i: int, j: int, step: float, mu_u, mu_v, a, b, c):
-    """Return m_ij for scalars."""
-    return _integral(sigma, tau, i, j, _rule(step), mu_u, mu_v, a, b, c)
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
+def _moments(sigma: Activation, tau: Activation, orders: Orders, step: float, pair: GaussianPair) -> list[Array]:
+    """Return the moments m_ij for a pair of scalars."""
+    return _integrals(sigma, tau, orders, _rule(step), pair)
 
 
-@_moment.defjvp
-def _moment_jvp(sigma, tau, i, j, step, primals, tangents):
-    mu_u_dot, mu_v_dot, a_dot, b_dot, c_dot = tangents
+def _moments_jvp(sigma, tau, orders: Orders, step: float, primals, tangents):
+    (pair,), (change,) = primals, tangents
+    shifts = (((1, 0), 1.0, change.mu), ((0, 1), 1.0, change.nu), ((2, 0), 0.5, change.a), ((0, 2), 0.5, change.b))
+    moving = [shift for shift in (*shifts, ((1, 1), 1.0, change.c)) if moves(shift[2])]
+    needed = {(i + di, j + dj) for i, j in orders for (di, dj), _, _ in moving}
+    every = tuple(dict.fromkeys((*orders, *sorted(needed))))
+    moments = dict(zip(every, _moments(sigma, tau, every, step, pair), strict=True))
 
-    def moment(i, j):
-        return _moment(sigma, tau, i, j, step, *primals)
+    def tangent(i, j):
+        terms = [factor * moments[i + di, j + dj] * by for (di, dj), factor, by in moving]
+        return sum(terms[1:], start=terms[0]) if terms else jnp.zeros(())
 
-    tangent = (
-        moment(i + 1, j) * mu_u_dot
-        + moment(i, j + 1) * mu_v_dot
-        + 0.5 * moment(i + 2, j) * a_dot
-        + 0.5 * moment(i, j + 2) * b_dot
-        + moment(i + 1, j + 1) * c_dot
-    )
-    return moment(i, j), tangent
+    return [moments[order] for order in orders], [tangent(*order) for order in orders]
+
+
+_moments.defjvp(_moments_jvp, symbolic_zeros=True)
 
 
 class Integrated(Kernel):
@@ -140,12 +139,12 @@ class Integrated(Kernel):
     tau: Activation
     step: float = eqx.field(static=True)
 
-    def _moments(self, order: tuple[int, int], pairs: GaussianPair):
-        return self._map(partial(_moment, self.sigma, self.tau, *order, self.step), pairs)
+    def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
+        return self._map(partial(_moments, self.sigma, self.tau, orders, self.step), pairs)
 
     def _map(self, function, pairs: GaussianPair):
         # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
-        flat = jax.lax.map(lambda pair: function(*pair), GaussianPair(*(x.reshape(-1) for x in pairs)))
+        flat = jax.lax.map(function, GaussianPair(*(x.reshape(-1) for x in pairs)))
         return jax.tree.map(lambda x: x.reshape(pairs.c.shape), flat)
 
     @property
@@ -153,7 +152,7 @@ class Integrated(Kernel):
         return self.frame.dimension
 
     def _gram(self, first, second, same=False):
-        return self._moments((0, 0), self.frame.pairs(*self._sides(first, second), same))
+        return self._moments(((0, 0),), self.frame.pairs(*self._sides(first, second), same))[0]
 
     def _sides(self, first, second) -> tuple[Side, Side]:
         return self.frame.plain_side(first), self.frame.plain_side(second)
@@ -161,14 +160,10 @@ class Integrated(Kernel):
     def _pull(self, first, second, weights, same=False):
         sides = self._sides(first, second)
         pairs = self.frame.pairs(*sides, same)
+        orders = ((2, 0), (1, 1)) if self.frame.centred else ((2, 0), (1, 1), (1, 0))
+        by_a, by_c, *by_mean = self._moments(orders, pairs)
         zeros = jnp.zeros_like(weights)
-        by = GaussianPair(
-            mu=zeros if self.frame.centred else self._moments((1, 0), pairs),
-            nu=zeros,
-            a=0.5 * self._moments((2, 0), pairs),
-            b=zeros,
-            c=self._moments((1, 1), pairs),
-        )
+        by = GaussianPair(mu=by_mean[0] if by_mean else zeros, nu=zeros, a=0.5 * by_a, b=zeros, c=by_c)
         return self.frame.assemble(*sums_of_gradients(weights, *sides, by))
 
     def _error_estimate(self, first, second):
@@ -179,9 +174,10 @@ class Integrated(Kernel):
         pairs = self.frame.pairs(*self._sides(first, second), False)
         coarse = [_rule(2 * self.step, offset) for offset in (0.0, 0.5 * self.step)]
 
-        def differences(*pair):
-            fine = _integral(self.sigma, self.tau, 0, 0, _rule(self.step), *pair)
-            others = [_integral(self.sigma, self.tau, 0, 0, rule, *pair) for rule in coarse]
+        def differences(pair):
+            fine, *others = (
+                _integrals(self.sigma, self.tau, ((0, 0),), rule, pair)[0] for rule in (_rule(self.step), *coarse)
+            )
             return fine, jnp.maximum(jnp.abs(fine - others[0]), jnp.abs(fine - others[1]))
 
         fine, difference = self._map(differences, pairs)

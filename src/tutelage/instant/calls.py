@@ -3,9 +3,9 @@
 `equinox.filter_jit` compiles a function for each shape of its arguments, which takes from a tenth of a second to half a
 minute. `instantly` traces it, as that does, but hands the traced operations to NumPy. So formulas are written once, in
 `jax.numpy`; their derivatives are JAX's or the closed ones that they state; and nothing is compiled. A function is left
-to XLA if NumPy has no rule for one of its operations, or if it computes so many numbers that XLA repays its compilation:
-that depends on the shapes of the arguments alone. Under a transformation of JAX (`jit`, `vmap`, `grad`) the function is
-part of what is being transformed.
+to XLA if NumPy has no rule for one of its operations, or if it computes so many numbers that XLA repays its
+compilation: that depends on the shapes of the arguments alone. Under a transformation of JAX (`jit`, `vmap`, `grad`)
+the function is part of what is being transformed.
 """
 
 from __future__ import annotations
@@ -71,14 +71,23 @@ def _of_jax(leaf: Any) -> Any:
 
 
 def _are_of_numpy(arguments: tuple) -> bool:
-    leaves = jax.tree.leaves([argument for argument in arguments if not isinstance(argument, eqx.Module)])
-    floats = [leaf for leaf in leaves if getattr(leaf, "dtype", None) == np.float64]
-    return bool(floats) and not any(isinstance(leaf, jax.Array) for leaf in floats)
+    leaves = []
+    for argument in arguments:
+        if isinstance(argument, _ARRAYS):
+            leaves.append(argument)
+        elif not isinstance(argument, eqx.Module):
+            leaves.extend(jax.tree.leaves(argument))
+    arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not _is_key(leaf)]
+    return bool(arrays) and not any(isinstance(leaf, jax.Array) for leaf in arrays)
+
+
+def _is_key(array: Any) -> bool:
+    return jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
 
 
 def _given(array: Any) -> Any:
     """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
-    if isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+    if isinstance(array, jax.Array) and _is_key(array):
         return keys.packed(np.asarray(jax.random.key_data(array)))
     return np.asarray(array)
 
@@ -109,7 +118,7 @@ def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program |
 
     closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
     leaves, structure = jax.tree.flatten(shapes)
-    results = _Results(structure, tuple(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves))
+    results = _Results(structure, tuple(map(_is_key, leaves)))
     try:
         program = Program(closed)
     except Unsupported:

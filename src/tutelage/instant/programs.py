@@ -18,9 +18,11 @@ from tutelage.instant import keys
 from tutelage.instant.indexing import gather
 from tutelage.instant.rules import SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
 
-_NESTED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-           "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr",
-           "custom_lin": "call_jaxpr"}  # fmt: skip
+# Operations that call a traced function, and what they call it.
+_NESTED = {
+    **dict.fromkeys(("jit", "pjit", "remat", "remat2", "checkpoint"), "jaxpr"),
+    **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
+}
 _RULES = {**STRUCTURAL, **keys.RULES, "gather": gather}
 
 
@@ -135,7 +137,7 @@ class Program:
             return [self._broadcast(parameters, arguments[0], outputs[0].shape)]
         if name == "iota":
             return [self._constant(_iota(parameters))]
-        if (function := elementwise(name, parameters)) is not None:
+        if (function := elementwise(name, parameters, outputs[0].dtype)) is not None:
             shape = np.broadcast_shapes(*(argument.shape for argument in arguments))
             return self._step((name, _key(parameters)), function, arguments, [shape], single=True)
         shapes = [variable.aval.shape for variable in equation.invars]

@@ -41,7 +41,9 @@ def _integer_power(exponent: int) -> Function:
 
 
 def _converted(dtype: np.dtype) -> Function:
-    return lambda x: x.astype(dtype)
+    if dtype.kind == "c":
+        return lambda x: x.astype(dtype)
+    return lambda x: x.real.astype(dtype)
 
 
 def _bitcast(dtype: np.dtype) -> Function:
@@ -62,7 +64,7 @@ def _clamp(low, x, high):
 
 
 # By the name of the operation: a function, or (for operations with parameters) how to make one.
-_PLAIN: dict[str, Function] = {
+ENTRIES: dict[str, Function] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "abs": np.abs, "sign": np.sign, "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "cbrt": np.cbrt,
     "square": np.square, "pow": np.power, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
@@ -81,10 +83,16 @@ _PLAIN: dict[str, Function] = {
 }  # fmt: skip
 
 
-def elementwise(name: str, parameters: dict[str, Any]) -> Function | None:
-    """Return the function of an operation that acts on entries, or `None` if it does not."""
-    if name in _PLAIN:
-        return _PLAIN[name]
+def _truncated_quotient(x, y):
+    return np.floor_divide(x - np.fmod(x, y), y)
+
+
+def elementwise(name: str, parameters: dict[str, Any], dtype: Any) -> Function | None:
+    """Return the function of an operation that acts on entries and has results of a type; `None` if it does not."""
+    if name == "div" and np.issubdtype(dtype, np.integer):
+        return _truncated_quotient
+    if name in ENTRIES:
+        return ENTRIES[name]
     if name == "integer_pow":
         return _integer_power(parameters["y"])
     if name == "convert_element_type":
@@ -165,15 +173,19 @@ def _slice(parameters, shapes):
 
 def _pad(parameters, shapes):
     config = parameters["padding_config"]
-    if any(between for _, _, between in config):
-        raise Unsupported("pad")
-    ends = list(zip(shapes[0], config, strict=True))
+    spread = tuple(max(size + (size - 1) * between, 0) for size, (_, _, between) in zip(shapes[0], config, strict=True))
+    among = tuple(slice(None, None, between + 1) for _, _, between in config)
+    ends = list(zip(spread, config, strict=True))
     shape = tuple(size + low + high for size, (low, high, _) in ends)
     # Where something is cut off, what is left; and where that goes.
     source = tuple(slice(max(-low, 0), size + min(high, 0)) for size, (low, high, _) in ends)
     place = tuple(slice(max(low, 0), max(low, 0) + size + min(low, 0) + min(high, 0)) for size, (low, high, _) in ends)
 
     def function(x, value):
+        if spread != x.shape:
+            wide = np.full(spread, value)
+            wide[among] = x
+            x = wide
         result = np.full(shape, value)
         result[place] = x[source]
         return result

@@ -152,7 +152,7 @@ def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
 
 
 class Neuronwise(NeuronModel):
-    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own.
+    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own and a fixed $c_i$.
 
     Attributes:
         activation: The activation $\sigma$.

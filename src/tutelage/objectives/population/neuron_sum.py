@@ -84,31 +84,42 @@ class NeuronSum(Expected):
         return loss_total(tuple(terms), point)
 
     def _gradient(self, point: PyTree, key=None) -> PyTree:
-        arrays, back = jax.vjp(self._trainable, point)
+        _, back = jax.vjp(self._trainable, point)
         groups, teachers = self._groups(point), self._teacher_groups()
-        cotangents = [self._group_gradient(i, groups, teachers) for i in range(len(groups))]
-        (gradient,) = back(jax.tree.unflatten(jax.tree.structure(arrays), jax.tree.leaves(cotangents)))
+        cotangents = [self._by_weights(i, groups, teachers) for i in range(len(groups))]
+        if not self._fixed_coefficients:
+            cotangents += [self._by_coefficients(i, groups, teachers) for i in range(len(groups))]
+        (gradient,) = back(cotangents)
         return gradient
 
-    def _trainable(self, point: PyTree) -> list[tuple[Array, Array]]:
-        return [(group.weights, group.coefficients) for group in self._groups(point)]
+    @property
+    def _fixed_coefficients(self) -> bool:
+        return isinstance(self.problem.student, Neuronwise)
 
-    def _group_gradient(self, i: int, groups, teachers) -> tuple[Array, Array]:
-        """Return the gradients in weights and coefficients of one group."""
-        group = groups[i]
-        by_weights = jnp.zeros_like(group.weights)
-        by_coefficients = jnp.zeros_like(group.coefficients)
-        for j, other in enumerate(groups):
-            dual, same = self.student_duals[i][j], i == j
-            weights = group.coefficients[:, None] * other.coefficients
-            by_weights = by_weights + dual._pull(group.weights, other.weights, weights, same)
-            by_coefficients = by_coefficients + dual._gram(group.weights, other.weights, same) @ other.coefficients
-        for j, teacher in enumerate(teachers):
-            dual = self.teacher_duals[i][j]
-            weights = group.coefficients[:, None] * teacher.coefficients
-            by_weights = by_weights - dual._pull(group.weights, teacher.weights, weights, False)
-            by_coefficients = by_coefficients - dual._gram(group.weights, teacher.weights, False) @ teacher.coefficients
-        return by_weights, by_coefficients
+    def _trainable(self, point: PyTree) -> list[Array]:
+        groups = self._groups(point)
+        weights = [group.weights for group in groups]
+        return weights if self._fixed_coefficients else weights + [group.coefficients for group in groups]
+
+    def _pairs(self, i: int, groups, teachers):
+        """Return what a group meets: dual, sign, neurons, and whether these are its own."""
+        own = [(self.student_duals[i][j], 1.0, other, i == j) for j, other in enumerate(groups)]
+        return own + [(self.teacher_duals[i][j], -1.0, teacher, False) for j, teacher in enumerate(teachers)]
+
+    def _by_weights(self, i: int, groups, teachers) -> Float[Array, "neuron dim"]:
+        """Return the gradient in the weights of one group."""
+        group, total = groups[i], 0.0
+        for dual, sign, other, same in self._pairs(i, groups, teachers):
+            weights = group.coefficients[:, None] * (sign * other.coefficients)
+            total = total + dual._pull(group.weights, other.weights, weights, same)
+        return total  # type: ignore[return-value]
+
+    def _by_coefficients(self, i: int, groups, teachers) -> Float[Array, " neuron"]:
+        """Return the gradient in the coefficients of one group."""
+        weights, total = groups[i].weights, 0.0
+        for dual, sign, other, same in self._pairs(i, groups, teachers):
+            total = total + dual._gram(weights, other.weights, same) @ (sign * other.coefficients)
+        return total  # type: ignore[return-value]
 
     def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
         total = jnp.zeros(())
