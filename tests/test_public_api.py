@@ -29,7 +29,7 @@ public_names = HOOKS.public_names
 PAGES = {
     package
     for page in (DOCS / "reference").glob("*.md")
-    for package in re.findall(r"^::: (tutelage\.\w+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for package in re.findall(r"^::: (tutelage(?:\.\w+)+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
 }
 MEMBERS = [(package, name) for package in sorted(PAGES) for name in public_names(package)]
 

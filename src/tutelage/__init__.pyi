@@ -1,6 +1,5 @@
 from . import activations as activations
 from . import claims as claims
-from . import cube as cube
 from . import duals as duals
 from . import dynamics as dynamics
 from . import errors as errors
@@ -14,6 +13,7 @@ from . import problems as problems
 from . import starts as starts
 from . import studies as studies
 from . import sweeps as sweeps
+from .claims.weight_sharing import cube as cube
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
 from .dynamics import ChebyshevDescent as ChebyshevDescent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Callable, Iterable
@@ -186,14 +187,19 @@ def flag(argument: str, value: Any) -> bool:
 
 
 def one_of(argument: str, value: Any, allowed: Iterable[T]) -> T:
-    """Return the one of `allowed` that `value` equals, or raise if there is none."""
+    """Return the one of `allowed` that `value` equals, or raise, with the closest name, if there is none.
+
+    This is how names are looked up: a registry is a mapping, and its keys are what is allowed.
+    """
     allowed = tuple(allowed)
     for one in allowed:
         # Arrays would compare entry by entry.
         if isinstance(value, type(one)) and value == one:
             return one
     names = ", ".join(repr(name) for name in allowed)
-    raise invalid(argument, f"be one of {names}", shown(value), "Choose one of these")
+    close = difflib.get_close_matches(value, map(str, allowed), n=1) if isinstance(value, str) else []
+    remedy = f"Perhaps {close[0]!r} is meant" if close else "Choose one of these"
+    raise invalid(argument, f"be one of {names}", shown(value), remedy)
 
 
 def text(argument: str, value: Any) -> str:

@@ -63,7 +63,7 @@ def fitted(
 
     Args:
         argument: Name to use in the error.
-        point: Arrays (or lists of numbers) in the structure of the layout, or in a sequence with one entry a leaf.
+        point: Arrays (or lists of numbers) in the structure of the layout, or in a sequence with one entry per leaf.
         layout: What is wanted.
         sizes: Sizes of named axes that are known already; those that the point settles are added.
         owner: Whose layout it is, continuing "for …" in the error.

@@ -10,7 +10,7 @@ from disguises import shuffled
 
 import tutelage as tl
 from tutelage.geometry import atlas, load_atlas
-from tutelage.geometry.atlas import describe
+from tutelage.geometry.survey import describe
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_other_families():
 
 
 def test_table_and_figure(found, tmp_path):
-    """The table has a row a class, and the figure a panel a class."""
+    """The table has a row per class, and the figure a panel per class."""
     table = found.table()
     assert table.height == 3 and table["count"].to_list() == [6, 10, 4]
     figure = found.figure()

@@ -1,4 +1,4 @@
-"""A kind of work for the tests of sweeps: a few random numbers a run, without JAX.
+"""A kind of work for the tests of sweeps: a few random numbers per run, without JAX.
 
 Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It
 waits while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.

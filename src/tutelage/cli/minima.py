@@ -114,7 +114,7 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     import numpy as np
 
     import tutelage as tl
-    from tutelage.geometry.atlas import describe
+    from tutelage.geometry.survey import describe
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
     objective = None
@@ -235,7 +235,7 @@ def _verdict(entry: AtlasEntry, certificate: Certificate) -> str:
 
 def picture(atlas: Atlas, number: int, entry: AtlasEntry) -> Text:
     """Return a small picture of a point: students against teachers, a few of each block, with the distinct entries."""
-    from tutelage.geometry.figures import block_matrix
+    from tutelage.geometry.atlas import block_matrix
 
     matrix = block_matrix(atlas, entry)
     rows = _representatives(entry.structure.student_sizes)

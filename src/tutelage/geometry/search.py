@@ -15,7 +15,7 @@ from tutelage.checks import affordable, count, finite_number, not_negative, of_k
 from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.vectors import as_vector
 from tutelage.errors import invalid
-from tutelage.geometry.floor import lowest_loss
+from tutelage.geometry.lowest_loss import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
 from tutelage.geometry.spectrum import DENSE_LIMIT

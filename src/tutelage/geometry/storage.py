@@ -12,10 +12,10 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import about, checked_path, read_regular, write_bytes
+from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.critical import Kind
-from tutelage.geometry.entries import Atlas, AtlasEntry
-from tutelage.geometry.equivalence import Frame, frame_from, settings_of
+from tutelage.geometry.equivalence import Reference
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
 from tutelage.work.archives import pack_arrays, unpack_arrays
 from tutelage.work.documents import Document, parsed, shaped
@@ -56,7 +56,13 @@ def save(atlas: Atlas, path: Path) -> None:
             {"count": e.count, "kind": e.kind, "index": e.index, "complete": e.complete} for e in atlas.entries
         ],
     }
-    arrays = {f"frame_{name}": np.asarray(value) for name, value in settings_of(atlas._frame).items()}
+    reference = atlas._reference
+    arrays = {
+        "frame_teacher": np.zeros((0, 0)) if reference.teacher is None else reference.teacher,
+        "frame_even": np.asarray(reference.even),
+        "frame_rows": reference.rows,
+        "frame_columns": reference.columns,
+    }
     arrays["numbers"] = np.array([[getattr(entry, name) for name in _NUMBERS] for entry in atlas.entries], float)
     for number, entry in enumerate(atlas.entries):
         arrays[f"vectors_{number}"] = entry.vectors
@@ -150,14 +156,14 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     shapes = [tuple(shape) for shape in manifest.problem.shapes]
     if len(shapes) != treedef.num_leaves:
         raise MalformedData(f"contradicts itself: students have {treedef.num_leaves} arrays, and {len(shapes)} shapes")
-    frame = _frame(manifest.problem, arrays)
-    size = len(frame.columns) if frame.teacher is None else frame.teacher.shape[1]
+    reference = _reference(manifest.problem, arrays)
+    size = len(reference.columns) if reference.teacher is None else reference.teacher.shape[1]
     numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
     if np.isinf(numbers).any() or not np.isfinite(numbers[:, :2]).all():
         raise MalformedData("has losses or norms that are no numbers")
     entries = []
     for place, stored in enumerate(manifest.entries):
-        vectors = _taken(arrays, f"vectors_{place}", (len(frame.rows), size))
+        vectors = _taken(arrays, f"vectors_{place}", (len(reference.rows), size))
         leaves = [jnp.asarray(_taken(arrays, f"point_{place}_{leaf}", shape)) for leaf, shape in enumerate(shapes)]
         entries.append(
             AtlasEntry(
@@ -165,17 +171,17 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
                 **dict(zip(_NUMBERS, numbers[place].tolist(), strict=True)),
                 point=jax.tree.unflatten(treedef, leaves),
                 vectors=vectors,
-                structure=structure(frame.pattern(vectors), frame, manifest.tolerance),
+                structure=structure(reference.pattern(vectors), reference, manifest.tolerance),
             )
         )
     if arrays:
         raise MalformedData(f"has an array that no atlas has, {sorted(arrays)[0][:40]!r}")
     said = manifest.model_dump()
     names = ("runs", "left_out", "statuses", "steps", "seconds", "tolerance", "problem")
-    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _frame=frame)
+    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _reference=reference)
 
 
-def _frame(problem: _Problem, arrays: dict[str, np.ndarray]) -> Frame:
+def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:
     """Return what students are compared by, if it fits the teacher of the problem."""
     if len({len(row) for row in problem.teacher}) != 1:
         raise MalformedData("has a teacher whose vectors differ in length")
@@ -188,7 +194,7 @@ def _frame(problem: _Problem, arrays: dict[str, np.ndarray]) -> Frame:
     # A label for every student vector and, where coordinates are not fixed, for every teacher.
     if len(rows) == 0 or len(columns) == 0 or (teacher.size and len(columns) != len(teacher)):
         raise MalformedData("contradicts itself: its labels do not fit its teacher")
-    return frame_from({"teacher": teacher, "even": even, "rows": rows, "columns": columns})
+    return Reference(teacher if teacher.size else None, bool(even), rows, columns)
 
 
 def _taken(

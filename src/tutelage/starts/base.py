@@ -1,4 +1,4 @@
-"""What starts share: a batch of students, one random key a run."""
+"""What starts share: a batch of students, one random key per run."""
 
 import math
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _BATCH = 1 << 16
 
 
 def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
-    """Return one key a run, derived from the seed and the number of the run alone.
+    """Return one key per run, derived from the seed and the number of the run alone.
 
     Args:
         seed: The seed.

@@ -60,7 +60,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-# A side of a picture has at most 2^16 points, at 200 an inch.
+# A side of a picture has at most 2^16 points, at 200 per inch.
 _MOST_PANELS, _SMALLEST, _LARGEST = 400, 0.05, 300.0
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tutelage.cube import fourier, learn_outer, points
+from tutelage.claims.weight_sharing.cube import fourier, learn_outer, points
 from tutelage.errors import InvalidArgument
 
 

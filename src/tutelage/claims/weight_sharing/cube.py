@@ -36,7 +36,7 @@ def points(patches: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class FourierExpansion:
     r"""The Fourier expansion $g(z) = \sum_S\hat g(S)\prod_{i\in S}z_i$ of a function on the cube.
 
     Attributes:
@@ -81,21 +81,21 @@ class Spectrum:
         return min((len(subset) for subset in self.terms() if subset), default=None)
 
 
-def fourier(outer: str | Callable, patches: int = 5) -> Spectrum:
+def fourier(outer: str | Callable, patches: int = 5) -> FourierExpansion:
     r"""Return the Fourier expansion of an outer function over the cube.
 
     Its coefficients are $\hat g(S) = 2^{-k}\sum_z g(z)\prod_{i\in S}z_i$, taken by the fast Walsh–Hadamard transform.
 
     Args:
         outer: `"low"` ($z_1$), `"high"` ($\prod_iz_i$), `"both"` (their sum), or a function of one vector with an entry
-            a patch, as for `tutelage.problems.composite`.
+            per patch, as for `tutelage.problems.composite`.
         patches: Number $k$ of patches, at most 20.
 
     Returns:
         The expansion: coefficients, degrees and weights.
 
     Raises:
-        InvalidArgument: If the function does not return one finite number a point.
+        InvalidArgument: If the function does not return one finite number per point.
 
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
@@ -115,7 +115,7 @@ def fourier(outer: str | Callable, patches: int = 5) -> Spectrum:
     for axis in range(patches):
         pairs = values.reshape(-1, 2, 2**axis)
         values = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-    return Spectrum(patches, values / len(cube))
+    return FourierExpansion(patches, values / len(cube))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,9 @@ def learn_outer(signs: Any, values: Any, units: int, biases: bool = True, seed: 
     signs = np.asarray(finite_array("signs", signs, dimensions=2))
     values = np.asarray(finite_array("values", values, dimensions=1))
     if len(values) != len(signs):
-        raise invalid("values", f"be {len(signs)} numbers, one a sample", f"{len(values)}", "Pass one value a sample")
+        raise invalid(
+            "values", f"be {len(signs)} numbers, one per sample", f"{len(values)}", "Pass one value per sample"
+        )
     units, biases = count("units", units), flag("biases", biases)
     affordable("units", units, units * max(signs.shape), "the units")
     random = np.random.default_rng(random_seed("seed", seed))

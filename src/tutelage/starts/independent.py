@@ -77,7 +77,7 @@ def product(problem: Problem, runs: int, draw: Callable, seed: int = 0, first_ru
 def _entries(draw, key, _, shape):
     drawn = tried("draw", lambda: jnp.asarray(draw(key, shape), float))
     if drawn.shape != shape:
-        raise invalid("draw", f"return an array of shape {shape}", f"shape {drawn.shape}", "Draw one number an entry")
+        raise invalid("draw", f"return an array of shape {shape}", f"shape {drawn.shape}", "Draw one number per entry")
     return drawn
 
 
