@@ -1,13 +1,11 @@
 """Following many runs at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -34,9 +32,6 @@ from tutelage.instant import instantly
 from tutelage.objectives import Objective, Reduction
 from tutelage.objectives.tiles import Effort, in_tiles
 
-if TYPE_CHECKING:
-    import optax
-
 # Codes with which a run may be continued.
 _OPEN = (
     Code.GRADIENT,
@@ -61,7 +56,7 @@ _LATE = 2048
 def descend(
     objective: Objective,
     starts: Any,
-    method: Method | optax.GradientTransformation,
+    method: Any,
     stop: Stop | Sequence[Stop] | None = None,
     record: Record | None = None,
     *,
@@ -361,9 +356,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     )
 
 
-def tile_of(
-    objective: Objective, method: Method | optax.GradientTransformation, record: Record | None = None
-) -> tuple[int, int]:
+def tile_of(objective: Objective, method: Any, record: Record | None = None) -> tuple[int, int]:
     """Return how many runs `descend` follows side by side on one device, and what a step of one of them costs.
 
     A tile that is not full costs as much as a full one.

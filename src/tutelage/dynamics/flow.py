@@ -57,7 +57,7 @@ class GradientFlow(Method):
     relative_tolerance: float = eqx.field(static=True, default=1e-8, converter=partial(positive, "relative_tolerance"))
     absolute_tolerance: float = eqx.field(static=True, default=1e-10, converter=partial(positive, "absolute_tolerance"))
     horizon: float = eqx.field(static=True, default=math.inf, converter=_horizon)
-    solver: diffrax.AbstractSolver = eqx.field(default_factory=_tsitouras)
+    solver: Any = eqx.field(default_factory=_tsitouras)
 
     def __check_init__(self):
         import diffrax
