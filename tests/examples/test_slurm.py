@@ -99,5 +99,5 @@ def test_a_sweep_with_a_stand_in_for_slurm(tmp_path):
     outcome = run(tmp_path, "small.toml", "--out", "results", "--jobs", "1", "--cores", "1", "--memory", "4GB")
     assert outcome.returncode == 0, outcome.stderr
     results = open_sweep(tmp_path / "results")
-    assert results.complete and results.ledger.failed == 0
+    assert results.complete and results.coverage.failed == 0
     assert results.manifest["sessions"][0]["engine"].startswith("dask tcp://")

@@ -104,7 +104,7 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
     problem = tl.problems.committee(np.eye(neurons), students=students)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
-    with console.descending(runs) as progress:
+    with console.descending() as progress:
         reached = tl.dynamics.descend_to_minima(objective, starts, step, most_steps=steps, seed=seed, progress=progress)
     return tl.atlas(objective, reached)
 
@@ -115,6 +115,7 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
 
     import tutelage as tl
     from tutelage.geometry.survey import describe
+    from tutelage.work.job import Progress as Reached
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
     objective = None
@@ -127,10 +128,10 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
             "tutelage.certify takes others"
         )
     certificates = []
-    with console.progress(len(atlas), "certifying") as advance:
+    with console.watching("proofs") as watch:
         for entry in atlas:
             certificates.append(tl.certify(objective, entry.point))
-            advance("certifying")
+            watch(Reached(len(atlas), len(certificates)))
     return certificates
 
 

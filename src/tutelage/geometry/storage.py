@@ -1,7 +1,5 @@
 """Atlases as files: one `.npz` of plain arrays with a manifest in JSON and a checksum; nothing is pickled."""
 
-import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,10 +15,10 @@ from tutelage.geometry.blocks import structure
 from tutelage.geometry.critical import Kind
 from tutelage.geometry.equivalence import Reference
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
-from tutelage.work.archives import pack_arrays, unpack_arrays
-from tutelage.work.documents import Document, parsed, shaped
+from tutelage.work.documents import Document, shaped
+from tutelage.work.store import Content, packed, unpacked
 
-_FORMAT = "tutelage atlas 1"
+_JOB = "atlas"
 _STRUCTURES: dict[str, Any] = {
     "array": 0,
     "WithLinear": WithLinear(0, 0),  # type: ignore[arg-type]
@@ -28,33 +26,18 @@ _STRUCTURES: dict[str, Any] = {
     "FirstAndOuter": FirstAndOuter(0, OuterLayer(0, 0, 0, 0)),  # type: ignore[arg-type]
 }
 Number = Annotated[int, Field(ge=0)]
-_NUMBERS = (
-    "loss",
-    "norm_sum",
-    "smallest_eigenvalue",
-    "largest_eigenvalue",
-    "split_curvature",
-    "gradient_norm",
-)
+# Fields of an atlas that are plain data, and those of an entry that are floats.
+_PLAIN = ("problem", "runs", "left_out", "statuses", "steps", "seconds", "tolerance")
+_NUMBERS = ("loss", "norm_sum", "smallest_eigenvalue", "largest_eigenvalue", "split_curvature", "gradient_norm")
 
 
 def save(atlas: Atlas, path: Path) -> None:
     """Write an atlas to a file, which appears complete or not at all."""
     kind = type(atlas[0].point).__name__ if atlas.entries else "array"
     manifest = {
-        "format": _FORMAT,
-        "version": version("tutelage"),
-        "problem": atlas.problem,
-        "runs": atlas.runs,
-        "left_out": atlas.left_out,
-        "statuses": atlas.statuses,
-        "steps": atlas.steps,
-        "seconds": atlas.seconds,
-        "tolerance": atlas.tolerance,
+        **{name: getattr(atlas, name) for name in _PLAIN},
         "structure": kind if kind in _STRUCTURES else "array",
-        "entries": [
-            {"count": e.count, "kind": e.kind, "index": e.index, "complete": e.complete} for e in atlas.entries
-        ],
+        "entries": [{name: getattr(entry, name) for name in _Entry.model_fields} for entry in atlas.entries],
     }
     reference = atlas._reference
     arrays = {
@@ -68,8 +51,7 @@ def save(atlas: Atlas, path: Path) -> None:
         arrays[f"vectors_{number}"] = entry.vectors
         for place, leaf in enumerate(jax.tree.leaves(entry.point)):
             arrays[f"point_{number}_{place}"] = np.asarray(leaf)
-    arrays["manifest"] = np.frombuffer(json.dumps(manifest, ensure_ascii=False).encode(), np.uint8)
-    write_bytes(path, pack_arrays(arrays))
+    write_bytes(path, packed(Content(manifest, arrays), _JOB, atlas.problem["digest"]))
 
 
 class _Problem(Document):
@@ -96,8 +78,6 @@ class _Entry(Document):
 class _Manifest(Document):
     """What an atlas says besides its arrays."""
 
-    format: str
-    version: str
     problem: _Problem
     runs: Number
     left_out: Number
@@ -124,19 +104,17 @@ def load_atlas(path: str | Path) -> Atlas:
     try:
         content = read_regular(file, follow=True)
         with about(file):
-            arrays = unpack_arrays(content)
+            found, stored = unpacked(content)
     except FileNotFoundError as error:
         raise MalformedData(f"The atlas {file} cannot be read: {error.strerror}.") from error
     except (MalformedData, Unreadable) as error:
-        raise MalformedData(f"The atlas {error} Make it anew, or name another file.") from error
-    if "manifest" not in arrays:
-        raise MalformedData(f"{file} holds arrays, but no atlas. Name a file that Atlas.save has written.")
+        raise MalformedData(
+            f"The atlas {error} Make it anew, or name another file; atlases of version 0.1 are not read."
+        ) from error
+    if found.job != _JOB:
+        raise MalformedData(f"{file} holds results, but no atlas. Name a file that Atlas.save has written.")
     try:
-        document = parsed(arrays.pop("manifest").tobytes())
-        found = document.get("format") if isinstance(document, dict) else None
-        if found != _FORMAT:
-            raise MalformedData(f"has the format {found!r}, not {_FORMAT!r}")
-        return _atlas(shaped(document, _Manifest), arrays)
+        return _atlas(shaped(found.facts, _Manifest), dict(stored.arrays))
     except MalformedData as error:
         raise MalformedData(f"The atlas {file} {error}. Make it anew.") from error
 
@@ -177,8 +155,7 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     if arrays:
         raise MalformedData(f"has an array that no atlas has, {sorted(arrays)[0][:40]!r}")
     said = manifest.model_dump()
-    names = ("runs", "left_out", "statuses", "steps", "seconds", "tolerance", "problem")
-    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _reference=reference)
+    return Atlas(entries=tuple(entries), **{name: said[name] for name in _PLAIN}, _reference=reference)
 
 
 def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:

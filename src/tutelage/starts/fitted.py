@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 

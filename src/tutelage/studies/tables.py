@@ -22,13 +22,17 @@ def table(
     Args:
         pieces: The arguments of the pieces, by name.
         measured: The arrays of the pieces, by name.
-        rows: Takes the arrays of one piece, and its arguments by name, to rows of the table.
+        rows: Takes the arrays of one piece, and its arguments by name, to rows of the table: numbers of Python or
+            NumPy, and text.
     """
     made = [row for name, arguments in pieces.items() for row in rows(measured[name], **arguments)]
-    return pl.DataFrame(made, infer_schema_length=None)
+    plain = [
+        {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()} for row in made
+    ]
+    return pl.DataFrame(plain, infer_schema_length=None)
 
 
 def share(name: str, happened: np.ndarray) -> Row:
     """Return the columns of a share of runs: the share itself by its name, and `low` and `high`, Wilson's interval."""
     low, high = wilson_interval(int(happened.sum()), happened.size)
-    return {name: float(happened.mean()), "low": low, "high": high}
+    return {name: happened.mean(), "low": low, "high": high}

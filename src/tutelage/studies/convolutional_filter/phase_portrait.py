@@ -110,9 +110,9 @@ def _rows(arrays: Arrays, ratio: float):
     bad = (arrays["signal"] < 0)[:, None] & (arrays["phi"] > np.pi / 2)[None]
     yield {
         "ratio": ratio,
-        "success": float(arrays["success"].mean()),
-        "acute_and_positive": float(arrays["success"][_good(arrays)].mean()),
-        "obtuse_and_negative": float(arrays["success"][bad].mean()),
+        "success": arrays["success"].mean(),
+        "acute_and_positive": arrays["success"][_good(arrays)].mean(),
+        "obtuse_and_negative": arrays["success"][bad].mean(),
     }
 
 

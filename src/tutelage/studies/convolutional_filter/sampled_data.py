@@ -60,12 +60,12 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         yield {
             "batch": batch,
             "runs": len(final),
-            "deviation": float(np.sqrt(np.mean(early**2))),
-            "deviation_low": float(early.min()),
-            "deviation_high": float(early.max()),
-            "largest_deviation": float(np.median(np.nanmax(distances, axis=1))),
+            "deviation": np.sqrt(np.mean(early**2)),
+            "deviation_low": early.min(),
+            "deviation_high": early.max(),
+            "largest_deviation": np.median(np.nanmax(distances, axis=1)),
             "final_loss": float(np.nanmedian(final)) if np.isfinite(final).any() else float("nan"),
-            "found_teacher": float(np.mean(final < values.found)),
+            "found_teacher": np.mean(final < values.found),
         }
 
     frame = table(_batches(values), pieces, rows).sort("batch")

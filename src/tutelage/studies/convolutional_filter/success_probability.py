@@ -60,13 +60,13 @@ def _rows(arrays: Arrays, axis: str, **cell: float):
         **{key: float(value) for key, value in cell.items()},
         "runs": len(neither),
         **share("success", arrays["success"]),
-        "spurious": float(arrays["spurious"].mean()),
-        "diverged": float(arrays["diverged"].mean()),
-        "elsewhere": float((arrays["settled"] & neither).mean()),
-        "on_their_way": float((~arrays["settled"] & neither).mean()),
-        "one_of_four": float(arrays["restarts_succeed"].mean()),
-        "attempts": float(arrays["attempts"].mean()),
-        "median_steps": float(np.median(arrays["steps"])),
+        "spurious": arrays["spurious"].mean(),
+        "diverged": arrays["diverged"].mean(),
+        "elsewhere": (arrays["settled"] & neither).mean(),
+        "on_their_way": (~arrays["settled"] & neither).mean(),
+        "one_of_four": arrays["restarts_succeed"].mean(),
+        "attempts": arrays["attempts"].mean(),
+        "median_steps": np.median(arrays["steps"]),
     }
 
 

@@ -72,12 +72,12 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         turn = own_angles(place[-1], teachers)
         yield {
             "regime": regime,
-            "first_loss": float(loss[0]),
-            "last_loss": float(loss[-1]),
-            "median_move": float(np.median(moved)),
-            "largest_move": float(moved.max()),
-            "median_angle": float(np.median(turn)),
-            "largest_angle": float(turn.max()),
+            "first_loss": loss[0],
+            "last_loss": loss[-1],
+            "median_move": np.median(moved),
+            "largest_move": moved.max(),
+            "median_angle": np.median(turn),
+            "largest_angle": turn.max(),
             "matched_mass": 1 - float(stray_mass(place[-1], teachers, values.matched)),
         }
 

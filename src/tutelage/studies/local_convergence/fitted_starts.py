@@ -89,7 +89,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             "samples": n or None,
             "power": _sample_power(values, pieces, r, d) if kind == "samples" else _power(grid, middle),
             "printed_power": 0.5 if kind == "samples" else 2 / (d if kind == "random" else r),
-            "last_loss": float(middle[-1]),
+            "last_loss": middle[-1],
         }
 
     def needed(arrays: Arrays, kind: str, r: int, d: int, n: int):

@@ -90,11 +90,11 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
                 "students": m,
                 "separation": delta,
                 "scale": scale,
-                "first_loss": float(np.median(arrays["first"][own])),
-                "last_loss": float(np.median(arrays["last"][own])),
-                "plain_matched": float(arrays["plain_every"][own].mean()),
+                "first_loss": np.median(arrays["first"][own]),
+                "last_loss": np.median(arrays["last"][own]),
+                "plain_matched": arrays["plain_every"][own].mean(),
                 **share("matched", arrays["every"][own]),
-                "stray_mass": float(arrays["stray"][own].max()),
+                "stray_mass": arrays["stray"][own].max(),
             }
 
     frame = table(_basins(values), pieces, rows)

@@ -50,12 +50,12 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             yield {
                 "students": m,
                 "scale": scale,
-                "matched_students": float(arrays["matching"][own].mean()),
-                "close_students": float(arrays["close"][own].mean()),
-                "stray_mass": float(arrays["stray"][own].max()),
-                "success": float(np.mean((arrays["loss"] < values.solved)[own])),
-                "median_loss": float(np.median(arrays["loss"][own])),
-                "median_steps": float(np.median(arrays["steps"][own])),
+                "matched_students": arrays["matching"][own].mean(),
+                "close_students": arrays["close"][own].mean(),
+                "stray_mass": arrays["stray"][own].max(),
+                "success": np.mean((arrays["loss"] < values.solved)[own]),
+                "median_loss": np.median(arrays["loss"][own]),
+                "median_steps": np.median(arrays["steps"][own]),
             }
 
     frame = table(_pieces(values), pieces, rows)

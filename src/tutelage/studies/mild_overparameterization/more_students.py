@@ -38,8 +38,8 @@ def _rows(arrays: Arrays, k: int, n: int):
         "extra": n - k,
         "runs": len(arrays["loss"]),
         **share("spurious", arrays["loss"] > SPURIOUS),
-        "unsettled": float((~arrays["converged"]).mean()),
-        "median_steps": float(np.median(arrays["steps"])),
+        "unsettled": (~arrays["converged"]).mean(),
+        "median_steps": np.median(arrays["steps"]),
     }
 
 

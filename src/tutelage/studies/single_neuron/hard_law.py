@@ -53,9 +53,9 @@ def _rows(arrays: Arrays, d: int):
             "d": d,
             **share("stuck", arrays[name] >= 1 / (8 * d) - 1e-12),
             "exact": _exact(d),
-            "printed_bound": float(1 - np.exp(-d / 4)),
-            "proved_bound": float(1 - np.exp(-d / 8)),
-            "mean_loss_times_d": float(arrays[name].mean() * d),
+            "printed_bound": 1 - np.exp(-d / 4),
+            "proved_bound": 1 - np.exp(-d / 8),
+            "mean_loss_times_d": arrays[name].mean() * d,
         }
 
 

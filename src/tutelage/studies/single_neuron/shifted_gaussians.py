@@ -81,7 +81,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             "length": length,
             "runs": len(success),
             **share("success", success),
-            "dead": float((failures & (arrays["mean_along_start"] < -1.5)).sum() / max(failures.sum(), 1)),
+            "dead": (failures & (arrays["mean_along_start"] < -1.5)).sum() / max(failures.sum(), 1),
             "median_loss_of_failures": float(np.median(arrays["loss"][failures])) if failures.any() else 0.0,
         }
 

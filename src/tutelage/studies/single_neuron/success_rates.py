@@ -93,7 +93,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
             "tau": scale,
             "relative_tau": tau,
             **share("success", success),
-            "inside": float(arrays["inside"].mean()),
+            "inside": arrays["inside"].mean(),
             "exact_inside": start_probability(d, scale),
             "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
             "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),

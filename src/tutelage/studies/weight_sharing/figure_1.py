@@ -101,12 +101,12 @@ def _final(values: Values, pieces: Pieces) -> pl.DataFrame:
                 "outer_function": "learned" if student.learned else "known",
                 "sharing": student.sharing,
                 "seeds": len(ratio),
-                "final_mean": float(ratio.mean()),
-                "final_least": float(ratio.min()),
-                "final_largest": float(ratio.max()),
-                "least_of_high_part": float(high.min()),
-                "solved": float((ratio < _LEARNED).mean()),
-                "cosine": float(np.abs(arrays["cosine"][:, index]).mean()),
+                "final_mean": ratio.mean(),
+                "final_least": ratio.min(),
+                "final_largest": ratio.max(),
+                "least_of_high_part": high.min(),
+                "solved": (ratio < _LEARNED).mean(),
+                "cosine": np.abs(arrays["cosine"][:, index]).mean(),
             }
 
     return table({data: {"data": data} for data in values.data}, pieces, rows)

@@ -116,8 +116,8 @@ def _rows(arrays: Arrays, patches: int):
     reached, along = _reached(arrays["ends"]), arrays["starts"][..., 0]
     yield {
         "patches": patches,
-        "teacher_side": float(reached[along > 1e-9].mean()),
-        "other_side": float(reached[along < -1e-9].mean()),
+        "teacher_side": reached[along > 1e-9].mean(),
+        "other_side": reached[along < -1e-9].mean(),
     }
 
 

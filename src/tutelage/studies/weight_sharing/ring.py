@@ -113,8 +113,8 @@ def _rows(arrays: Arrays, patches: int):
         "fit": fit,
         "crossing_rate": speed,
         "crossing_fit": speed_fit,
-        "constant": float(np.max(scaled * np.exp(x / 16))),
-        "smallest_loss": float(arrays["loss"][-1]),
+        "constant": np.max(scaled * np.exp(x / 16)),
+        "smallest_loss": arrays["loss"][-1],
     }
 
 

@@ -92,7 +92,7 @@ def _rows(arrays: Arrays, kind: str, degree: int):
         "unshared": _exponent(arrays["dimension"], arrays["unshared"]),
         "shared": _exponent(arrays["dimension"], arrays["shared"]),
         "constant_entries": exponent(arrays["later"], arrays["constant_entries"]),
-        "largest_dimension": float(arrays["dimension"][-1]),
+        "largest_dimension": arrays["dimension"][-1],
     }
 
 

@@ -1,4 +1,4 @@
-"""Sweeps come out the same whatever the engine, the shards and the interruptions; what fails is a row."""
+"""Sweeps come out the same whatever the engine, the pieces and the interruptions; what fails is a row."""
 
 import json
 import math
@@ -7,40 +7,41 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
 from tutelage.errors import InvalidArgument, MalformedData
-from tutelage.sweeps import FolderInUse, OtherSweep, Shard, open_sweep, run_sweep, tasks
-from tutelage.sweeps.parts import part_of
-from tutelage.sweeps.registry import register, work_from_document
+from tutelage.sweeps import FolderInUse, OtherSweep, Range, kinds, open_sweep, run_sweep
+from tutelage.sweeps.kinds import register, work_from_document
+from tutelage.sweeps.tables import content_of
 from tutelage.work.lock import holder, locked
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     """What a sweep gives with one worker and nothing going wrong."""
-    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", workers=1, shard_seconds=20))
+    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", workers=1, piece_seconds=20))
 
 
 @pytest.mark.parametrize(("workers", "seconds"), [(1, 3.0), (2, 7.0), (3, 1.0)])
-def test_results_do_not_depend_on_workers_or_shards(tmp_path, uninterrupted, workers, seconds):
+def test_results_do_not_depend_on_workers_or_pieces(tmp_path, uninterrupted, workers, seconds):
     """Bit for bit the same tables and arrays."""
-    results = run_sweep(CheapWork(), tmp_path / "sweep", workers=workers, shard_seconds=seconds)
+    results = run_sweep(CheapWork(), tmp_path / "sweep", workers=workers, piece_seconds=seconds)
     assert results.complete and content(results) == uninterrupted
 
 
-def test_the_most_expensive_shards_come_first(here, tmp_path):
+def test_the_most_expensive_pieces_come_first(here, tmp_path):
     """Costs fall."""
-    run_sweep(CheapWork(runs=20), tmp_path, shard_seconds=7)
-    assert [shard.runs for shard in here] == sorted((shard.runs for shard in here), reverse=True)
-    assert {shard.runs for shard in here} == {7, 6}
+    run_sweep(CheapWork(runs=20), tmp_path, piece_seconds=7)
+    assert [one.runs for one in here] == sorted((one.runs for one in here), reverse=True)
+    assert {one.runs for one in here} == {7, 6}
 
 
 @pytest.mark.parametrize("second", [1.0, 3.0, 4.0, 20.0])
-def test_another_size_of_shards_continues(here, tmp_path, monkeypatch, uninterrupted, second):
-    """What was done with shards of one size is neither lost nor done again with another."""
+def test_another_size_of_pieces_continues(here, tmp_path, monkeypatch, uninterrupted, second):
+    """What was done with pieces of one size is neither lost nor done again with another."""
     work = CheapWork()
 
     def interrupted(progress):
@@ -48,21 +49,21 @@ def test_another_size_of_shards_continues(here, tmp_path, monkeypatch, uninterru
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(work, tmp_path, shard_seconds=3, watch=interrupted)
-    assert open_sweep(tmp_path).ledger.runs == 27
+        run_sweep(work, tmp_path, piece_seconds=3, watch=interrupted)
+    assert open_sweep(tmp_path).coverage.runs == 27
     here.clear()
-    results = run_sweep(work, tmp_path, shard_seconds=second)
-    assert sum(shard.runs for shard in here) == 33 and all(shard.cost == shard.runs for shard in here)
+    results = run_sweep(work, tmp_path, piece_seconds=second)
+    assert sum(one.runs for one in here) == 33 and all(one.cost == one.runs for one in here)
     assert content(results) == uninterrupted
     here.clear()
     assert content(run_sweep(work, tmp_path)) == uninterrupted and not here
 
 
 def test_failed_runs_are_rows_and_can_be_retried(here, tmp_path, monkeypatch):
-    """A failed run has a reason; `retry_failed` computes the failed ones again, and no others."""
+    """A failed run has a reason; `retry_failed` computes the pieces again that have one, and no others."""
     monkeypatch.chdir(tmp_path)
     work = CheapWork(unlucky=True)
-    results = run_sweep(work, "sweep", shard_seconds=4)
+    results = run_sweep(work, "sweep", piece_seconds=4)
     failed = results.runs.collect().filter(status="failed")
     assert failed["run"].to_list() == [6, 13] * 3 and set(failed["reason"]) == {"bad luck"}
     here.clear()
@@ -70,23 +71,23 @@ def test_failed_runs_are_rows_and_can_be_retried(here, tmp_path, monkeypatch):
     assert not here
     Path("lucky").touch()
     results = run_sweep(work, "sweep", retry_failed=True)
-    assert sum(shard.runs for shard in here) == 6
-    expected = content(run_sweep(work, "lucky sweep", shard_seconds=4))
-    assert content(results) == expected and results.ledger.failed == 0
+    assert [(one.cell, one.first, one.runs) for one in here] == [(cell, at, 4) for cell in range(3) for at in (4, 12)]
+    expected = content(run_sweep(work, "lucky sweep", piece_seconds=4))
+    assert content(results) == expected and results.coverage.failed == 0
 
 
-def test_a_shard_that_raises_is_failed_rows(tmp_path):
-    """An error in a shard gives a row with the reason for each of its runs, and the sweep goes on."""
-    results = run_sweep(CheapWork(raising=True), tmp_path, workers=1, shard_seconds=4)
+def test_a_piece_that_raises_is_failed_rows(tmp_path):
+    """An error in a piece gives a row with the reason for each of its runs, and the sweep goes on."""
+    results = run_sweep(CheapWork(raising=True), tmp_path, workers=1, piece_seconds=4)
     failed = results.runs.collect().filter(status="failed")
     assert results.complete and failed["cell"].to_list() == [1] * 4 and failed["run"].to_list() == [0, 1, 2, 3]
     assert set(failed["reason"]) == {"ArithmeticError: no luck"}
     assert len(results.arrays("end", 1)[0]) == 16 and len(results.arrays("end", 0)[0]) == 20
 
 
-def test_a_shard_that_kills_its_worker_is_given_up(tmp_path):
-    """After three workers have died on a shard its runs are failed rows; the others are not touched."""
-    results = run_sweep(CheapWork(deadly=True, cells=2), tmp_path, workers=2, shard_seconds=4)
+def test_a_piece_that_kills_its_worker_is_given_up(tmp_path):
+    """After three workers have died on a piece its runs are failed rows; the others are not touched."""
+    results = run_sweep(CheapWork(deadly=True, cells=2), tmp_path, workers=2, piece_seconds=4)
     failed = results.runs.collect().filter(status="failed")
     assert results.complete and failed["run"].to_list() == [4, 5, 6, 7] and set(failed["cell"]) == {0}
     assert "killed 3 times, SIGKILL" in failed["reason"][0]
@@ -134,7 +135,7 @@ def test_another_specification_is_refused(here, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [{"workers": -1}, {"workers": 1.5}, {"shard_seconds": 0.0}, {"shard_seconds": math.nan}, {"dask": "local:none"}],
+    [{"workers": -1}, {"workers": 1.5}, {"piece_seconds": 0.0}, {"piece_seconds": math.nan}, {"dask": "local:none"}],
 )
 def test_bad_options_are_refused(tmp_path, options):
     """Before anything is written."""
@@ -148,7 +149,7 @@ def test_the_manifest_says_what_and_how(here, tmp_path):
     run_sweep(CheapWork(), tmp_path, command="tutelage sweep cheap.toml")
     run_sweep(CheapWork(), tmp_path, command="tutelage sweep cheap.toml --workers 7")
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["document"] == CheapWork().document() and manifest["runs"] == 60 and manifest["cells"] == 3
+    assert manifest["document"] == CheapWork().document() and manifest["grid"]["runs"] == [20, 20, 20]
     assert manifest["command"] == "tutelage sweep cheap.toml" and manifest["machine"] and manifest["version"]
     assert [session["runs"] for session in manifest["sessions"]] == [60, 0]
     assert all(session["seconds"] > 0 for session in manifest["sessions"])
@@ -157,9 +158,10 @@ def test_the_manifest_says_what_and_how(here, tmp_path):
 def test_progress_is_told(here, tmp_path):
     """From nothing to everything, with an estimate of the time left that ends at zero."""
     told = []
-    run_sweep(CheapWork(unlucky=True), tmp_path, shard_seconds=5, watch=told.append)
-    assert [progress.done for progress in told] == list(range(0, 61, 5))
-    assert told[0].seconds_left is None and told[1].seconds_left > 0 and told[-1].seconds_left == 0.0
+    run_sweep(CheapWork(unlucky=True), tmp_path, piece_seconds=5, watch=told.append)
+    assert list(dict.fromkeys(progress.done for progress in told)) == list(range(0, 61, 5))
+    assert told[1].running == ("0-0-5",) and told[-1].running == ()
+    assert told[0].seconds_left == 60.0 and told[5].seconds_left > 0 and told[-1].seconds_left == 0.0
     assert told[-1].failed == 6 and told[-1].rate > 0 and told[-1].cost_done == told[-1].cost == 60.0
 
 
@@ -171,14 +173,14 @@ def test_threads_do_not_share_what_they_build():
         built.append(document)
         return CheapWork(**document)
 
-    tasks.introduce("one", build, {"seed": 1})
-    tasks.introduce("two", build, {"seed": 2})
-    shard = Shard(0, 0, 2, 1.0)
-    expected = {name: part_of(shard, CheapWork(seed=seed).run(shard)) for name, seed in (("one", 1), ("two", 2))}
+    kinds.introduce("one", build, {"seed": 1})
+    kinds.introduce("two", build, {"seed": 2})
+    few = Range(0, 0, 2)
+    expected = {name: content_of(few, CheapWork(seed=seed).run(few)) for name, seed in (("one", 1), ("two", 2))}
 
     def compute(name):
-        part = tasks.compute(name, shard)
-        return part.files["arrays"] == expected[name].files["arrays"]
+        found = kinds.compute(name, few)
+        return np.array_equal(found.arrays["arrays/end"], expected[name].arrays["arrays/end"])
 
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         assert all(pool.submit(compute, name).result() for pool in (first, second) for name in ("one", "one", "two"))

@@ -1,4 +1,4 @@
-"""`Sweep`: a specification and what each part of it computes.
+"""`Sweep`: a specification, and what a range of its runs computes.
 
 Nothing here imports JAX before a sweep is made: a worker sets its environment first.
 """
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.contract import Outcome, Shard, Watch
+from tutelage.sweeps.kinds import Watch
+from tutelage.sweeps.tables import Outcome, Range
 
 if TYPE_CHECKING:
     from tutelage.sweeps.specification.build import Built
@@ -148,29 +149,30 @@ class Sweep:
         return self._plan.document()
 
     def cells(self) -> pl.DataFrame:
-        """Return one row a cell: its number, the value of every field of the grid, and the number of runs."""
+        """Return one row per cell: its number, the value of every field of the grid, and the number of runs."""
         settings = self._plan.settings
         columns = {name: _column([setting[name] for setting in settings]) for name in settings[0]}
         runs = [cell.runs for cell in self._plan.cells]
         return pl.DataFrame({"cell": np.arange(len(runs)), **columns, "runs": runs})
 
-    def shards(self, seconds: float = 30.0) -> list[Shard]:
-        """Return pieces of similar cost, the most expensive first.
+    def ranges(self, seconds: float = 30.0, cores: int = 1) -> list[Range]:
+        """Return ranges of runs of similar cost, the most expensive first.
 
         Args:
-            seconds: About how long a piece should take on one core; a piece is at least one tile of runs, which are
+            seconds: About how long a range should take on one core; it is at least one tile of runs, which are
                 followed side by side and cost as much as one.
+            cores: How many cores it has: as many tiles are followed at once.
         """
-        from tutelage.sweeps.costs import shards_of
+        from tutelage.sweeps.costs import ranges_of
 
-        return shards_of(self._plan, seconds)
+        return ranges_of(self._plan, seconds, cores)
 
-    def run(self, shard: Shard, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
-        """Compute a shard; a run has the same row whatever the sharding, but for its `seconds`.
+    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
+        """Compute a range of runs; a run has the same row whatever the cut, but for its `seconds`.
 
         Args:
-            shard: The shard; a part of a cell, not necessarily one of `shards`.
-            stop: Asked now and then; where it says yes, the shard is given up.
+            covered: The range; some runs of one cell, not necessarily one of `ranges`.
+            stop: Asked now and then; where it says yes, the range is given up.
             progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
 
         Returns:
@@ -189,13 +191,13 @@ class Sweep:
 
         if stop is not None and stop():
             raise Stopped
-        # The shards of a cell come one after another; a cell that is built once compiles once.
-        if self._last is None or self._last[0] != shard.cell:
+        # The ranges of a cell come one after another; a cell that is built once compiles once.
+        if self._last is None or self._last[0] != covered.cell:
             try:
-                self._last = (shard.cell, self._plan.build(shard.cell))
+                self._last = (covered.cell, self._plan.build(covered.cell))
             except Exception as error:
-                return follow(self._plan, None, shard, watch, str(error))
-        return follow(self._plan, self._last[1], shard, watch)
+                return follow(self._plan, None, covered, watch, str(error))
+        return follow(self._plan, self._last[1], covered, watch)
 
     def __len__(self) -> int:
         return len(self._plan.cells)

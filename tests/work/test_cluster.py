@@ -17,9 +17,10 @@ from cheap_work import CheapWork
 from sweep_results import content
 
 from tutelage.errors import MissingDependency
-from tutelage.sweeps import cluster as module
-from tutelage.sweeps import open_sweep, pool, run_sweep
-from tutelage.sweeps.cluster import ClusterLost
+from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.work import cluster as module
+from tutelage.work.cluster import Cluster, ClusterLost
+from tutelage.work.engines import Call, Done
 from tutelage.work.lock import holder
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -32,15 +33,16 @@ def in_processes(tmp_path_factory):
 
 def test_workers_of_its_own(tmp_path, in_processes):
     """`local:2` starts two workers of one thread each, and gives the same tables."""
-    results = run_sweep(CheapWork(), tmp_path, dask="local:2", shard_seconds=3)
+    results = run_sweep(CheapWork(), tmp_path, dask="local:2", piece_seconds=3)
     assert content(results) == in_processes
-    assert results.manifest["sessions"][0]["engine"] == "dask local:2"
+    assert results.manifest.sessions[0].engine == "dask local:2"
 
 
 def test_pieces_of_studies():
     """What studies spread over processes goes to Dask in the same way, with one thread for the libraries."""
-    pieces = {name: (name,) for name in ("JAX_NUM_CPU_DEVICES", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
-    assert dict(pool.in_processes(os.getenv, pieces, dask="local:1")) == dict.fromkeys(pieces, "1")
+    names = ("JAX_NUM_CPU_DEVICES", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
+    calls = [Call(name, os.getenv, (name,)) for name in names]
+    assert dict(Cluster("local:1").compute(calls)) == dict.fromkeys(names, Done("1"))
 
 
 def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
@@ -60,10 +62,10 @@ def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
         results = run_sweep(
-            work, tmp_path / "dask", dask=cluster.scheduler_address, shard_seconds=3, watch=kill_one,
+            work, tmp_path / "dask", dask=cluster.scheduler_address, piece_seconds=3, watch=kill_one,
             notice=notices.append,
         )  # fmt: skip
-    assert content(results) == expected and results.ledger.failed == 0
+    assert content(results) == expected and results.coverage.failed == 0
     assert notices == ["2 workers have several threads each; start them with --nthreads 1."]
 
 
@@ -102,9 +104,9 @@ def test_a_large_cluster_has_enough_to_do(monkeypatch):
     scheduler, number = Scheduler(), 9000
     monkeypatch.setattr(module, "_client", lambda address: contextlib.nullcontext(scheduler))
     monkeypatch.setattr(module, "as_completed", lambda loop: scheduler)
-    pieces = [(piece, (piece,)) for piece in range(number)]
-    for done, (key, outcome) in enumerate(module.spread_on_dask(int, pieces, "tcp://anywhere:1"), start=1):
-        assert key == outcome.value == done - 1
+    calls = [Call(str(piece), int, (piece,)) for piece in range(number)]
+    for done, (key, ending) in enumerate(Cluster("tcp://anywhere:1").compute(calls), start=1):
+        assert int(key) == ending.value == done - 1
         assert len(scheduler.pieces) >= min(1000, number - done)
     assert done == number
 
@@ -119,16 +121,16 @@ def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(CheapWork(runs=1, cells=9, slow=600), tmp_path, dask="local:2", shard_seconds=1, watch=interrupt)
+        run_sweep(CheapWork(runs=1, cells=9, slow=600), tmp_path, dask="local:2", piece_seconds=1, watch=interrupt)
     # Far below what the workers were about to spend, and far above what a busy machine needs.
     assert time.perf_counter() - began[0] < 100
-    assert open_sweep(tmp_path).ledger.runs == 1 and holder(tmp_path) is None
+    assert open_sweep(tmp_path).coverage.runs == 1 and holder(tmp_path) is None
     assert threading.active_count() < threads + 20
 
 
 def test_no_scheduler(tmp_path, monkeypatch):
     """An address where nobody answers is a clear error."""
-    monkeypatch.setattr("tutelage.sweeps.cluster._PATIENCE", 0.5)
+    monkeypatch.setattr("tutelage.work.cluster._PATIENCE", 0.5)
     with pytest.raises(ClusterLost, match=r"There is no scheduler at tcp://127\.0\.0\.1:9"):
         run_sweep(CheapWork(), tmp_path, dask="tcp://127.0.0.1:9")
 
@@ -175,15 +177,15 @@ def test_tls(tmp_path, in_processes, monkeypatch):
     ):
         assert cluster.scheduler_address.startswith("tls://")
         results = run_sweep(CheapWork(), tmp_path / "sweep", dask=cluster.scheduler_address)
-        monkeypatch.setattr("tutelage.sweeps.cluster._PATIENCE", 1)
+        monkeypatch.setattr("tutelage.work.cluster._PATIENCE", 1)
         with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
             run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
     assert content(results) == in_processes
 
 
-def test_a_shard_that_kills_its_workers_is_given_up(tmp_path):
+def test_a_piece_that_kills_its_workers_is_given_up(tmp_path):
     """After some deaths its runs are failed rows; the others are done."""
-    results = run_sweep(CheapWork(deadly=True, cells=1, runs=8), tmp_path, dask="local:1", shard_seconds=4)
+    results = run_sweep(CheapWork(deadly=True, cells=1, runs=8), tmp_path, dask="local:1", piece_seconds=4)
     failed = results.runs.collect().filter(status="failed")
     assert results.complete and failed["run"].to_list() == [4, 5, 6, 7]
     assert failed["reason"][0].startswith("its worker was killed again and again")
@@ -209,8 +211,8 @@ def test_a_worker_that_is_being_replaced_when_all_is_done(tmp_path):
         "    kind.start = slowly\n"
         "    dask.config.set({'distributed.scheduler.allowed-failures': 1})\n"
         "    work = cheap_work.CheapWork(deadly=True, cells=1, runs=8, seconds=0.02)\n"
-        "    results = run_sweep(work, sys.argv[1], dask='local:1', shard_seconds=4)\n"
-        "    assert results.complete and results.ledger.failed == 4 and len(begun) == 3\n"
+        "    results = run_sweep(work, sys.argv[1], dask='local:1', piece_seconds=4)\n"
+        "    assert results.complete and results.coverage.failed == 4 and len(begun) == 3\n"
     )
     (tmp_path / "program.py").write_text(program)
     outcome = subprocess.run(

@@ -9,9 +9,8 @@ from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.figures import history_bands
-from tutelage.sweeps.parts import part_of
-from tutelage.sweeps.store import Store
-from tutelage.work.lock import locked
+from tutelage.sweeps.tables import RECORD_COLUMNS, Outcome, Range, arrays_of, content_of, table_of
+from tutelage.work.store import packed, unpacked
 
 
 @pytest.fixture(scope="module")
@@ -121,45 +120,64 @@ def test_pictures(results):
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0, 1, 2])
 
 
-def test_reading_while_a_sweep_is_running(tmp_path):
-    """What is there is read, without waiting for the lock; joined parts do not count twice."""
-    work = CheapWork(cells=1, runs=30)
-    with locked(tmp_path):
-        store = Store(tmp_path, work, print, many=4)
-        with store.session("a test", "this process"):
-            for number, shard in enumerate(work.shards(1.0), start=1):
-                store.commit(part_of(shard, work.run(shard)))
-                opened = open_sweep(tmp_path)
-                assert opened.runs.collect()["run"].to_list() == list(range(number))
-                assert len(list((tmp_path / "parts").glob("*.json"))) <= 12
-            assert opened.complete
+def test_reading_while_a_sweep_is_running(here, tmp_path):
+    """What is there is read, without waiting for the lock."""
+    seen = []
 
-
-def test_parts_that_are_joined_after_a_sweep_was_opened(tmp_path):
-    """Whoever has opened a folder finds its runs where they have gone."""
-    work = CheapWork(cells=2, runs=6)
-    expected = run_sweep(work, tmp_path / "whole", workers=1)
-    with locked(tmp_path / "sweep"):
-        store = Store(tmp_path / "sweep", work, print)
-        with store.session("a test", "this process"):
-            for shard in work.shards(2.0):
-                store.commit(part_of(shard, work.run(shard)))
-            opened = [open_sweep(tmp_path / "sweep") for _ in range(4)]
-            store.tidy()
-    assert opened[0].runs.drop("seconds").collect().equals(expected.runs.drop("seconds").collect())
-    assert opened[1].records.collect().equals(expected.records.collect())
-    assert opened[2].success().equals(expected.success())
-    np.testing.assert_array_equal(opened[3].arrays("end", 1)[1], expected.arrays("end", 1)[1])
-
-
-def test_a_sweep_without_runs_yet(tmp_path):
-    """Empty tables with their columns."""
-    work = CheapWork()
-    with locked(tmp_path), Store(tmp_path, work, print).session("a test", "this process"):
+    def read(progress):
         opened = open_sweep(tmp_path)
-    assert opened.runs.collect().height == 0 and "loss" in opened.runs.collect_schema()
-    assert opened.records.collect().height == 0 and not opened.complete
-    assert opened.success().height == 0
+        assert opened.runs.collect()["run"].to_list() == list(range(progress.done))
+        assert opened.complete == (progress.done == 30)
+        if not progress.done:
+            # Empty tables with their columns.
+            assert opened.runs.collect().height == 0 and "loss" in opened.runs.collect_schema()
+            assert opened.records.collect().height == 0 and opened.success().height == 0
+        seen.append(progress.done)
+
+    run_sweep(CheapWork(cells=1, runs=30), tmp_path, piece_seconds=1.0, watch=read)
+    assert set(seen) == set(range(31))
+
+
+def test_tables_for_others_are_written_when_all_is_done(here, tmp_path):
+    """Any reader of Parquet has the runs and the records; a file of others with that name is set aside."""
+    (tmp_path / "sweep").mkdir()
+    told = []
+    results = run_sweep(CheapWork(), tmp_path / "sweep", notice=told.append)
+    for table, name in ((results.runs, "runs"), (results.records, "records")):
+        assert pl.read_parquet(tmp_path / "sweep" / f"{name}.parquet").equals(table.collect())
+    (tmp_path / "sweep" / "runs.parquet").unlink()
+    (tmp_path / "sweep" / "records.parquet").write_text("mine")
+    run_sweep(CheapWork(), tmp_path / "sweep", notice=told.append)
+    assert pl.read_parquet(tmp_path / "sweep" / "records.parquet").equals(results.records.collect())
+    assert [path.read_text() for path in (tmp_path / "sweep" / "damaged").iterdir()] == ["mine"] and len(told) == 1
+
+
+def test_tables_come_back_as_they_were():
+    """Numbers, words, truth values, vectors, what is missing and what is not a number, through the bytes of a piece."""
+    runs = pl.DataFrame(
+        {
+            "cell": [3] * 4,
+            "run": [5, 6, 7, 8],
+            "status": ["converged", None, "é", ""],
+            "reason": [None] * 4,
+            "steps": [1, None, 3, 4],
+            "loss": [1.0, None, float("nan"), float("inf")],
+            "gradient_norm": [None] * 4,
+            "seconds": [0.1] * 4,
+            "success": [True, None, False, True],
+            "norms": [[1.0, 2.0], None, [3.0, float("nan")], [5.0, 6.0]],
+            "nothing": [None] * 4,
+        },
+        schema_overrides={"reason": pl.String, "gradient_norm": pl.Float64, "nothing": pl.List(pl.Float64)},
+    )
+    records = pl.DataFrame(schema={**RECORD_COLUMNS, "angle": pl.List(pl.Float64)})
+    made = content_of(Range(3, 5, 4), Outcome(runs, records, {"end": np.arange(8.0).reshape(4, 2)}))
+    found, content = unpacked(packed(made, "sweep", "stamp"))
+    assert table_of(content, "runs").equals(runs) and table_of(content, "runs").schema == runs.schema
+    assert table_of(content, "records").equals(records) and table_of(content, "records").schema == records.schema
+    assert found.facts["runs"] == 4 and found.facts["failed"] == 0
+    ((name, values),) = arrays_of(content)
+    assert name == "end" and np.array_equal(values, np.arange(8.0).reshape(4, 2))
 
 
 def test_what_is_not_a_sweep(tmp_path):

@@ -17,7 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tutelage.errors import MissingDependency, TutelageError, invalid
-from tutelage.sweeps.pool import Done, Key, Lost, Prepare, Raised, Result, called, one_thread
+from tutelage.work.engines import Call, Ending, Engine, Lost, Prepare, called
+from tutelage.work.processes import one_thread
 
 try:
     import dask.config
@@ -51,64 +52,65 @@ class _Preparation(WorkerPlugin):
             self._prepare[0](*self._prepare[1])
 
 
-def checked_address(address: str) -> str:
-    """Return the address of a scheduler or `local:N`, or raise if the number of workers is not one."""
-    number = address.removeprefix(_LOCAL)
-    if address.startswith(_LOCAL) and not (number.isdecimal() and int(number)):
-        raise invalid("dask", "be the address of a scheduler or local:N", repr(address), "Try local:2")
-    return address
-
-
-def spread_on_dask(
-    function: Callable[..., Result],
-    pieces: Iterable[tuple[Key, tuple[Any, ...]]],
-    address: str,
-    prepare: Prepare | None = None,
-    notice: Callable[[str], None] | None = None,
-) -> Generator[tuple[Key, Done[Result] | Raised | Lost], None, None]:
-    """Call a function for each piece on a Dask cluster; as `pool.spread` does in processes.
+class Cluster(Engine):
+    """A Dask cluster.
 
     Args:
-        function: A function of a module.
-        pieces: A key and plain arguments each; the first are begun first.
         address: Address of a running scheduler, or `local:N` to start `N` workers on this machine.
-        prepare: A function and its arguments, called once in every worker before its first piece.
         notice: Called with a sentence for what is not as it should be.
 
     Raises:
-        ClusterLost: If the scheduler does not answer, or goes away.
+        InvalidArgument: If the number of workers is none.
     """
-    waiting = deque(pieces)
-    if not waiting:
-        return
-    with _client(checked_address(address)) as client:
-        _check_workers(client, notice)
-        client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
-        running: dict[Any, Key] = {}
-        completed = as_completed(loop=client.loop)
-        most = _WAITING
 
-        def submit_more() -> None:
-            # Some at a time, so that the scheduler stays quick, but long before the workers have nothing left to do.
-            nonlocal most
-            if not waiting or len(running) > most // 2:
-                return
-            most = max(_WAITING, 4 * sum(client.nthreads().values()))
-            while waiting and len(running) < most:
-                key, arguments = waiting.popleft()
-                future = client.submit(called, function, arguments, pure=False)
-                running[future] = key
-                completed.add(future)
+    def __init__(self, address: str, notice: Callable[[str], None] | None = None):
+        number = address.removeprefix(_LOCAL)
+        local = address.startswith(_LOCAL)
+        if local and not (number.isdecimal() and int(number)):
+            raise invalid("dask", "be the address of a scheduler or local:N", repr(address), "Try local:2")
+        self.name, self.workers = f"dask {address}", int(number) if local else 1
+        self._address, self._notice = address, notice
 
-        submit_more()
-        for future in completed:
-            key = running.pop(future)
-            outcome = _outcome(future)
+    def compute(
+        self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Callable[[str], None] | None = None
+    ) -> Generator[tuple[str, Ending], None, None]:
+        """Compute pieces on the cluster; see `Engine.compute`. Nobody is told when a piece is begun.
+
+        Raises:
+            ClusterLost: If the scheduler does not answer, or goes away.
+        """
+        waiting = deque(calls)
+        if not waiting:
+            return
+        with _client(self._address) as client:
+            _check_workers(client, self._notice)
+            client.register_plugin(_Preparation(prepare), name=f"tutelage-{uuid.uuid4()}")
+            running: dict[Any, str] = {}
+            completed = as_completed(loop=client.loop)
+            most = _WAITING
+
+            def submit_more() -> None:
+                # Some at a time, so that the scheduler stays quick, but long before workers have nothing left to do.
+                nonlocal most
+                if not waiting or len(running) > most // 2:
+                    return
+                self.workers = sum(client.nthreads().values())
+                most = max(_WAITING, 4 * self.workers)
+                while waiting and len(running) < most:
+                    call = waiting.popleft()
+                    future = client.submit(called, call.function, call.arguments, pure=False)
+                    running[future] = call.key
+                    completed.add(future)
+
             submit_more()
-            yield key, outcome
+            for future in completed:
+                key = running.pop(future)
+                ending = _ending(future)
+                submit_more()
+                yield key, ending
 
 
-def _outcome(future: Any) -> Any:
+def _ending(future: Any) -> Ending:
     try:
         return future.result()
     except KilledWorker as error:
