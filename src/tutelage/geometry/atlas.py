@@ -242,3 +242,19 @@ def find_equivalent(
 def is_continuum(problem: dict[str, Any]) -> bool:
     """Whether the global minima form one connected set of positive dimension: more students than teachers."""
     return problem["name"] in ("committee", "homogeneous") and problem["shapes"][0][0] > len(problem["teacher"])
+
+
+def load_atlas(path: str | Path) -> Atlas:
+    """Read an atlas that `Atlas.save` has written.
+
+    Everything in the file is checked, its checksum first, then each array against the problem that it describes.
+
+    Args:
+        path: The file.
+
+    Raises:
+        MalformedData: If the file is absent, damaged, too large or something else.
+    """
+    from tutelage.geometry.storage import load
+
+    return load(path)
