@@ -21,12 +21,16 @@ class Effort(enum.Enum):
     """How thoroughly XLA compiles, by what a program is for; its bits are the same from `LOOP` on.
 
     A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
-    `LOOP` takes two thirds, and is as fast as by default where its arrays are small, else up to a fifth slower; one
-    with large arrays is worth the whole (`LONG_LOOP`).
+    `LOOP` takes half, and is as fast as by default where its arrays are small, else up to a fifth slower; one with
+    large arrays is worth the whole (`LONG_LOOP`). Programs are compiled side by side, so that none is cut into parts.
     """
 
-    ONCE = (("xla_backend_optimization_level", "0"), ("xla_cpu_use_fusion_emitters", False))
-    LOOP = (("xla_backend_optimization_level", "1"), ("xla_cpu_use_fusion_emitters", False))
+    ONCE = (
+        ("xla_backend_optimization_level", "0"),
+        ("xla_cpu_use_fusion_emitters", False),
+        ("xla_cpu_parallel_codegen_split_count", 1),
+    )
+    LOOP = (("xla_backend_optimization_level", "1"), *ONCE[1:])
     LONG_LOOP = ()
 
 
