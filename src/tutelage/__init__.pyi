@@ -14,6 +14,7 @@ from . import problems as problems
 from . import starts as starts
 from . import studies as studies
 from . import sweeps as sweeps
+from .claims import conjecture as conjecture
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
 from .dynamics import ChebyshevDescent as ChebyshevDescent

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 
 from tutelage.checks import one_of, sequence, text
-from tutelage.claims.base import Claim
+from tutelage.claims.statement import Claim
 from tutelage.errors import invalid
 from tutelage.papers import PAPERS
 

@@ -1,0 +1,332 @@
+"""The search for violations of `small ≤ large`, knowing both sides.
+
+The two sides are attacked on three scales, their difference, their difference relative to their size, and their
+difference in logarithms: near a zero of one side the second is almost constant and the last is steep, far away it may be
+the other way round. Random instances of many scales come first. From the worst of each scale, and from others, quasi-Newton
+paths go down, all at once; then differential evolution mixes what was found, which needs no derivative, and quasi-Newton
+paths start from its population. Rounds from independent beginnings follow as long as they improve on the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from tutelage.claims.laws import Space
+from tutelage.claims.outcome import Effort
+
+SCALES = ("difference", "relative", "logarithm")
+# An objective that does not count: larger than any that does.
+_OUT = 1e300
+# How often more instances are drawn where hardly any satisfy the hypotheses.
+_TRIES = 8
+
+
+class Pairs(NamedTuple):
+    """Both sides on several instances, as `small ≤ large`.
+
+    Attributes:
+        small: The side that should be the smaller one, at the worst entry.
+        large: The other one.
+        size: Natural size of both.
+        counted: Whether the instance satisfies the hypotheses.
+    """
+
+    small: np.ndarray
+    large: np.ndarray
+    size: np.ndarray
+    counted: np.ndarray
+
+    @property
+    def margins(self) -> np.ndarray:
+        """The difference relative to the size; infinite where the instance does not count."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.where(self.counted, (self.large - self.small) / self.size, np.inf)
+
+
+class Target(Protocol):
+    """What is searched."""
+
+    space: Space
+
+    def pairs(self, rows: np.ndarray) -> Pairs:
+        """Return both sides at coordinates, one row per instance."""
+        ...
+
+    def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
+        """Return both sides, and the derivatives of the smaller and of the larger one in the coordinates."""
+        ...
+
+
+@dataclass
+class Found:
+    """What a search has met so far.
+
+    Attributes:
+        rows: Coordinates of the worst instances, the worst first.
+        margins: Their margins.
+        tried: How many instances were tried.
+        improving: Whether the search was still improving when its effort ran out.
+        broken: Coordinates of an instance at which a side is not a number.
+    """
+
+    rows: np.ndarray
+    margins: np.ndarray
+    tried: int = 0
+    improving: bool = False
+    broken: np.ndarray | None = None
+    sampled: Pairs | None = field(default=None, repr=False)
+
+    @property
+    def lowest(self) -> float:
+        """The smallest margin."""
+        return float(self.margins[0]) if len(self.margins) else np.inf
+
+    def add(self, rows: np.ndarray, pairs: Pairs, keep: int = 64) -> None:
+        """Keep the worst of what there was and what comes."""
+        margins = pairs.margins
+        self.tried += int(pairs.counted.sum())
+        wrong = np.isnan(margins)
+        if wrong.any() and self.broken is None:
+            self.broken = rows[int(np.argmax(wrong))].copy()
+        usable = np.flatnonzero(pairs.counted & ~wrong)
+        rows, margins = np.concatenate([self.rows, rows[usable]]), np.concatenate([self.margins, margins[usable]])
+        order = np.argsort(margins, kind="stable")[:keep]
+        self.rows, self.margins = rows[order], margins[order]
+
+
+def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
+    """Return what is minimised on a scale; violations are negative on all of them."""
+    small, large, size, counted = pairs
+    with np.errstate(all="ignore"):
+        value = {
+            "difference": lambda: large - small,
+            "relative": lambda: (large - small) / size,
+            "logarithm": lambda: np.arcsinh(large / floor) - np.arcsinh(small / floor),
+        }[scale]()
+    return np.where(counted & ~np.isnan(value), np.clip(value, -_OUT, _OUT), _OUT)
+
+
+def _weights(pairs: Pairs, scale: str, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of the objective in both sides."""
+    small, large, size, _ = pairs
+    one = np.ones_like(small)
+    if scale == "difference":
+        return -one, one
+    with np.errstate(all="ignore"):
+        if scale == "logarithm":
+            return -1 / np.hypot(small, floor), 1 / np.hypot(large, floor)
+        # The size is one of the sides, or does not change.
+        by_large = np.where(size == np.abs(large), np.sign(large) * small / size**2, 1 / size)
+        by_small = np.where(size == np.abs(small), -np.sign(small) * large / size**2, -1 / size)
+        return by_small, by_large
+
+
+def attack(target: Target, effort: Effort, random: np.random.Generator, enough: float = -np.inf) -> Found:
+    """Search for the smallest margin, or until one below `enough` is found.
+
+    Args:
+        target: What is searched.
+        effort: How hard.
+        random: A generator.
+        enough: The margin at which the search may end.
+    """
+    space = target.space
+    found = Found(np.zeros((0, space.dimension)), np.zeros(0))
+    lanes = max(2, effort.restarts // 2)
+    rounds = 1 if effort.generations == 0 else 2 if effort.generations < 50 else 6
+    floor = 1e-300
+    for number in range(rounds):
+        before = found.lowest
+        rows, pairs = _drawn(target, effort, random)
+        if number == 0:
+            found.sampled = pairs
+            sizes = np.maximum(np.abs(pairs.small), np.abs(pairs.large))[pairs.counted]
+            sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+            floor = 1e-8 * float(np.median(sizes)) if len(sizes) else 1e-300
+        found.add(rows, pairs)
+        if found.broken is not None or found.lowest < enough or not len(found.rows) or space.dimension == 0:
+            return found
+        if space.smooth and effort.iterations:
+            _descend(target, _beginnings(rows, pairs, floor, lanes, random), floor, effort.iterations, found, enough)
+        if effort.generations and not found.lowest < enough:
+            _evolve(target, rows, pairs, floor, effort, random, found, enough)
+        if space.smooth and effort.iterations and not found.lowest < enough:
+            starts = {scale: found.rows[: 2 * lanes] for scale in SCALES}
+            _descend(target, starts, floor, effort.iterations, found, enough)
+        if found.broken is not None or found.lowest < enough:
+            return found
+        # Worth another beginning: what is still improving, and what has been tried once only.
+        gained = before - found.lowest
+        found.improving = bool(number > 0 and gained > 1e-3 * max(abs(found.lowest), 1e-6))
+        if number > 0 and not found.improving:
+            break
+    return found
+
+
+def _drawn(target: Target, effort: Effort, random: np.random.Generator) -> tuple[np.ndarray, Pairs]:
+    """Draw instances; where few satisfy the hypotheses, draw more and keep those that do."""
+    rows = target.space.sample(random, effort.samples)
+    pairs = target.pairs(rows)
+    for _ in range(_TRIES):
+        if pairs.counted.sum() >= min(effort.restarts, effort.samples):
+            break
+        more = target.space.sample(random, effort.samples)
+        found = target.pairs(more)
+        kept = np.concatenate([pairs.counted, found.counted])
+        rows = np.concatenate([rows, more])[kept]
+        pairs = Pairs(*(np.concatenate(parts)[kept] for parts in zip(pairs, found, strict=True)))
+    return rows, pairs
+
+
+def _beginnings(rows: np.ndarray, pairs: Pairs, floor: float, lanes: int, random) -> dict[str, np.ndarray]:
+    """Return where the paths of each scale start: half at the worst instances, half at any that count."""
+    starts = {}
+    counted = np.flatnonzero(pairs.counted)
+    for scale in SCALES:
+        order = np.argsort(objective(pairs, scale, floor), kind="stable")[: max(1, lanes // 2)]
+        others = random.choice(counted, size=min(lanes - len(order), len(counted)), replace=False) if len(counted) else []
+        starts[scale] = rows[np.concatenate([order, np.asarray(others, int)])]
+    return starts
+
+
+_MEMORY = 8
+
+
+def _descend(
+    target: Target, starts: dict[str, np.ndarray], floor: float, iterations: int, found: Found, enough: float
+) -> None:
+    """Follow quasi-Newton paths (L-BFGS, projected on the box) down each scale, all of them at once."""
+    if not sum(len(rows) for rows in starts.values()):
+        return
+    low, high = target.space.bounds()
+    scales = np.concatenate([np.full(len(rows), number) for number, rows in enumerate(starts.values())])
+    x = np.clip(np.concatenate(list(starts.values())), low, high)
+
+    def evaluate(x, scales):
+        pairs, small, large = target.slopes(x)
+        value, gradient = np.empty(len(x)), np.empty_like(x)
+        for number, scale in enumerate(starts):
+            mine = scales == number
+            some = Pairs(*(part[mine] for part in pairs))
+            by_small, by_large = _weights(some, scale, floor)
+            value[mine] = objective(some, scale, floor)
+            with np.errstate(all="ignore"):
+                gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
+        found.add(x, pairs)
+        return value, np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0)
+
+    value, gradient = evaluate(x, scales)
+    memory = _Memory(*x.shape)
+    # Before there is any curvature a step has a tenth of the size of the instance.
+    trust = 0.1 * (1e-3 + np.sqrt(np.mean(x**2, axis=1)))
+    step, stalled = np.ones(len(x)), np.zeros(len(x), int)
+    for _ in range(iterations):
+        alive = (value < _OUT) & (stalled < _PATIENCE)
+        if not alive.any() or found.lowest < enough or found.broken is not None:
+            return
+        if not alive.all():
+            x, value, gradient, scales = x[alive], value[alive], gradient[alive], scales[alive]
+            trust, step, stalled = trust[alive], step[alive], stalled[alive]
+            memory = memory.only(alive)
+        slope = np.where(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)), 0.0, gradient)
+        direction = np.where(slope == 0, 0.0, -memory.inverse(slope))
+        uphill = ~(np.sum(direction * slope, axis=1) < 0)
+        direction[uphill] = -slope[uphill]
+        length = np.maximum(np.sqrt(np.sum(direction**2, axis=1)), 1e-100)
+        fresh = uphill | memory.empty
+        direction *= np.where(fresh, trust / length, np.minimum(1.0, 20 * trust / length))[:, None]
+        new = np.clip(x + step[:, None] * direction, low, high)
+        new_value, new_gradient = evaluate(new, scales)
+        expected = np.abs(np.sum((new - x) * slope, axis=1))
+        better = new_value < value - 1e-4 * np.where(step < 1e-3, 0.0, expected)
+        memory.add(np.where(better[:, None], new - x, 0.0), new_gradient - gradient)
+        stalled = np.where(better & (value - new_value > 1e-10 * np.abs(value)), 0, stalled + 1)
+        x, gradient = np.where(better[:, None], new, x), np.where(better[:, None], new_gradient, gradient)
+        value = np.where(better, new_value, value)
+        step = np.where(better, np.minimum(1.0, 2 * step), 0.25 * step)
+        trust = np.where(better, 1.5 * trust, trust)
+
+
+_MEMORY, _PATIENCE = 8, 12
+
+
+class _Memory:
+    """The last moves of several paths, and what they changed in the gradients."""
+
+    def __init__(self, paths: int, dimension: int):
+        self.moves, self.changes = np.zeros((0, paths, dimension)), np.zeros((0, paths, dimension))
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Which paths have no curvature yet."""
+        return ~(np.sum(self.moves * self.changes, axis=2) > 0).any(axis=0)
+
+    def only(self, chosen: np.ndarray) -> _Memory:
+        """Return the memory of some of the paths."""
+        part = _Memory(0, 0)
+        part.moves, part.changes = self.moves[:, chosen], self.changes[:, chosen]
+        return part
+
+    def add(self, move: np.ndarray, change: np.ndarray) -> None:
+        """Remember a move of every path; one without positive curvature counts for nothing."""
+        product, squares = np.sum(move * change, axis=1), np.sum(change**2, axis=1)
+        useful = (product > 0) & (product > 1e-14 * squares)
+        move, change = (np.where(useful[:, None], array, 0.0) for array in (move, change))
+        self.moves = np.concatenate([self.moves, move[None]])[-_MEMORY:]
+        self.changes = np.concatenate([self.changes, change[None]])[-_MEMORY:]
+
+    def inverse(self, slope: np.ndarray) -> np.ndarray:
+        """Return the inverse Hessian of limited memory times the slopes."""
+        products = np.sum(self.moves * self.changes, axis=2)
+        inverses = np.where(products > 0, 1 / np.where(products > 0, products, 1.0), 0.0)
+        q, weights = slope.copy(), []
+        with np.errstate(all="ignore"):
+            for move, change, by in zip(self.moves[::-1], self.changes[::-1], inverses[::-1], strict=True):
+                weights.append(by * np.sum(move * q, axis=1))
+                q = q - weights[-1][:, None] * change
+            scale = np.ones(len(q))
+            for change, product in zip(self.changes, products, strict=True):
+                scale = np.where(product > 0, product / np.maximum(np.sum(change**2, axis=1), 1e-300), scale)
+            q = q * scale[:, None]
+            for move, change, by, weight in zip(self.moves, self.changes, inverses, reversed(weights), strict=True):
+                q = q + (weight - by * np.sum(change * q, axis=1))[:, None] * move
+        return np.nan_to_num(q, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _evolve(
+    target: Target, rows: np.ndarray, pairs: Pairs, floor: float, effort: Effort, random, found: Found, enough: float
+) -> None:
+    """Differential evolution in logarithms from the worst instances and some others, with the effort's evaluations."""
+    low, high = target.space.bounds()
+    size = int(np.clip(6 * len(low), 24, 64))
+    worst = found.rows[: size // 3]
+    x = np.concatenate([worst, rows[random.permutation(len(rows))]])[:size]
+    size = len(x)
+    some = target.pairs(x)
+    found.add(x, some)
+    value = objective(some, "logarithm", floor)
+    for _ in range(effort.samples * effort.generations // (2 * size)):
+        if found.lowest < enough or found.broken is not None:
+            return
+        first, second, third = (random.permutation(size) for _ in range(3))
+        best = x[np.argsort(value, kind="stable")[: max(2, size // 8)]][random.integers(max(2, size // 8), size=size)]
+        weight = np.where(random.uniform(size=(size, 1)) < 0.1, 0.05, random.uniform(0.3, 0.9, size=(size, 1)))
+        greedy = random.uniform(size=(size, 1)) < 0.5
+        base = np.where(greedy, x + weight * (best - x), x[third])
+        mutant = base + weight * (x[first] - x[second])
+        crossed = random.uniform(size=x.shape) < random.choice([0.2, 0.9, 1.0], size=(size, 1))
+        crossed[np.arange(size), random.integers(x.shape[1], size=size)] = True
+        # A quarter are steps of many sizes from one instance: along a thin set differences of two lead out of it.
+        size_of_step = 10.0 ** random.uniform(-4, 0, size=(size, 1)) * (np.sqrt(np.mean(x**2, axis=1, keepdims=True)) + 1e-6)
+        nearby = np.where(greedy, best, x) + size_of_step * random.normal(size=x.shape)
+        trial = np.where(random.uniform(size=(size, 1)) < 0.25, nearby, np.where(crossed, mutant, x))
+        trial = np.clip(trial, low, high)
+        some = target.pairs(trial)
+        found.add(trial, some)
+        new = objective(some, "logarithm", floor)
+        better = new <= value
+        x, value = np.where(better[:, None], trial, x), np.where(better, new, value)
