@@ -1,7 +1,7 @@
 """Claims: statements of papers as programs that can fail."""
 
-from tutelage.claims.conjecture import Attempt as Attempt
-from tutelage.claims.conjecture import conjecture as conjecture
+from tutelage.claims.conjectures import Attempt as Attempt
+from tutelage.claims.conjectures import conjecture as conjecture
 from tutelage.claims.judge import judge as judge
 from tutelage.claims.judge import judge_all as judge_all
 from tutelage.claims.laws import Law as Law

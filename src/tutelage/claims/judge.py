@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from tutelage.claims.statement import Claim, Form
 from tutelage.claims.verdict import Verdict
 from tutelage.errors import invalid, shown
 from tutelage.papers import recorded_verdicts
-
 
 # A violation by half of the size of both sides needs no deeper search.
 _PLAIN = -0.5
@@ -117,21 +115,20 @@ def _judged(
     outcome = worst(one for one, _ in found)
     if not np.isfinite(outcome.margin):
         return outcome, {}
-    power: dict[str, Any] = {
-        "at_risk": min(
-            at_risk(relation, effort, seed, others)
-            for relation, others in zip_longest(relations, ((other,) for other in control), fillvalue=())
-        )
-    }
+    shares = [at_risk(one, effort, seed, control[place : place + 1]) for place, one in enumerate(relations)]
+    power: dict[str, Any] = {"at_risk": min(shares)}
     if outcome.margin >= -form.slack and control:
-        power["refuted_from"] = refuted_from(relations[0], control[0], effort, seed, form.slack, found[0][1])
+        power["refuted_from"] = refuted_from(
+            relations[0], control[0], effort, seed, form.slack, found[0][1], outcome.margin
+        )
     return outcome, power
 
 
 def _outcome(form: Form, effort: Effort, seed: int) -> Outcome:
     """Return what the test of a form finds, or raise the one clear error that names it."""
-    assert form.test is not None
-    outcome = tried("test", lambda: form.test(effort, seed))
+    test = form.test
+    assert test is not None
+    outcome = tried("test", lambda: test(effort, seed))
     return of_kind("test", outcome, Outcome, "a function that returns an Outcome", "Pass a Pointwise or a Scan")
 
 

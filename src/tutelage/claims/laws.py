@@ -229,7 +229,7 @@ class Space:
         """Return what coordinates stand for, by name: one instance for a vector, or one per row."""
         values, first = {}, 0
         for (name, law), size in zip(self.laws.items(), self.sizes, strict=True):
-            raw = rows[..., first : first + size].reshape(*rows.shape[:-1], *law.shape)
+            raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
             values[name] = law.value(xp, raw)
             first += size
         return values

@@ -10,7 +10,8 @@ import numpy as np
 
 from tutelage.claims.outcome import Effort
 from tutelage.claims.relation import Relation
-from tutelage.claims.search import Found, Pairs
+from tutelage.claims.search import Pairs
+from tutelage.claims.sides import is_number
 
 _HALVINGS, _SEARCHES = 30, 3
 
@@ -18,11 +19,11 @@ _HALVINGS, _SEARCHES = 30, 3
 def at_risk(relation: Relation, effort: Effort, seed: int, others: Sequence[Relation] = ()) -> float:
     """Return the share of instances on which the conclusion did not follow trivially.
 
-    An instance is not at risk where the relation holds with what is known of the left side in its place: with `known`, or,
-    if that is not given, with a bound on the wrong side of zero where the left side had one sign on all that was drawn,
-    the hypotheses satisfied or not, for this relation and for others. (A bound of zero itself may be the whole content of
-    a statement: that a square is not negative has to be said in `known`.) No instance is at risk if both sides are equal to the last bit on all of them,
-    as one expression written twice is.
+    An instance is not at risk where the relation holds with what is known of the left side in its place: with `known`,
+    or, if that is not given, where the bound is on the far side of zero and the left side had one sign on all that was
+    drawn, the hypotheses satisfied or not, for this relation and for others. (A bound of zero itself may be the whole
+    content of a statement: that a square is not negative has to be said in `known`.) No instance is at risk if both
+    sides are equal to the last bit on all of them, as one expression written twice is.
 
     Args:
         relation: The relation.
@@ -50,19 +51,24 @@ def at_risk(relation: Relation, effort: Effort, seed: int, others: Sequence[Rela
 
 def _one_expression(pairs: Pairs, counted: np.ndarray) -> bool:
     """Whether both sides agree to the last bit everywhere, and not because they are whole numbers."""
-    small, large, size = pairs.small[counted], pairs.large[counted], pairs.size[counted]
-    same = (small == large) | (small == 0) & (large <= 1e-3 * size)
-    whole = np.all(size == np.round(size))
-    return bool(np.all(same) and not whole)
+    whole = np.all(pairs.size[counted] == np.round(pairs.size[counted]))
+    return bool(np.all(pairs.same[counted]) and not whole)
 
 
 def refuted_from(
-    form: Relation, control: Relation, effort: Effort, seed: int, slack: float, met: Sequence[Found]
+    form: Relation,
+    control: Relation,
+    effort: Effort,
+    seed: int,
+    slack: float,
+    rows: Sequence[np.ndarray],
+    margin: float,
 ) -> dict[str, Any] | None:
     """Return the mildest strengthening that is refuted, on the way from a form to its control.
 
-    The numbers in which the two differ are varied together. The worst instances met are tried first, at no cost; then a
-    few short searches look for milder ones.
+    The numbers in which the two differ are varied together. The worst instances met are tried first, at little cost;
+    then a few short searches look for milder ones. Where the two differ in something else, the smallest margin met says
+    by how much the sides could be moved towards each other.
 
     Args:
         form: The form, which holds.
@@ -70,36 +76,34 @@ def refuted_from(
         effort: How hard was searched.
         seed: Seed of the search.
         slack: Margins above minus this count as rounding error.
-        met: What the search for the form met, on each draw.
+        rows: The worst instances met, on each draw that was searched.
+        margin: The smallest margin met.
 
     Returns:
-        `parameter`, its `value` there, `held`, the value that holds, and `factor`, their quotient; `None` if the two differ
-        in something else than numbers.
+        `parameter`, its `value` there, `held`, the value that holds, and `factor`, their quotient.
     """
     ends = _numbers_between(form, control)
     if ends is None:
-        return None
+        if form.relation == "==":
+            return None
+        return {"parameter": "margin", "value": float(margin), "held": 0.0, "factor": None}
 
     def between(share: float) -> Relation:
         return form.varied(**{name: _between(low, high, share) for name, (low, high) in ends.items()})
 
-    rows = [found.rows for found in met if found.rows.shape[1:] and found.sampled is not None]
-    searched = [some for some, draw in zip(rows[len(rows) - len(form.draw) :], form.draw, strict=False) if isinstance(draw, Mapping)]
+    searched = all(isinstance(draw, Mapping) for draw in form.draw)
+    without_search = replace(effort, iterations=0, generations=0)
 
     def violated(share: float) -> bool:
-        relation = between(share)
-        if len(searched) == sum(isinstance(draw, Mapping) for draw in form.draw):
-            if any((pairs.margins < -slack).any() for pairs in relation.evaluated(effort, searched)):
-                return True
-        if len(searched) == len(form.draw) and not form.corners:
-            return False
-        return relation.refutes(replace(effort, iterations=0, generations=0), seed, slack)
+        if searched:
+            return bool((between(share).margins(effort, rows) < -slack).any())
+        return between(share).refutes(without_search, seed, slack)
 
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS if searched else 12):
+    for _ in range(_HALVINGS):
         if high - low < 1e-3 * high:
             break
-        middle = (low + high) / 2 if high > 1e-3 else np.sqrt(max(low, 1e-9) * high)
+        middle = (low + high) / 2 if high > 1e-3 else float(np.sqrt(max(low, 1e-9) * high))
         low, high = (low, middle) if violated(middle) else (middle, high)
     brief = replace(
         effort,
@@ -124,11 +128,11 @@ def _numbers_between(form: Relation, control: Relation) -> dict[str, tuple[float
         return None
     ends = {}
     for name in {**form.parameters, **control.parameters}:
-        one, other = form.parameters.get(name), control.parameters.get(name)
-        if one is other or (isinstance(one, (int, float)) and one == other):
+        one: Any = form.parameters.get(name)
+        other: Any = control.parameters.get(name)
+        if one is other or (is_number(one) and one == other):
             continue
-        numbers = [isinstance(value, (int, float, np.floating, np.integer)) for value in (one, other)]
-        if not all(numbers) or isinstance(one, bool) or isinstance(other, bool):
+        if not (is_number(one) and is_number(other)):
             return None
         ends[name] = (float(one), float(other))
     return ends or None

@@ -27,7 +27,7 @@ class _NotElementary(Exception):
 
 
 def recipe_of(relation: Relation) -> str:
-    """Return NumPy that checks the condition of a relation on a witness and sets both sides; empty if that is not possible.
+    """Return NumPy that checks the condition of a relation on a witness and sets both sides, or nothing.
 
     Args:
         relation: The relation, its parameters bound.
@@ -79,7 +79,7 @@ class _Writer:
             if isinstance(value, FunctionType):
                 self._needs(value)
                 self._function(name, value)
-            elif isinstance(value, (np.ufunc, BuiltinFunctionType)) and getattr(np, getattr(value, "__name__", ""), None) is value:
+            elif isinstance(value, (np.ufunc, BuiltinFunctionType)) and getattr(np, value.__name__, None) is value:
                 self._define(name, value, f"{name} = np.{value.__name__}")
             else:
                 self._define(name, value, f"{name} = {_literal(value)}")
@@ -151,7 +151,11 @@ def _node(function: Any) -> Any:
         except (OSError, TypeError, SyntaxError) as error:
             raise _NotElementary from error
     code = function.__code__
-    places = [(line, column) for line, _, column, end in code.co_positions() if line is not None and end]
+    places = [
+        (line, column)
+        for line, _, column, end in code.co_positions()
+        if line is not None and column is not None and end
+    ]
     bodies = [node for node in _lambdas(code.co_filename) if all(map(partial(_within, node.body), places))]
     if bodies:
         # The innermost one: a formula inside of a formula has its instructions there.

@@ -1,8 +1,7 @@
 """A statement as a relation with one thing varied: what is drawn, two sides, and how they compare.
 
-`draw` says what varies over instances and `where` under which condition; `left` and `right` are formulas of what they name;
-parameters are what the forms of a claim differ by. The runner draws, searches for the smallest margin, and measures how
-much of a verdict could have been otherwise.
+`draw` says what varies over instances and `where` under which condition; `left` and `right` are formulas of what they
+name; parameters are what the forms of a claim differ by. The runner draws, and searches for the smallest margin.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from tutelage import checks
+from tutelage.claims.formula import Formula
 from tutelage.claims.laws import Space, law
 from tutelage.claims.outcome import Effort, Outcome
 from tutelage.claims.search import Found, Pairs, attack
-from tutelage.claims.sides import Formula, Sides
+from tutelage.claims.sides import Sides
 from tutelage.claims.table import Chance, Table, measured
 from tutelage.errors import invalid, shown
 
@@ -44,16 +44,17 @@ class Relation:
         where: The condition on instances.
         build: Makes an instance of what is drawn, where no law does.
         corners: Instances that are tried besides, as arrays by name.
-        scale: The size of both sides below which differences are rounding errors; if left out, a millionth of the size that
-            they usually have.
+        scale: The size of both sides below which differences are rounding errors; if left out, a millionth of the size
+            that they usually have.
         tolerance: Tolerance of an equality, relative to the larger side.
-        known: What is known of the left side without the statement: zero of a square, one of a probability, its value at
-            the start. Where the relation holds with it, the instance is not at risk.
+        known: What is known of the left side without the statement: zero of a square, one of a probability, its value
+            at the start. Where the relation holds with it, the instance is not at risk.
         derivatives: Whether formulas in JAX are differentiated in a long search.
         runs: Whether a function that draws is asked for as many instances as the effort has runs, as an experiment is,
             and not for twenty times its samples.
         note: What was measured, in words.
         parameters: Values of the parameters.
+        programs: What relations that differ by parameters share; filled by the runner.
     """
 
     draw: Any
@@ -75,7 +76,7 @@ class Relation:
     def __post_init__(self):
         checks.one_of("relation", self.relation, ("<=", ">=", "=="))
         several = self.draw if isinstance(self.draw, (list, tuple)) else (self.draw,)
-        if not several or not all(several):
+        if not several or any((not isinstance(draw, Mapping) and not callable(draw)) or draw == {} for draw in several):
             raise invalid("draw", "name what is drawn", shown(self.draw), 'Pass {"w": (3, 2)}, for example')
         for name in ("where", "build"):
             if getattr(self, name) is not None:
@@ -89,6 +90,10 @@ class Relation:
             ),
             tolerance=checks.positive("tolerance", self.tolerance),
             derivatives=checks.flag("derivatives", self.derivatives),
+            runs=checks.flag("runs", self.runs),
+            note=checks.text("note", self.note),
+            programs=checks.of_kind("programs", self.programs, dict, "a dictionary", "Leave it out"),
+            parameters=checks.of_kind("parameters", self.parameters, Mapping, "values by name", "Pass a dictionary"),
         )
 
     def varied(self, **changes: Any) -> Relation:
@@ -115,8 +120,8 @@ class Relation:
         """
         return self.searched(effort, seed, -slack)[0].margin < -slack
 
-    def searched(self, effort: Effort, seed: int, enough: float) -> tuple[Outcome, list[Found]]:
-        """Return the outcome, and what was met on each draw.
+    def searched(self, effort: Effort, seed: int, enough: float) -> tuple[Outcome, list[np.ndarray]]:
+        """Return the outcome, and the coordinates of the worst instances of each draw that was searched.
 
         Args:
             effort: How hard to search.
@@ -124,25 +129,25 @@ class Relation:
             enough: The margin at which the search may end.
         """
         best: tuple[float, Sides, np.ndarray] | None = None
-        tried, improving, all_found = 0, False, []
+        tried, improving, worst_rows = 0, False, []
         for sides, found in self._met(effort, seed, enough):
             tried += found.tried
             improving |= found.improving
-            all_found.append(found)
+            if isinstance(sides.space, Space):
+                worst_rows.append(found.rows)
             if found.broken is not None:
                 witness = sides.shown(found.broken)
-                note = "a side is not a number"
-                return Outcome(float("nan"), tried, witness, note, "inconclusive"), all_found
+                return Outcome(float("nan"), tried, witness, "a side is not a number", "inconclusive"), worst_rows
             margin, row = _believed(sides, found, seed)
             if row is not None and (best is None or margin < best[0]):
                 best = margin, sides, row
             if best is not None and best[0] < enough:
                 break
         if best is None:
-            return Outcome(np.inf, 0, {}, "no instance satisfies the hypotheses", "not_applicable"), all_found
+            return Outcome(np.inf, 0, {}, "no instance satisfies the hypotheses", "not_applicable"), worst_rows
         margin, sides, row = best
         note = "; ".join(part for part in (self.note, _STILL * improving) if part)
-        return Outcome(float(margin), tried, sides.shown(row), note), all_found
+        return Outcome(float(margin), tried, sides.shown(row), note), worst_rows
 
     def met(self, effort: Effort, seed: int) -> Iterator[tuple[Sides, Found]]:
         """Yield both sides over each draw, with the instances that a search begins with."""
@@ -178,7 +183,7 @@ class Relation:
     def _sides(self, space: Space | Table, place: Any, effort: Effort, built: bool = False) -> Sides:
         left = self.left.favourable(self.relation) if isinstance(self.left, Chance) else self.left
         optional = {"where": self.where, "scale": self.scale, "build": None if built else self.build}
-        formulas = {name: Formula(name, value) for name, value in optional.items() if value is not None}
+        formulas: dict[str, Any] = {name: Formula(name, value) for name, value in optional.items() if value is not None}
         key = (str(place), self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
         sides = Sides(
             space,
@@ -203,16 +208,22 @@ class Relation:
             effort: How hard is searched.
             seed: Seed of the search.
         """
-        several = [found.sampled for _, found in self.met(effort, seed)]
-        return Pairs(*(np.concatenate(parts) for parts in zip(*(one for one in several if one is not None), strict=True)))
+        several = [found.sampled for _, found in self.met(effort, seed) if found.sampled is not None]
+        return Pairs(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
 
-    def evaluated(self, effort: Effort, rows: Sequence[np.ndarray]) -> list[Pairs]:
-        """Return both sides at coordinates of each draw that is searched."""
+    def margins(self, effort: Effort, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the margins at coordinates of each draw that is searched.
+
+        Args:
+            effort: How hard is searched.
+            rows: Coordinates, as `searched` returns them.
+        """
         spaces = [(number, draw) for number, draw in enumerate(self.draw) if isinstance(draw, Mapping)]
-        return [
-            self._sides(Space(draw), number, effort).pairs(some)
-            for (number, draw), some in zip(spaces, rows, strict=True)
+        found = [
+            self._sides(Space(draw), number, effort).pairs(some).margins
+            for (number, draw), some in zip(spaces, rows, strict=False)
         ]
+        return np.concatenate([*found, []])
 
     def violated(self, left: Any, right: Any) -> float:
         """Return by how much two sides violate the relation, relative to their size; not positive if they do not."""

@@ -1,26 +1,27 @@
 """The search for violations of `small ≤ large`, knowing both sides.
 
 The two sides are attacked on three scales, their difference, their difference relative to their size, and their
-difference in logarithms: near a zero of one side the second is almost constant and the last is steep, far away it may be
-the other way round. Random instances of many scales come first. From the worst of each scale, and from others, quasi-Newton
-paths go down, all at once; then differential evolution mixes what was found, which needs no derivative, and quasi-Newton
-paths start from its population. Rounds from independent beginnings follow as long as they improve on the last.
+difference in logarithms: near a zero of one side the second is almost constant and the last is steep, far away it may
+be the other way round. Random instances of many scales come first. From the worst of each scale, and from others,
+quasi-Newton paths go down, all at once; then differential evolution mixes what was found, which needs no derivative,
+and quasi-Newton paths start from its population. Rounds from independent beginnings follow as long as they improve on
+the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tutelage.claims.laws import Space
 from tutelage.claims.outcome import Effort
 
 SCALES = ("difference", "relative", "logarithm")
 # An objective that does not count: larger than any that does.
 _OUT = 1e300
+# How many independent beginnings there are at most, if each improves on the last.
+_ROUNDS = 5
 # How often more instances are drawn where hardly any satisfy the hypotheses.
 _TRIES = 8
 
@@ -33,12 +34,14 @@ class Pairs(NamedTuple):
         large: The other one.
         size: Natural size of both.
         counted: Whether the instance satisfies the hypotheses.
+        same: Whether both sides agree to the last bit, in all entries.
     """
 
     small: np.ndarray
     large: np.ndarray
     size: np.ndarray
     counted: np.ndarray
+    same: np.ndarray
 
     @property
     def margins(self) -> np.ndarray:
@@ -50,7 +53,10 @@ class Pairs(NamedTuple):
 class Target(Protocol):
     """What is searched."""
 
-    space: Space
+    @property
+    def space(self) -> Any:
+        """The coordinates."""
+        ...
 
     def pairs(self, rows: np.ndarray) -> Pairs:
         """Return both sides at coordinates, one row per instance."""
@@ -100,7 +106,7 @@ class Found:
 
 def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
     """Return what is minimised on a scale; violations are negative on all of them."""
-    small, large, size, counted = pairs
+    small, large, size, counted, _ = pairs
     with np.errstate(all="ignore"):
         value = {
             "difference": lambda: large - small,
@@ -112,7 +118,7 @@ def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
 
 def _weights(pairs: Pairs, scale: str, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives of the objective in both sides."""
-    small, large, size, _ = pairs
+    small, large, size, _, _ = pairs
     one = np.ones_like(small)
     if scale == "difference":
         return -one, one
@@ -137,7 +143,7 @@ def attack(target: Target, effort: Effort, random: np.random.Generator, enough: 
     space = target.space
     found = Found(np.zeros((0, space.dimension)), np.zeros(0))
     lanes = max(2, effort.restarts // 2)
-    rounds = 1 if effort.generations == 0 else 2 if effort.generations < 50 else 6
+    rounds = 1 if effort.generations == 0 else _ROUNDS
     floor = 1e-300
     for number in range(rounds):
         before = found.lowest
@@ -146,7 +152,7 @@ def attack(target: Target, effort: Effort, random: np.random.Generator, enough: 
             found.sampled = pairs
             sizes = np.maximum(np.abs(pairs.small), np.abs(pairs.large))[pairs.counted]
             sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-            floor = 1e-8 * float(np.median(sizes)) if len(sizes) else 1e-300
+            floor = 1e-12 * float(np.median(sizes)) if len(sizes) else 1e-300
         found.add(rows, pairs)
         if found.broken is not None or found.lowest < enough or not len(found.rows) or space.dimension == 0:
             return found
@@ -155,8 +161,8 @@ def attack(target: Target, effort: Effort, random: np.random.Generator, enough: 
         if effort.generations and not found.lowest < enough:
             _evolve(target, rows, pairs, floor, effort, random, found, enough)
         if space.smooth and effort.iterations and not found.lowest < enough:
-            starts = {scale: found.rows[: 2 * lanes] for scale in SCALES}
-            _descend(target, starts, floor, effort.iterations, found, enough)
+            again: dict[str, np.ndarray] = dict.fromkeys(SCALES, found.rows[: 2 * lanes])
+            _descend(target, again, floor, effort.iterations, found, enough)
         if found.broken is not None or found.lowest < enough:
             return found
         # Worth another beginning: what is still improving, and what has been tried once only.
@@ -188,14 +194,15 @@ def _beginnings(rows: np.ndarray, pairs: Pairs, floor: float, lanes: int, random
     counted = np.flatnonzero(pairs.counted)
     for scale in SCALES:
         order = np.argsort(objective(pairs, scale, floor), kind="stable")[: max(1, lanes // 2)]
-        others = random.choice(counted, size=min(lanes - len(order), len(counted)), replace=False) if len(counted) else []
-        starts[scale] = rows[np.concatenate([order, np.asarray(others, int)])]
+        others = random.permutation(counted)[: lanes - len(order)]
+        starts[scale] = rows[np.concatenate([order, others])]
     return starts
 
 
 _MEMORY = 8
 
 
+@np.errstate(all="ignore")
 def _descend(
     target: Target, starts: dict[str, np.ndarray], floor: float, iterations: int, found: Found, enough: float
 ) -> None:
@@ -321,8 +328,8 @@ def _evolve(
         crossed = random.uniform(size=x.shape) < random.choice([0.2, 0.9, 1.0], size=(size, 1))
         crossed[np.arange(size), random.integers(x.shape[1], size=size)] = True
         # A quarter are steps of many sizes from one instance: along a thin set differences of two lead out of it.
-        size_of_step = 10.0 ** random.uniform(-4, 0, size=(size, 1)) * (np.sqrt(np.mean(x**2, axis=1, keepdims=True)) + 1e-6)
-        nearby = np.where(greedy, best, x) + size_of_step * random.normal(size=x.shape)
+        step = 10.0 ** random.uniform(-4, 0, size=(size, 1)) * (np.sqrt(np.mean(x**2, axis=1, keepdims=True)) + 1e-6)
+        nearby = np.where(greedy, best, x) + step * random.normal(size=x.shape)
         trial = np.where(random.uniform(size=(size, 1)) < 0.25, nearby, np.where(crossed, mutant, x))
         trial = np.clip(trial, low, high)
         some = target.pairs(trial)

@@ -1,16 +1,13 @@
 """Both sides of a relation on many instances, by whatever arithmetic they are written in.
 
-Formulas take what they name: drawn values, what `build` makes of them, parameters of the form; `instance` stands for all
-of these. In NumPy they are called once for all instances if that gives what single calls give (formulas that act on the
-last axes), and once per instance otherwise: nothing is compiled. Formulas in JAX are mapped, compiled and differentiated,
+Formulas in NumPy are called once for all instances if that gives what single calls give (formulas that act on the last
+axes), and once per instance otherwise: nothing is compiled. Formulas in JAX are mapped, compiled and differentiated,
 with numbers among the parameters as arguments, so that all forms of a claim share a program.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -21,8 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from tutelage.claims.formula import Formula, condition, number
 from tutelage.claims.laws import Space
 from tutelage.claims.search import Pairs
+from tutelage.claims.table import Table
 from tutelage.errors import TutelageError, invalid
 from tutelage.errors import shown as _shown
 
@@ -34,56 +33,9 @@ _LITTLE_OPTIMISED = {
 }
 # Programs are compiled for these numbers of instances; fewer are filled up.
 _WIDTH, _NARROW = 128, 32
-_PROBES = 3
+_PROBES = 5
 # Dimensions from which on derivatives are worth compiling even for a short search.
 _MANY = 12
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A function of what it names, or a constant.
-
-    Attributes:
-        argument: How an error calls it.
-        function: The function or constant.
-    """
-
-    argument: str
-    function: Any
-
-    @cached_property
-    def names(self) -> dict[str, bool] | None:
-        """The names that it takes, and whether it must have them; `None` if it takes all."""
-        if not callable(self.function):
-            return {}
-        try:
-            entries = inspect.signature(self.function).parameters.values()
-        except (TypeError, ValueError):
-            return None
-        if any(entry.kind is entry.VAR_KEYWORD for entry in entries):
-            return None
-        return {entry.name: entry.default is entry.empty for entry in entries if entry.kind is not entry.VAR_POSITIONAL}
-
-    def __call__(self, values: Mapping[str, Any]) -> Any:
-        """Return its value, or raise the one clear error that says how it does not fit what is drawn."""
-        if not callable(self.function):
-            return self.function
-        chosen = dict(values) if self.names is None else {}
-        for name, needed in (self.names or {}).items():
-            if name in values:
-                chosen[name] = values[name]
-            elif name == "instance":
-                chosen[name] = values
-            elif needed:
-                known = ", ".join(values) or "nothing"
-                raise invalid(self.argument, f"take names that are drawn ({known})", f"`{name}`", "Rename it")
-        try:
-            return self.function(**chosen)
-        except TutelageError as error:
-            raise invalid(self.argument, "fit what is drawn", f"the error: {error}".rstrip("."), "Change one of them") from error
-        except jax.errors.ConcretizationTypeError as error:
-            remedy = "Write jnp.where(condition, one, other) instead of `if`"
-            raise invalid(self.argument, "not decide by a traced value", "a Python `if` on one", remedy) from error
 
 
 @dataclass
@@ -104,7 +56,7 @@ class Sides:
         optimised: Whether programs are worth more of the compiler's time.
     """
 
-    space: Space
+    space: Space | Table
     left: Formula
     right: Formula
     relation: str
@@ -123,9 +75,13 @@ class Sides:
     def instance(self, xp: Any, rows: Any, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return what coordinates stand for, after `build`."""
         drawn = self.space.values(xp, rows)
-        if self.build is None:
-            return drawn
-        built = self.build({**drawn, **(self.parameters if parameters is None else parameters)})
+        return (
+            drawn if self.build is None else self._built(drawn, self.parameters if parameters is None else parameters)
+        )
+
+    def _built(self, drawn: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.build is not None
+        built = self.build({**drawn, **parameters})
         if not isinstance(built, Mapping):
             raise invalid("build", "return an instance, arrays by name", _shown(built), "Return a dictionary")
         return dict(built)
@@ -133,9 +89,9 @@ class Sides:
     def evaluate(self, instance: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> tuple:
         """Return the left side, the right side, the scale, and whether the instance counts."""
         values = {**instance, **(self.parameters if parameters is None else parameters)}
-        left, right = (_number(side.argument, side(values)) for side in (self.left, self.right))
-        scale = self.floor if self.scale is None else _number("scale", self.scale(values))
-        counted = True if self.where is None else _condition(self.where(values))
+        left, right = (number(side.argument, side(values)) for side in (self.left, self.right))
+        scale = self.floor if self.scale is None else number("scale", self.scale(values))
+        counted = True if self.where is None else condition(self.where(values))
         return left, right, scale, counted
 
     # How they are evaluated -------------------------------------------------------------------------------------------
@@ -173,7 +129,7 @@ class Sides:
             pass
         try:
             left, right, scale, counted = _untraced(lambda: self.evaluate(self.instance(np, rows)))
-            _paired(np, left, right, scale, self.relation, self.tolerance, counted, len(rows))
+            self._paired(left, right, scale, counted, len(rows))
             return "batch"
         except Exception:  # the first error says most
             raise self._misfit(rows[0], error) from error
@@ -208,16 +164,18 @@ class Sides:
             raise invalid("left", "be written in NumPy or JAX, as `right` and `where`", received, remedy) from error
 
     def _agrees(self, rows: np.ndarray, singles: list[tuple]) -> bool:
-        """Whether one call for several instances gives what single calls gave."""
-        try:
-            with np.errstate(all="ignore"):
-                together = self._in_batch(rows)
-            alone = [_paired(np, *single[:3], self.relation, self.tolerance, single[3], None) for single in singles]
-        except Exception:  # written for one instance
-            return False
-        for part, values in zip(together, zip(*alone, strict=True), strict=True):
-            if not np.allclose(part, [np.ravel(value)[0] for value in values], rtol=1e-9, atol=1e-12, equal_nan=True):
+        """Whether one call for several instances gives what single calls gave, however many they are."""
+        for count in (len(rows), max(1, len(rows) - 2)):
+            try:
+                with np.errstate(all="ignore"):
+                    together = self._in_batch(rows[:count])
+                alone = [self._paired(*single, count=None) for single in singles[:count]]
+            except Exception:  # written for one instance
                 return False
+            for part, values in zip(together, zip(*alone, strict=True), strict=True):
+                single = np.array([np.ravel(value)[0] for value in values])
+                if not np.allclose(part, single, rtol=1e-9, atol=1e-12, equal_nan=True):
+                    return False
         return True
 
     # Pairs ------------------------------------------------------------------------------------------------------------
@@ -229,7 +187,7 @@ class Sides:
                 return self._in_batch(rows)
         if self.mode == "each":
             with np.errstate(all="ignore"):
-                return _joined([self._one(row) for row in rows], len(rows))
+                return self._one_by_one(rows)
         return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
 
     def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
@@ -246,25 +204,39 @@ class Sides:
         points = np.concatenate([rows[:, None], upper, lower], axis=1).reshape(-1, dimension)
         found = self.pairs(points)
         apart = np.sum(upper - lower, axis=2)
-        small, large, size, counted = (part.reshape(count, -1) for part in found)
+        small, large, size, counted, same = (part.reshape(count, -1) for part in found)
         with np.errstate(all="ignore"):
             by = [(side[:, 1 : dimension + 1] - side[:, dimension + 1 :]) / apart for side in (small, large)]
-        here = Pairs(small[:, 0], large[:, 0], size[:, 0], counted[:, 0])
+        here = Pairs(small[:, 0], large[:, 0], size[:, 0], counted[:, 0], same[:, 0])
         return here, by[0], by[1]
 
     def _in_batch(self, rows: np.ndarray) -> Pairs:
         left, right, scale, counted = self.evaluate(self.instance(np, rows))
-        return _paired(np, left, right, scale, self.relation, self.tolerance, counted, len(rows))
+        return self._paired(left, right, scale, counted, len(rows))
 
-    def _one(self, row: np.ndarray) -> Pairs:
-        left, right, scale, counted = self.evaluate(self.instance(np, row))
-        return _paired(np, left, right, scale, self.relation, self.tolerance, counted, None)
+    def _one_by_one(self, rows: np.ndarray) -> Pairs:
+        drawn = self.space.values(np, rows)
+        found = []
+        for place in range(len(rows)):
+            instance = {name: value[place] for name, value in drawn.items()}
+            if self.build is not None:
+                instance = self._built(instance, self.parameters)
+            left, right, scale, counted = self.evaluate(instance)
+            if np.shape(left) != np.shape(right) or np.shape(left) != np.shape(scale):
+                left, right, scale = np.broadcast_arrays(left, right, scale)
+            found.append((left, right, scale, counted))
+        left, right, scale, counted = (np.array(part) for part in zip(*found, strict=True))
+        return self._paired(left, right, scale, counted, len(rows))
+
+    def _paired(self, left, right, scale, counted, count: int | None, xp: Any = np) -> Pairs:
+        rounding = self.scale is None
+        return _paired(xp, left, right, scale, self.relation, self.tolerance, counted, count, rounding)
 
     # Compiled ---------------------------------------------------------------------------------------------------------
 
     def _trace(self) -> tuple[tuple[str, ...], Callable]:
         """Trace the formulas once: the parameters that became arguments, and the function that was traced."""
-        numbers = tuple(name for name, value in self.parameters.items() if _is_number(value))
+        numbers = tuple(name for name, value in self.parameters.items() if is_number(value))
         rest = tuple((name, _token(value)) for name, value in self.parameters.items() if name not in numbers)
         exact = tuple((name, self.parameters[name]) for name in numbers)
         for key in (("traced", numbers, rest), ("traced", exact, rest)):
@@ -295,7 +267,7 @@ class Sides:
         left, right, scale, counted = self.evaluate(instance, parameters)
         _require_fit(left, right, scale)
         scale = floor if self.scale is None else scale
-        pair = _paired(jnp, left, right, scale, self.relation, self.tolerance, counted, None)
+        pair = self._paired(left, right, scale, counted, None, jnp)
         return tuple(pair), {**instance, "left": left, "right": right}
 
     @property
@@ -342,17 +314,22 @@ class Sides:
         return shown
 
 
+def _first(count: int, part: Any) -> np.ndarray:
+    return np.asarray(part)[:count]
+
+
 def _in_pieces(program: Callable, rows: np.ndarray, width: int) -> Any:
     """Evaluate in pieces of one size, so that a program is compiled once."""
     pieces = []
     for first in range(0, len(rows), width):
         piece = rows[first : first + width]
         filled = np.concatenate([piece, np.repeat(piece[:1], width - len(piece), axis=0)])
-        pieces.append(jax.tree.map(lambda part, size=len(piece): np.asarray(part)[:size], program(filled)))
+        pieces.append(jax.tree.map(partial(_first, len(piece)), program(filled)))
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is one number."""
     return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
 
 
@@ -372,7 +349,8 @@ def _untraced(evaluate: Callable[[], tuple]) -> tuple:
         kept.append(values)
 
     jax.eval_shape(traced)
-    return tuple(np.asarray(value) for value in kept[0][:3]) + (kept[0][3],)
+    left, right, scale, counted = kept[0]
+    return np.asarray(left), np.asarray(right), np.asarray(scale), counted
 
 
 def _token(value: Any) -> Any:
@@ -380,31 +358,6 @@ def _token(value: Any) -> Any:
         hash(value)
     except TypeError:
         return id(value)
-    return value
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, (Tracer, jax.Array)):
-        return f"an array of {value.dtype} of shape {value.shape}"
-    return _shown(value)
-
-
-def _number(argument: str, value: Any) -> Any:
-    """Return a side as an array, or raise if it is no array of real numbers."""
-    side = value
-    if isinstance(value, (list, tuple)) or callable(getattr(value, "__float__", None)):
-        with suppress(TypeError, ValueError):
-            side = value if hasattr(value, "dtype") else np.asarray(value, dtype=float)
-    if getattr(getattr(side, "dtype", None), "kind", "") not in {"f", "i", "u"} or np.size(side) == 0:
-        remedy = "Return one side of the relation"
-        raise invalid(argument, "return a number or an array of real numbers", _described(value), remedy)
-    return side
-
-
-def _condition(value: Any) -> Any:
-    """Return a condition, or raise if it is none."""
-    if not isinstance(value, (bool, np.bool_)) and getattr(getattr(value, "dtype", None), "kind", "") != "b":
-        raise invalid("where", "return a truth value", _described(value), "Compare something, as in norm(w) < 10")
     return value
 
 
@@ -416,8 +369,14 @@ def _require_fit(left: Any, right: Any, scale: Any) -> None:
         raise invalid("right", "fit `left` in shape", shapes, "Return arrays of one shape") from error
 
 
-def _paired(xp: Any, left, right, scale, relation: str, tolerance: float, counted, count: int | None) -> Pairs:
-    """Return the worst entry of both sides as `small ≤ large`, for one instance (`count` is `None`) or several."""
+def _paired(
+    xp: Any, left, right, scale, relation: str, tolerance: float, counted, count: int | None, rounding: bool
+) -> Pairs:
+    """Return the worst entry of both sides as `small ≤ large`, for one instance (`count` is `None`) or several.
+
+    Where the scale is only there to tell rounding errors from violations, how close two sides are is relative to them
+    alone: both may vanish together, which is no close call.
+    """
     lead = () if count is None else (count,)
     shape = np.broadcast_shapes(np.shape(left), np.shape(right), np.shape(scale))
     if count is not None and shape[:1] != lead:
@@ -427,21 +386,21 @@ def _paired(xp: Any, left, right, scale, relation: str, tolerance: float, counte
         left, right = (_lifted(xp, side, shape) for side in (left, right))
     left, right, scale = (xp.broadcast_to(xp.asarray(side) * 1.0, shape) for side in (left, right, scale))
     left, right, scale = (side.reshape(*lead, -1) for side in (left, right, scale))
-    size = xp.maximum(xp.maximum(xp.abs(left), xp.abs(right)), xp.maximum(scale, 1e-300))
-    counted = xp.broadcast_to(xp.asarray(counted).reshape(*lead, -1).all(-1) if np.ndim(counted) > len(lead) else xp.asarray(counted), lead)
+    own = xp.maximum(xp.maximum(xp.abs(left), xp.abs(right)), 1e-300)
+    size = xp.maximum(own, scale)
+    counted = xp.asarray(counted)
+    counted = counted.reshape(*lead, -1).all(-1) if counted.ndim > len(lead) else xp.broadcast_to(counted, lead)
+    same = xp.all(left == right, -1)
     if relation == "==":
         size = xp.max(size, -1)
         error = xp.max(xp.abs(left - right), -1)
-        return Pairs(error, tolerance * size, size, counted)
+        return Pairs(error, tolerance * size, size, counted, same)
     small, large = (left, right) if relation == "<=" else (right, left)
+    size = xp.where(large >= small, own, size) if rounding else size
     worst = xp.argmin((large - small) / size, -1)[..., None]
-    pick = [xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size)]
-    return Pairs(pick[0], pick[1], pick[2], counted)
+    small, large, size = (xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size))
+    return Pairs(small, large, size, counted, same)
 
 
 def _lifted(xp: Any, side: Any, shape: tuple[int, ...]) -> Any:
     return xp.broadcast_to(xp.asarray(side), shape) if np.ndim(side) == 0 or np.shape(side) == (1,) else side
-
-
-def _joined(parts: list[Pairs], count: int) -> Pairs:
-    return Pairs(*(np.array([np.asarray(part[number]) for part in parts]).reshape(count) for number in range(4)))

@@ -2,8 +2,8 @@
 
 A claim is a relation with one thing varied, and forms that differ by the values of its parameters: `as_printed`, the
 letter; `as_meant`, where the paper's context supplies what the sentence leaves out; `corrected`; and a control, a
-deliberately false variant, about as hard as the claim, that the same search must refute. A form may have a test of its own
-instead.
+deliberately false variant, about as hard as the claim, that the same search must refute. A form may have a test of its
+own instead.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Claim:
     also: Sequence[Relation] = field(default_factory=tuple)
 
     def __post_init__(self):
-        for name in ("id", "place", "title", "correction", "arithmetic", "supplied", "defect", "note"):
+        for name in ("id", "place", "title", "correction", "arithmetic", "supplied", "scope", "kind", "defect", "note"):
             checks.text(name, getattr(self, name))
         checks.settle(self, hypotheses=checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"))
         for hypothesis in self.hypotheses:
@@ -159,8 +159,14 @@ class Claim:
         also = checks.sequence("also", self.also, "a list of relations")
         for one in also:
             checks.of_kind("also", one, Relation, "a list of relations", "Pass tutelage.claims.Relation")
-        checks.settle(self, scope=checks.one_of("scope", scope, SCOPES), also=also)
-        if self.draw is not None:
+        checks.settle(
+            self, scope=checks.one_of("scope", scope, SCOPES), also=also, glyph=checks.flag("glyph", self.glyph)
+        )
+        if self.draw is None:
+            for name in ("left", "relation", "right", "where", "build"):
+                if getattr(self, name) is not None:
+                    raise invalid("draw", f"be given where `{name}` is", "None", "Say what is drawn")
+        else:
             self.relations(self.as_printed)  # what does not fit is refused when the claim is written
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from tutelage import checks
-from tutelage.errors import invalid
+from tutelage.errors import invalid, shown
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ class Table:
     def rows(self) -> np.ndarray:
         """The coordinates of all instances."""
         return np.arange(len(self), dtype=float)[:, None]
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest and the largest coordinate."""
+        return self.rows[0], self.rows[-1]
 
     def sample(self, random: np.random.Generator, count: int) -> np.ndarray:
         """Return coordinates of some instances."""
@@ -106,6 +110,11 @@ class Chance:
     trials: str = "trials"
     error: float = 1e-4
 
+    def __post_init__(self):
+        for name in ("successes", "trials"):
+            checks.text(name, getattr(self, name))
+        checks.settle(self, error=checks.between("error", self.error, 0.0, 1.0))
+
     def favourable(self, relation: str) -> Callable[..., np.ndarray]:
         """Return the bound that is favourable to a statement."""
 
@@ -145,20 +154,33 @@ def fitted_order(sizes: Any, values: Any) -> np.ndarray:
         values: The values $v$; the exponent of one that is not positive is not a number.
     """
     with np.errstate(all="ignore"):
-        x, y = np.broadcast_arrays(np.log(np.asarray(sizes, float)), np.log(np.asarray(values, float)))
-    x = x - x.mean(-1, keepdims=True)
-    slopes = np.sum(x * (y - y.mean(-1, keepdims=True)), -1) / np.sum(x**2, -1)
+        x, y = np.broadcast_arrays(np.log(_at_least(2, "sizes", sizes)), np.log(_at_least(2, "values", values)))
+        x = x - x.mean(-1, keepdims=True)
+        slopes = np.sum(x * (y - y.mean(-1, keepdims=True)), -1) / np.sum(x**2, -1)
     return np.where(np.isfinite(y).all(-1), slopes, np.nan)
+
+
+def _at_least(count: int, argument: str, values: Any) -> np.ndarray:
+    """Return arrays whose last axis has at least so many entries, or raise."""
+    # In NumPy, also where formulas are tried while JAX traces.
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise invalid(argument, "be an array of real numbers", shown(values), "Pass a NumPy array")
+    array = array.astype(float)
+    if array.ndim == 0 or array.shape[-1] < count or not array.size:
+        raise invalid(argument, f"have at least {count} entries", f"shape {array.shape}", "Pass more of them")
+    return array
 
 
 def limit(values: Any) -> np.ndarray:
     r"""Return the limits of geometrically converging sequences along the last axis, after Aitken.
 
     Args:
-        values: At least three values of each sequence; the last three are extrapolated. A sequence that is constant up to
-            rounding has its last value as its limit.
+        values: At least three values of each sequence; the last three are extrapolated. A sequence that is constant up
+            to rounding has its last value as its limit.
     """
-    first, second, third = (np.asarray(values, float)[..., place] for place in (-3, -2, -1))
-    bend = (third - second) - (second - first)
-    flat = np.abs(bend) <= 1e-14 * np.maximum(np.abs(third), 1e-300)
-    return np.where(flat, third, third - (third - second) ** 2 / np.where(flat, 1.0, bend))
+    first, second, third = (_at_least(3, "values", values)[..., place] for place in (-3, -2, -1))
+    with np.errstate(all="ignore"):
+        bend = (third - second) - (second - first)
+        flat = np.abs(bend) <= 1e-14 * np.maximum(np.abs(third), 1e-300)
+        return np.where(flat, third, third - (third - second) ** 2 / np.where(flat, 1.0, bend))

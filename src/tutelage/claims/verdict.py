@@ -69,10 +69,7 @@ class Verdict:
 
     def _strength(self, before: str) -> str:
         """Say from where on the statement is refuted, if it holds and that is known."""
-        if not self.refuted_from:
-            return ""
-        parameter, value = self.refuted_from["parameter"], self.refuted_from["value"]
-        return f"{before}with {parameter} {value:.4g} for {self.refuted_from['held']:.4g} it is refuted"
+        return f"{before}{strength(self.refuted_from)}" if self.refuted_from else ""
 
     def _repr_html_(self) -> str:
         return facts(
@@ -117,6 +114,16 @@ class Verdict:
         values = {entry.name: document[entry.name] for entry in fields(Verdict) if entry.name in document}
         witness = {name: _revived(value) for name, value in (document["witness"] or {}).items()}
         return Verdict(**{**values, "margin": float(document["margin"]), "witness": witness})
+
+
+def strength(refuted_from: Mapping[str, Any]) -> str:
+    """Say what the mildest strengthening is that is refuted."""
+    parameter, value, held = (refuted_from[name] for name in ("parameter", "value", "held"))
+    if parameter == "margin":
+        return f"with a margin of {value:.3g} it is refuted"
+    factor = refuted_from.get("factor")
+    times = f", {factor:.4g} times as much," if factor else ""
+    return f"with {parameter} {value:.4g} for {held:.4g}{times} it is refuted"
 
 
 def _plain(value: Any) -> Any:
@@ -164,5 +171,3 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
         lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
     # What is pasted says by itself what it found.
     return "\n".join([*lines, "", recipe.strip(), "print(left, right)", ""]) if recipe else "\n".join([*lines, ""])
-
-

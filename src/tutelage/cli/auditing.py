@@ -14,7 +14,7 @@ from tutelage.papers import expected_seconds, recorded_verdicts
 from tutelage.reports import kept_verdicts, save_verdicts
 from tutelage.sweeps import in_processes
 
-_STYLES = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "not_applicable": "dim"}
+_STYLES = {"holds": "green", "refuted": "red", "vacuous": "yellow", "inconclusive": "yellow", "not_applicable": "dim"}
 
 
 def _judge(id: str, effort: str, seed: int) -> list[Verdict]:

@@ -64,6 +64,7 @@ class Recorded:
         corrected: Verdict on the corrected form; `None` where there is none.
         finding: What is wrong with the print, in one line; empty where it holds.
         kind: In which way the print fails, one of `KINDS`; empty where it holds.
+        as_meant: Verdict on the statement with what the context supplies; `None` where that is no other reading.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Recorded:
     corrected: str | None
     finding: str
     kind: str = ""
+    as_meant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ def recorded_verdicts() -> dict[str, Recorded]:
         for name, entry in document["claims"].items():
             id = f"{paper}.{name}"
             finding, kind = entry.get("finding", ""), entry.get("kind", "")
-            records[id] = Recorded(id, entry["as_printed"], entry.get("corrected"), finding, kind)
+            records[id] = Recorded(
+                id, entry["as_printed"], entry.get("corrected"), finding, kind, entry.get("as_meant")
+            )
     return records
 
 

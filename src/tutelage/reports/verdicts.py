@@ -28,8 +28,8 @@ STUDIES = "studies"
 
 class _Verdict(Document):
     id: str
-    form: Literal["as_printed", "corrected"]
-    verdict: Literal["holds", "refuted", "not_applicable", "inconclusive"]
+    form: Literal["as_printed", "as_meant", "corrected"]
+    verdict: Literal["holds", "refuted", "vacuous", "not_applicable", "inconclusive"]
     margin: float | Literal["inf", "-inf", "nan"]
     instances: Annotated[int, Field(ge=0)]
     arithmetic: str
@@ -40,6 +40,12 @@ class _Verdict(Document):
     seconds: Annotated[float, Field(ge=0)]
     effort: str
     seed: Annotated[int, Field(ge=0)]
+    reading: str = "as_printed"
+    scope: str = ""
+    kind: str = ""
+    defect: str = ""
+    at_risk: float | None = None
+    refuted_from: dict[str, Any] | None = None
     specification: str
 
 

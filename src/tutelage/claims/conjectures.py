@@ -17,6 +17,7 @@ from tutelage.claims.power import at_risk, refuted_from
 from tutelage.claims.relation import Relation, Sign
 from tutelage.claims.search import Pairs, attack
 from tutelage.claims.sides import Sides
+from tutelage.claims.verdict import strength as stronger
 from tutelage.errors import invalid, shown
 
 _SLACK = 1e-9
@@ -35,8 +36,8 @@ class Attempt:
         witness: The instance where it was met, with both sides, as arrays by name.
         instances: How many instances were tried.
         at_risk: The share of instances on which the conclusion did not follow trivially.
-        refuted_from: The mildest strengthening that is refuted, on the way to the control: `parameter`, `value`, `held`,
-            `factor`; `None` without a control that differs by numbers.
+        refuted_from: The mildest strengthening that is refuted, on the way to the control: `parameter`, `value`,
+            `held`, `factor`; `None` without a control.
         control: How strong the test is, in words.
         note: What else there is to say.
         seconds: Time taken.
@@ -57,7 +58,7 @@ class Attempt:
         lines = [f"{self.verdict.replace('_', ' ')}: {_SAID[self.verdict]}"]
         if self.instances:
             close = "violated by" if self.margin < 0 else "at the closest call they differ by"
-            lines.append(f"{self.instances:,} instances tried; {close} {abs(self.margin):.3g} of the size of both sides")
+            lines.append(f"{self.instances:,} instances tried; {close} {abs(self.margin):.3g} of the size of the sides")
         for name, value in self.witness.items():
             lines.append(f"  {name} = {np.array2string(np.asarray(value), precision=6, threshold=20)}")
         if self.at_risk is not None:
@@ -101,22 +102,22 @@ def conjecture(
     tolerance: float = 1e-9,
     **parameters: Any,
 ) -> Attempt:
-    r"""Try to break a conjecture $\text{left} \le \text{right}$ (or $\ge$, $=$) on all instances that satisfy a condition.
+    r"""Try to break a conjecture: $\text{left} \le \text{right}$ (or $\ge$, $=$) on all instances under a condition.
 
-    Formulas take what they name of the drawn arrays and the parameters. Those in NumPy are evaluated as they are; those in
-    JAX, such as the loss of an objective, are compiled.
+    Formulas take what they name of the drawn arrays and the parameters. Those in NumPy are evaluated as they are; those
+    in JAX, such as the loss of an objective, are compiled.
 
     Args:
         draw: Names to shapes (`()` for a number) or to laws, such as `tutelage.claims.uniform(0, 1)`; several such
-            dictionaries for several shapes.
+            dictionaries for instances of several shapes.
         left: The left side, a function or a number.
         relation: `<=`, `>=` or `==`.
         right: The right side.
         where: The condition on instances.
         seed: Seed of the search; the same seed gives the same verdict.
         effort: `default`, `high`, or an `Effort` of your own.
-        control: Values of parameters (or parts such as `right`) with which the conjecture is false, and about as hard to
-            refute. Without one, violations are planted in it to see how thin a one is found.
+        control: Values of parameters (or parts such as `right`) with which the conjecture is false, and about as hard
+            to refute. Without one, violations are planted in it to see how thin a one is found.
         scale: The size of both sides below which differences are rounding errors.
         known: What is known of the left side anyway: zero of a square, its value at the start.
         tolerance: Tolerance of an equality, relative to the larger side.
@@ -136,11 +137,13 @@ def conjecture(
     )
     if control is not None:
         checks.of_kind("control", control, Mapping, "what the control varies, by name", 'Pass {"constant": 0.3}')
-    outcome, met = statement.searched(settings, seed, _PLAIN)
+    outcome, rows = statement.searched(settings, seed, _PLAIN)
     if np.isnan(outcome.margin):
         side = "left" if np.isnan(outcome.witness["left"]).any() else "right"
         place = {name: value for name, value in outcome.witness.items() if name not in ("left", "right")}
-        received = f"nan at {', '.join(f'{name} = {shown(np.asarray(value).tolist())}' for name, value in place.items())}"
+        received = (
+            f"nan at {', '.join(f'{name} = {shown(np.asarray(value).tolist())}' for name, value in place.items())}"
+        )
         raise invalid(side, "be a number on all instances", received, "Mend it, or exclude such instances by `where`")
     verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -_SLACK else "holds")
     if verdict != "holds" and verdict != "refuted":
@@ -154,8 +157,8 @@ def conjecture(
     elif false.refutes(settings, seed, _SLACK):
         strength, sure = None, True
         if verdict == "holds":
-            strength = refuted_from(statement, false, settings, seed, _SLACK, met)
-        words = "the control was refuted" + _from(strength)
+            strength = refuted_from(statement, false, settings, seed, _SLACK, rows, outcome.margin)
+        words = "the control was refuted" + (f"; {stronger(strength)}" if strength else "")
     else:
         words, sure = "the control was not refuted: the test is too weak to tell", False
     if verdict == "holds":
@@ -175,12 +178,6 @@ def conjecture(
 
 def _since(started: float) -> float:
     return time.perf_counter() - started
-
-
-def _from(strength: Mapping[str, Any] | None) -> str:
-    if strength is None:
-        return ""
-    return f"; with {strength['parameter']} {strength['value']:.4g} for {strength['held']:.4g} it is refuted already"
 
 
 def _planted(found: list[float | None]) -> tuple[str, bool]:
@@ -208,7 +205,8 @@ class _Valley:
 
     def _lowered(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low, high = self.space.bounds()
-        unit = np.where(high - low > 10, self.width * (np.sqrt(np.mean(self.centre**2)) + 1e-3), self.width * (high - low))
+        own = np.sqrt(np.mean(self.centre**2)) + 1e-3
+        unit = self.width * np.where(high - low > 10, own, high - low)
         gap = (rows - self.centre) / unit
         bottom = 1 / (1 + np.mean(gap**2, axis=1))
         slope = -2 * bottom[:, None] ** 2 * gap / unit / len(self.centre)
@@ -234,12 +232,12 @@ def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
     usable = np.flatnonzero(pairs.counted & np.isfinite(pairs.large - pairs.small))
     if not len(usable):
         return None
-    centre = rows[usable[len(usable) // 2]]
-    depth = _DEEPER * abs(float((pairs.large - pairs.small)[usable[len(usable) // 2]])) + 1e-3 * float(np.median(pairs.size))
+    chosen = usable[len(usable) // 2]
+    depth = _DEEPER * abs(float(pairs.large[chosen] - pairs.small[chosen])) + 1e-3 * float(np.median(pairs.size))
     brief = replace(effort, generations=min(effort.generations, 6))
     thinnest = None
     for width in _WIDTHS:
-        if not attack(_Valley(target, centre, depth, width), brief, random, -_SLACK).lowest < -_SLACK:
+        if not attack(_Valley(target, rows[chosen], depth, width), brief, random, -_SLACK).lowest < -_SLACK:
             break
         thinnest = width
     return thinnest
