@@ -38,8 +38,8 @@ def sines(**changes) -> Claim:
         "relation": "==",
         "right": lambda alpha, radius, power: radius / np.sqrt(alpha**power + radius**2),
         "as_printed": Form("with alpha", power=1),
-        "corrected": Form("with its square", power=2),
-        "control": Form("with its cube", power=3),
+        "corrected": Form("with its square", power=2.0),
+        "control": Form("with its cube", power=3.0),
     }
     return Claim("paper.section-B.sines", "Section B", "a sine", (), **(parts | changes))
 

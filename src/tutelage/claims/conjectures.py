@@ -203,6 +203,10 @@ class _Valley:
     def space(self) -> Any:
         return self.target.space
 
+    @property
+    def settled(self) -> float:
+        return np.inf
+
     def _lowered(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low, high = self.space.bounds()
         own = np.sqrt(np.mean(self.centre**2)) + 1e-3

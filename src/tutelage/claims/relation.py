@@ -6,6 +6,7 @@ name; parameters are what the forms of a claim differ by. The runner draws, and 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -105,6 +106,15 @@ class Relation:
         parts = {name: value for name, value in changes.items() if name in _PARTS}
         parameters = {name: value for name, value in changes.items() if name not in _PARTS}
         return replace(self, **parts, parameters={**self.parameters, **parameters})
+
+    def parameter(self, name: str) -> Any:
+        """Return the value of a parameter: the one given, or the default of a formula that takes it."""
+        if name in self.parameters:
+            return self.parameters[name]
+        for formula in (self.left, self.right, self.where, self.build, self.scale):
+            if callable(formula) and name in (entries := inspect.signature(formula).parameters):
+                return entries[name].default
+        return None
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Judge; see `tutelage.claims.outcome.Test`."""

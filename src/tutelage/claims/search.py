@@ -20,6 +20,8 @@ from tutelage.claims.outcome import Effort
 SCALES = ("difference", "relative", "logarithm")
 # An objective that does not count: larger than any that does.
 _OUT = 1e300
+# Instances of the evolution; programs are compiled for as many.
+_POPULATION = 64
 # How many independent beginnings there are at most, if each improves on the last.
 _ROUNDS = 5
 # How often more instances are drawn where hardly any satisfy the hypotheses.
@@ -56,6 +58,11 @@ class Target(Protocol):
     @property
     def space(self) -> Any:
         """The coordinates."""
+        ...
+
+    @property
+    def settled(self) -> float:
+        """The margin above which no close call is worth following."""
         ...
 
     def pairs(self, rows: np.ndarray) -> Pairs:
@@ -100,8 +107,11 @@ class Found:
             self.broken = rows[int(np.argmax(wrong))].copy()
         usable = np.flatnonzero(pairs.counted & ~wrong)
         rows, margins = np.concatenate([self.rows, rows[usable]]), np.concatenate([self.margins, margins[usable]])
-        order = np.argsort(margins, kind="stable")[:keep]
-        self.rows, self.margins = rows[order], margins[order]
+        order = np.argsort(margins, kind="stable")[: 2 * keep]
+        rows, margins = rows[order], margins[order]
+        # Paths that end at one instance, such as a corner, would leave room for nothing else.
+        new = np.append(True, np.any(rows[1:] != rows[:-1], axis=1))[: len(rows)]
+        self.rows, self.margins = rows[new][:keep], margins[new][:keep]
 
 
 def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
@@ -142,35 +152,41 @@ def attack(target: Target, effort: Effort, random: np.random.Generator, enough: 
     """
     space = target.space
     found = Found(np.zeros((0, space.dimension)), np.zeros(0))
-    lanes = max(2, effort.restarts // 2)
-    rounds = 1 if effort.generations == 0 else _ROUNDS
-    floor = 1e-300
-    for number in range(rounds):
-        before = found.lowest
+    lanes, floor = max(2, 3 * effort.restarts // 4), 1e-300
+    for number in range(_ROUNDS if effort.generations else 1):
         rows, pairs = _drawn(target, effort, random)
         if number == 0:
-            found.sampled = pairs
-            sizes = np.maximum(np.abs(pairs.small), np.abs(pairs.large))[pairs.counted]
-            sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-            floor = 1e-12 * float(np.median(sizes)) if len(sizes) else 1e-300
+            found.sampled, floor = pairs, _smallest(pairs)
         found.add(rows, pairs)
-        if found.broken is not None or found.lowest < enough or not len(found.rows) or space.dimension == 0:
-            return found
-        if space.smooth and effort.iterations:
-            _descend(target, _beginnings(rows, pairs, floor, lanes, random), floor, effort.iterations, found, enough)
-        if effort.generations and not found.lowest < enough:
-            _evolve(target, rows, pairs, floor, effort, random, found, enough)
-        if space.smooth and effort.iterations and not found.lowest < enough:
-            again: dict[str, np.ndarray] = dict.fromkeys(SCALES, found.rows[: 2 * lanes])
-            _descend(target, again, floor, effort.iterations, found, enough)
-        if found.broken is not None or found.lowest < enough:
-            return found
-        # Worth another beginning: what is still improving, and what has been tried once only.
-        gained = before - found.lowest
-        found.improving = bool(number > 0 and gained > 1e-3 * max(abs(found.lowest), 1e-6))
-        if number > 0 and not found.improving:
+        if not len(found.rows) or space.dimension == 0 or _done(found, enough):
             break
+        local = space.smooth and effort.iterations > 0
+        if local:
+            _descend(target, _beginnings(rows, pairs, floor, lanes, random), floor, effort.iterations, found, enough)
+        before = found.lowest
+        if not effort.generations or before > target.settled or _done(found, enough):
+            break
+        _evolve(target, rows, pairs, floor, effort, random, found, enough)
+        if local and not _done(found, enough):
+            again: dict[str, np.ndarray] = dict.fromkeys(SCALES, _distinct(found.rows, effort.restarts // 2))
+            _descend(target, again, floor, effort.iterations, found, enough)
+        # Worth another beginning as long as this one has led further than its first paths.
+        found.improving = before - found.lowest > 1e-3 * max(abs(found.lowest), 1e-6)
+        if not found.improving or found.lowest < 0 or _done(found, enough):
+            break
+    found.improving &= 0 < found.lowest < np.inf
     return found
+
+
+def _done(found: Found, enough: float) -> bool:
+    return found.broken is not None or found.lowest < enough
+
+
+def _smallest(pairs: Pairs) -> float:
+    """Return a size far below the usual size of both sides, from which on logarithms distinguish them."""
+    sizes = np.maximum(np.abs(pairs.small), np.abs(pairs.large))[pairs.counted]
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return 1e-12 * float(np.median(sizes)) if len(sizes) else 1e-300
 
 
 def _drawn(target: Target, effort: Effort, random: np.random.Generator) -> tuple[np.ndarray, Pairs]:
@@ -186,6 +202,16 @@ def _drawn(target: Target, effort: Effort, random: np.random.Generator) -> tuple
         rows = np.concatenate([rows, more])[kept]
         pairs = Pairs(*(np.concatenate(parts)[kept] for parts in zip(pairs, found, strict=True)))
     return rows, pairs
+
+
+def _distinct(rows: np.ndarray, count: int) -> np.ndarray:
+    """Return the first rows that are not close to one before them."""
+    chosen: list[np.ndarray] = []
+    for row in rows:
+        size = 1e-3 * (np.abs(row).max() + 1e-12)
+        if len(chosen) < count and all(np.abs(row - other).max() > size for other in chosen):
+            chosen.append(row)
+    return np.array(chosen).reshape(-1, rows.shape[1])
 
 
 def _beginnings(rows: np.ndarray, pairs: Pairs, floor: float, lanes: int, random) -> dict[str, np.ndarray]:
@@ -213,27 +239,31 @@ def _descend(
     scales = np.concatenate([np.full(len(rows), number) for number, rows in enumerate(starts.values())])
     x = np.clip(np.concatenate(list(starts.values())), low, high)
 
-    def evaluate(x, scales):
-        pairs, small, large = target.slopes(x)
-        value, gradient = np.empty(len(x)), np.empty_like(x)
+    def values(x, scales, pairs):
+        found.add(x, pairs)
+        value = np.empty(len(x))
         for number, scale in enumerate(starts):
             mine = scales == number
-            some = Pairs(*(part[mine] for part in pairs))
-            by_small, by_large = _weights(some, scale, floor)
-            value[mine] = objective(some, scale, floor)
-            with np.errstate(all="ignore"):
-                gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
-        found.add(x, pairs)
-        return value, np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0)
+            value[mine] = objective(Pairs(*(part[mine] for part in pairs)), scale, floor)
+        return value
 
-    value, gradient = evaluate(x, scales)
+    def gradients(x, scales):
+        pairs, small, large = target.slopes(x)
+        gradient = np.empty_like(x)
+        for number, scale in enumerate(starts):
+            mine = scales == number
+            by_small, by_large = _weights(Pairs(*(part[mine] for part in pairs)), scale, floor)
+            gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
+        return np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0)
+
+    value, gradient = values(x, scales, target.pairs(x)), gradients(x, scales)
     memory = _Memory(*x.shape)
     # Before there is any curvature a step has a tenth of the size of the instance.
     trust = 0.1 * (1e-3 + np.sqrt(np.mean(x**2, axis=1)))
     step, stalled = np.ones(len(x)), np.zeros(len(x), int)
     for _ in range(iterations):
         alive = (value < _OUT) & (stalled < _PATIENCE)
-        if not alive.any() or found.lowest < enough or found.broken is not None:
+        if not alive.any() or _done(found, enough):
             return
         if not alive.all():
             x, value, gradient, scales = x[alive], value[alive], gradient[alive], scales[alive]
@@ -247,18 +277,22 @@ def _descend(
         fresh = uphill | memory.empty
         direction *= np.where(fresh, trust / length, np.minimum(1.0, 20 * trust / length))[:, None]
         new = np.clip(x + step[:, None] * direction, low, high)
-        new_value, new_gradient = evaluate(new, scales)
+        new_value = values(new, scales, target.pairs(new))
         expected = np.abs(np.sum((new - x) * slope, axis=1))
         better = new_value < value - 1e-4 * np.where(step < 1e-3, 0.0, expected)
+        # Derivatives are taken where they are needed alone: a step that does not help costs one evaluation.
+        new_gradient = gradient.copy()
+        if better.any():
+            new_gradient[better] = gradients(new[better], scales[better])
         memory.add(np.where(better[:, None], new - x, 0.0), new_gradient - gradient)
         stalled = np.where(better & (value - new_value > 1e-10 * np.abs(value)), 0, stalled + 1)
-        x, gradient = np.where(better[:, None], new, x), np.where(better[:, None], new_gradient, gradient)
+        x, gradient = np.where(better[:, None], new, x), new_gradient
         value = np.where(better, new_value, value)
         step = np.where(better, np.minimum(1.0, 2 * step), 0.25 * step)
         trust = np.where(better, 1.5 * trust, trust)
 
 
-_MEMORY, _PATIENCE = 8, 12
+_MEMORY, _PATIENCE = 6, 10
 
 
 class _Memory:
@@ -309,7 +343,7 @@ def _evolve(
 ) -> None:
     """Differential evolution in logarithms from the worst instances and some others, with the effort's evaluations."""
     low, high = target.space.bounds()
-    size = int(np.clip(6 * len(low), 24, 64))
+    size = _POPULATION
     worst = found.rows[: size // 3]
     x = np.concatenate([worst, rows[random.permutation(len(rows))]])[:size]
     size = len(x)
@@ -317,7 +351,7 @@ def _evolve(
     found.add(x, some)
     value = objective(some, "logarithm", floor)
     for _ in range(effort.samples * effort.generations // (2 * size)):
-        if found.lowest < enough or found.broken is not None:
+        if _done(found, enough):
             return
         first, second, third = (random.permutation(size) for _ in range(3))
         best = x[np.argsort(value, kind="stable")[: max(2, size // 8)]][random.integers(max(2, size // 8), size=size)]

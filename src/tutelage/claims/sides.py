@@ -32,7 +32,7 @@ _LITTLE_OPTIMISED = {
     "xla_cpu_use_fusion_emitters": False,
 }
 # Programs are compiled for these numbers of instances; fewer are filled up.
-_WIDTH, _NARROW = 128, 32
+_WIDTH, _NARROW = 64, 32
 _PROBES = 5
 # Dimensions from which on derivatives are worth compiling even for a short search.
 _MANY = 12
@@ -69,6 +69,11 @@ class Sides:
     optimised: bool = False
     floor: float = 0.0
     programs: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def settled(self) -> float:
+        """The margin above which no close call is worth following: of an equality, errors far below its tolerance."""
+        return 0.9 * self.tolerance if self.relation == "==" else np.inf
 
     # One instance, or all at once -------------------------------------------------------------------------------------
 
@@ -396,7 +401,9 @@ def _paired(
         error = xp.max(xp.abs(left - right), -1)
         return Pairs(error, tolerance * size, size, counted, same)
     small, large = (left, right) if relation == "<=" else (right, left)
-    size = xp.where(large >= small, own, size) if rounding else size
+    if rounding:
+        size = xp.where(large >= small, own, size)
+        large = xp.where((left == 0) & (right == 0), 1e-300, large)
     worst = xp.argmin((large - small) / size, -1)[..., None]
     small, large, size = (xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size))
     return Pairs(small, large, size, counted, same)
