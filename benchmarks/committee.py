@@ -120,7 +120,7 @@ def main() -> None:
         ["k", "runs", "NumPy", "tutelage", "ratio", "wanted", "limit", "above it", "NumPy error", "error"],
         rows,
         "Times in microseconds per run and step. The limit is an estimate for the cores at hand: n(n + m) "
-        "elements at 3 ns a core, and 4n²d floating-point operations of matrix products at 32 GFLOP/s a core "
+        "elements at 3 ns per core, and 4n²d floating-point operations of matrix products at 32 GFLOP/s per core "
         "(a teacher that is not orthonormal needs 4nmd more). Errors are the largest absolute differences of "
         "a gradient's entries from extended precision, at random students and at one almost parallel to a "
         "teacher.",

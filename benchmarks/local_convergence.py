@@ -133,7 +133,7 @@ def main() -> None:
         rows,
         "Random starts with Xavier's variance, unit teachers with angles of at least 1. Seconds of a first call, "
         "compilation included, of a second one, and of it per 1,000 runs; wanted: at most 60. Reached: fraction of "
-        "runs at the loss; steps: their median. NumPy: seconds a run of a loop that follows "
+        "runs at the loss; steps: their median. NumPy: seconds per run of a loop that follows "
         f"{ALONE} of the same starts one by one with the same method; apart: largest difference in "
         "their numbers of steps. Stray: share of the students' squared norms further than 0.1 from all teachers. "
         f"Of the students, {100 * same:.0f} % end nearest to the same teacher by accelerated and by plain descent: "

@@ -2,7 +2,7 @@
 
 import os
 
-# Before NumPy is loaded: one process a core is the reference, and each has one thread.
+# Before NumPy is loaded: one process per core is the reference, and each has one thread.
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import resource

@@ -13,13 +13,12 @@ import numpy as np
 import polars as pl
 from harness import cores, publish
 
-from tutelage.sweeps import Outcome, Shard, open_sweep, run_sweep
-from tutelage.sweeps.parts import part_of
-from tutelage.sweeps.store import Store
-from tutelage.work.lock import locked
+from tutelage.sweeps import Outcome, Range, open_sweep, run_sweep
+from tutelage.sweeps.tables import RECORD_COLUMNS
+from tutelage.work.engines import Here
 
 RUNS = 40  # of one second each; pass 200 for the full measurement
-SHARDS = 6  # of five seconds each
+PIECES = 6  # of five seconds each
 ROWS = 100_000
 
 
@@ -46,33 +45,33 @@ class Spinning:
         cells = range(self._cells)
         return pl.DataFrame({"cell": cells, "size": cells, "runs": [self._runs] * self._cells})
 
-    def shards(self, seconds: float) -> list[Shard]:
+    def ranges(self, seconds: float, cores: int = 1) -> list[Range]:
         width = max(1, round(seconds / self._seconds)) if self._seconds else self._runs
         return [
-            Shard(cell, first, min(width, self._runs - first), self._seconds * width)
+            Range(cell, first, min(width, self._runs - first), self._seconds * width)
             for cell in range(self._cells)
             for first in range(0, self._runs, width)
         ]
 
-    def run(self, shard: Shard, stop: Callable[[], bool] | None = None) -> Outcome:
+    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Outcome:
         seconds = []
-        for _ in range(shard.runs):
+        for _ in range(covered.runs):
             begun = time.perf_counter()
             spin(self._turns)
             seconds.append(time.perf_counter() - begun)
         runs = pl.DataFrame(
             {
-                "cell": [shard.cell] * shard.runs,
-                "run": range(shard.first, shard.first + shard.runs),
-                "status": ["converged" if run % 3 else "step_limit" for run in range(shard.runs)],
-                "reason": ["gradient norm 9.7e-13 at most 1e-12"] * shard.runs,
-                "steps": np.arange(shard.runs) % 977,
-                "loss": np.random.default_rng([shard.cell, shard.first]).random(shard.runs),
-                "gradient_norm": np.random.default_rng([shard.first, shard.cell]).random(shard.runs),
+                "cell": [covered.cell] * covered.runs,
+                "run": range(covered.first, covered.first + covered.runs),
+                "status": ["converged" if run % 3 else "step_limit" for run in range(covered.runs)],
+                "reason": ["gradient norm 9.7e-13 at most 1e-12"] * covered.runs,
+                "steps": np.arange(covered.runs) % 977,
+                "loss": np.random.default_rng([covered.cell, covered.first]).random(covered.runs),
+                "gradient_norm": np.random.default_rng([covered.first, covered.cell]).random(covered.runs),
                 "seconds": seconds,
             }
         )
-        return Outcome(runs, pl.DataFrame(schema={"cell": pl.Int64, "run": pl.Int64, "step": pl.Int64}), {})
+        return Outcome(runs, pl.DataFrame(schema=RECORD_COLUMNS), {})
 
 
 def spin(turns: int) -> float:
@@ -83,7 +82,7 @@ def spin(turns: int) -> float:
     return float(values.sum())
 
 
-def turns_a_second() -> int:
+def turns_per_second() -> int:
     """How often this machine can turn in a second."""
     best = np.inf
     for _ in range(5):
@@ -99,9 +98,9 @@ class Timed:
 
     Attributes:
         wall: Wall time in all, with the start of workers.
-        steady: Wall time from the end of the first shard to the end of the last.
+        steady: Wall time from the end of the first piece to the end of the last.
         computing: Time that runs took, all together.
-        first: Time that the runs of the first shard took.
+        first: Time that the runs of the first piece took.
     """
 
     wall: float
@@ -110,17 +109,17 @@ class Timed:
     first: float
 
 
-def swept(folder: Path, work: Spinning, shard_seconds: float, **engine: Any) -> Timed:
+def swept(folder: Path, work: Spinning, piece_seconds: float, **engine: Any) -> Timed:
     """Sweep, and return how long that took."""
     times: list[float] = []
     begun = time.perf_counter()
     results = run_sweep(
-        work, folder, shard_seconds=shard_seconds, watch=lambda _: times.append(time.perf_counter()), **engine
+        work, folder, piece_seconds=piece_seconds, watch=lambda _: times.append(time.perf_counter()), **engine
     )
     wall = time.perf_counter() - begun
     seconds = results.runs.collect()["seconds"]
     return Timed(
-        wall, times[-1] - times[1], float(seconds.sum()), float(seconds[: work.shards(shard_seconds)[0].runs].sum())
+        wall, times[-1] - times[1], float(seconds.sum()), float(seconds[: work.ranges(piece_seconds)[0].runs].sum())
     )
 
 
@@ -136,20 +135,13 @@ def bare(turns: int, runs: int) -> float:
 
 
 def many_rows(folder: Path) -> None:
-    """Fill a folder with 100,000 runs in 2,000 shards, as a long sweep leaves them."""
-    work = Spinning(100, ROWS // 100, 0, 0.0)
-    with locked(folder):
-        store = Store(folder, work, print)
-        with store.session("benchmarks/sweep.py", "this process"):
-            for cell in range(100):
-                for first in range(0, ROWS // 100, 50):
-                    shard = Shard(cell, first, 50, 0.0)
-                    store.commit(part_of(shard, work.run(shard)))
+    """Fill a folder with 100,000 runs in 2,000 pieces, as a long sweep leaves them."""
+    run_sweep(Spinning(100, ROWS // 100, 0, 0.2), folder, piece_seconds=10.0, engine=Here())
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    turns = turns_a_second()
+    turns = turns_per_second()
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -167,9 +159,9 @@ def main() -> None:
         what = "Dask local:2 against two processes, without start-up"
         rows.append([what, f"{dask.steady:.1f}, {two.steady:.1f}", f"{dask.steady / two.steady:.2f}×", "≤ 1.10×"])
         rows.append(["with start-up", f"{dask.wall:.1f}, {two.wall:.1f}", f"{dask.wall / two.wall:.2f}×", "≤ 1.10×"])
-        timed = swept(folder / "overhead", Spinning(1, SHARDS, 5 * turns, 5.0), 5.0, workers=1)
+        timed = swept(folder / "overhead", Spinning(1, PIECES, 5 * turns, 5.0), 5.0, workers=1)
         work_after = timed.computing - timed.first
-        what = f"overhead, {SHARDS} shards of 5 s"
+        what = f"overhead, {PIECES} pieces of 5 s"
         rows.append([what, f"{timed.steady:.2f}, {work_after:.2f}", f"{timed.steady / work_after - 1:.2%}", "≤ 2 %"])
         many_rows(folder / "many")
         begun = time.perf_counter()
@@ -181,15 +173,14 @@ def main() -> None:
         code = "import sys; from tutelage.cli import main; main()"
         subprocess.run([sys.executable, "-c", code, "summary", str(folder / "many")], check=True, capture_output=True)
         rows.append(["the same by tutelage summary", f"{time.perf_counter() - begun:.2f}", "", "≤ 2 s"])
-        parts = len(list((folder / "many" / "parts").glob("*.json")))
     publish(
         "sweep",
         "The engine of sweeps",
         ["what", "seconds", "ratio", "wanted"],
         rows,
         "Runs compute sines on one core and wait for nothing. Overhead is the wall time between the end of the first "
-        "and of the last shard against the time that the shards between them spend computing, with one worker. "
-        f"100,000 runs were committed in 2,000 shards, which lie in {parts} parts; the table has 100 settings. "
+        "and of the last piece against the time that the pieces between them spend computing, with one worker. "
+        "100,000 runs were kept in 2,000 pieces; the table has 100 settings. "
         f"Speed-up needs two free cores; this machine has {cores()}. On a machine that others use too, the comparison "
         "with two bare processes, which do half of the runs each, says what the engine costs.",
     )

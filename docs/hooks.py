@@ -73,7 +73,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
     if re.search(r"^<!-- \w+: \w+ -->$", markdown, flags=re.MULTILINE):
         markdown = _pages().expand(markdown)
-    return re.sub(r"^::: (tutelage\.\w+)$", expanded, markdown, flags=re.MULTILINE)
+    return re.sub(r"^::: (tutelage(?:\.\w+)+)$", expanded, markdown, flags=re.MULTILINE)
 
 
 def _pages():

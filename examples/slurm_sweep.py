@@ -16,7 +16,7 @@ import dask.config
 from dask_jobqueue import SLURMCluster
 from distributed.security import Security
 
-from tutelage.sweeps.pool import one_thread
+from tutelage.work.processes import one_thread
 
 
 # --8<-- [start:cluster]

@@ -290,9 +290,9 @@ def convolution(quick: bool) -> Exhibit:
 
 
 def weight_sharing(title: str, build: Callable[[bool], tl.problems.Problem], step: float, steps: int) -> Exhibit:
-    """Compare one vector for all patches with one vector a patch; `build` states the problem for either."""
+    """Compare one vector for all patches with one vector per patch; `build` states the problem for either."""
     count = 5
-    names = {True: "shared", False: "one a patch"}
+    names = {True: "shared", False: "one per patch"}
     outcomes = {}
     for sharing in names:
         problem = build(sharing)
@@ -382,7 +382,7 @@ def composite(quick: bool) -> Exhibit:
 
     def panel(learned: bool) -> Panel:
         def draw(axes: plt.Axes) -> None:
-            for sharing, colour, name in ((True, BLUE, "shared"), (False, ORANGE, "one a patch")):
+            for sharing, colour, name in ((True, BLUE, "shared"), (False, ORANGE, "one per patch")):
                 steps, losses = above_rounding(*averaged(outcomes[learned, sharing], 5))
                 axes.semilogy(steps, losses, color=colour, label=name)
             outer = "learned" if learned else "known"
@@ -395,7 +395,7 @@ def composite(quick: bool) -> Exhibit:
         losses = averaged(outcomes[learned, sharing], 5)[1]
         rows.add_row(
             "learned" if learned else "known",
-            "shared" if sharing else "one a patch",
+            "shared" if sharing else "one per patch",
             f"{losses[0]:.1e}",
             f"{losses[-1]:.1e}",
         )

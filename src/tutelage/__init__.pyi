@@ -1,6 +1,5 @@
 from . import activations as activations
 from . import claims as claims
-from . import cube as cube
 from . import duals as duals
 from . import dynamics as dynamics
 from . import errors as errors
@@ -15,6 +14,7 @@ from . import starts as starts
 from . import studies as studies
 from . import sweeps as sweeps
 from .claims import conjecture as conjecture
+from .claims.weight_sharing import cube as cube
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
 from .dynamics import ChebyshevDescent as ChebyshevDescent
@@ -56,3 +56,4 @@ from .sweeps import SpecificationError as SpecificationError
 from .sweeps import Sweep as Sweep
 from .sweeps import open_sweep as open_sweep
 from .sweeps import run_sweep as run_sweep
+from .work.cache import cache as cache

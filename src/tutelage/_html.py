@@ -26,7 +26,7 @@ def facts(title: str, named: Mapping[str, Any]) -> str:
 
 
 def grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
-    """Return a heading and a table with a row an entry; of a long one, the first rows.
+    """Return a heading and a table with a row per entry; of a long one, the first rows.
 
     Args:
         title: The heading.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from tutelage.arrays import of_jax
 from tutelage.errors import TutelageError, invalid, shown
 
 T = TypeVar("T")
@@ -32,9 +34,15 @@ MOST = 2**62
 def finite_array(
     argument: str, value: Any, *, dimensions: int | None = None, largest: float = LARGEST
 ) -> Float[Array, "..."]:
+    """Return `value` as a float64 array of JAX, or raise; see `checked_array`."""
+    return of_jax(checked_array(argument, value, dimensions=dimensions, largest=largest))
+
+
+def checked_array(argument: str, value: Any, *, dimensions: int | None = None, largest: float = LARGEST) -> Any:
     """Return `value` as a float64 array, or raise if it is not real, finite, of usual size and of the right rank.
 
-    Of a traced array only the type and the shape are looked at: its numbers are not known.
+    Returns:
+        An array of NumPy; of a traced array only the type and the shape are looked at, and it is returned itself.
     """
     array = _real(argument, value)
     if dimensions is not None and array.ndim != dimensions:
@@ -56,12 +64,17 @@ def finite_array(
         if np.isfinite(array[where]):
             raise invalid(argument, f"be at most {largest:g} in absolute value", place, "Pass numbers of usual size")
         raise invalid(argument, "be finite", place, "Remove NaN and infinite entries")
-    return jnp.asarray(array)
+    return array
 
 
 def real_array(argument: str, value: Any) -> Float[Array, "..."]:
-    """Return `value` as a float64 array, or raise if its entries are not real; infinities and NaN are let through."""
-    return jnp.asarray(_real(argument, value))
+    """Return `value` as a float64 array, or raise if its entries are not real; infinities and NaN are let through.
+
+    Returns:
+        An array of JAX where one was given, else one of NumPy.
+    """
+    array = _real(argument, value)
+    return of_jax(array) if isinstance(value, jax.Array) else array
 
 
 def _real(argument: str, value: Any) -> Any:
@@ -174,14 +187,19 @@ def flag(argument: str, value: Any) -> bool:
 
 
 def one_of(argument: str, value: Any, allowed: Iterable[T]) -> T:
-    """Return the one of `allowed` that `value` equals, or raise if there is none."""
+    """Return the one of `allowed` that `value` equals, or raise, with the closest name, if there is none.
+
+    This is how names are looked up: a registry is a mapping, and its keys are what is allowed.
+    """
     allowed = tuple(allowed)
     for one in allowed:
         # Arrays would compare entry by entry.
         if isinstance(value, type(one)) and value == one:
             return one
     names = ", ".join(repr(name) for name in allowed)
-    raise invalid(argument, f"be one of {names}", shown(value), "Choose one of these")
+    close = difflib.get_close_matches(value, map(str, allowed), n=1) if isinstance(value, str) else []
+    remedy = f"Perhaps {close[0]!r} is meant" if close else "Choose one of these"
+    raise invalid(argument, f"be one of {names}", shown(value), remedy)
 
 
 def text(argument: str, value: Any) -> str:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, PyTree
 
-from tutelage.checks import finite_array
+from tutelage.arrays import of_jax
+from tutelage.checks import checked_array
 from tutelage.errors import InvalidArgument, invalid
 
 Shape = tuple[Any, ...]
@@ -62,7 +63,7 @@ def fitted(
 
     Args:
         argument: Name to use in the error.
-        point: Arrays (or lists of numbers) in the structure of the layout, or in a sequence with one entry a leaf.
+        point: Arrays (or lists of numbers) in the structure of the layout, or in a sequence with one entry per leaf.
         layout: What is wanted.
         sizes: Sizes of named axes that are known already; those that the point settles are added.
         owner: Whose layout it is, continuing "for …" in the error.
@@ -111,11 +112,18 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
     )
 
 
-def _real(argument: str, leaf: Any, largest: float) -> Float[Array, "..."]:
+def _real(argument: str, leaf: Any, largest: float) -> Any:
     """Return an array of float64; finite, if its values are known."""
-    array = finite_array(argument, leaf, largest=largest)
+    if largest == math.inf and type(leaf) is np.ndarray and leaf.dtype == np.float64 and leaf.size:
+        # In microseconds: a sum is finite only if all numbers are.
+        with np.errstate(all="ignore"):
+            if math.isfinite(np.add.reduce(leaf, axis=None)):
+                return leaf
+    array = checked_array(argument, leaf, largest=largest)
+    if not isinstance(leaf, jax.Array):
+        return array
     # As it was, where nothing had to be changed: on its device.
-    return leaf if isinstance(leaf, jax.Array) and leaf.dtype == jnp.float64 else array
+    return leaf if leaf.dtype == jnp.float64 else of_jax(array)
 
 
 def _binds(received: tuple[int, ...], shape: Shape, sizes: Sizes) -> bool:

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import chi2, norm
 
 import tutelage as tl
 from tutelage.claims.single_neuron import estimators
@@ -133,6 +134,16 @@ def test_start_probability_by_sampling(dimension, deviation):
     w[:, 0] -= 1
     inside = np.sum(w**2, axis=1) <= 1 - 2 * deviation**2 * dimension
     assert _close(start_probability(dimension, deviation), inside)
+
+
+@pytest.mark.parametrize(("dimension", "deviation"), [(2, 0.5**1.5), (3, 0.2), (20, 0.05 * 0.5**0.5)])
+def test_start_probability_over_quantiles(dimension, deviation):
+    """The same by a mean over a million quantiles of the square of the rest."""
+    rest = chi2.ppf((np.arange(10**6) + 0.5) / 10**6, dimension - 1)
+    room = 1 - deviation**2 * (rest + 2 * dimension)
+    root = np.sqrt(np.maximum(room, 0))
+    inside = np.where(room > 0, norm.cdf((1 + root) / deviation) - norm.cdf((1 - root) / deviation), 0.0)
+    assert start_probability(dimension, deviation) == pytest.approx(inside.mean(), abs=1e-8)
 
 
 @pytest.mark.parametrize(("dimension", "used"), [(5, 5), (12, 7)])

@@ -137,12 +137,12 @@ def test_audit_writes_into_a_report(tmp_path):
     """`audit --out` keeps the verdicts where the report shows them."""
     result = run(app, ["audit", CHEAP, "--workers", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0 and (tmp_path / "index.html").is_file()
-    assert json.loads((tmp_path / "verdicts" / "convolutional_filter.json").read_text())["claims"]
+    assert [path.stem for path in (tmp_path / "verdicts" / "pieces").iterdir()] == [CHEAP]
 
 
 def test_audit_uses_kept_verdicts_while_nothing_has_changed(tmp_path, monkeypatch):
     """A verdict in the report's folder is used again; another seed, `--fresh`, or damage judges anew."""
-    from tutelage.cli import auditing
+    from tutelage.claims import auditing
 
     judged = []
 
@@ -162,6 +162,6 @@ def test_audit_uses_kept_verdicts_while_nothing_has_changed(tmp_path, monkeypatc
     run(app, arguments)
     run(app, [*arguments, "--fresh"])
     assert judged == [0, 1, 0, 0]
-    (tmp_path / "verdicts" / "convolutional_filter.json").write_text('{"claims": [{"id"')
+    (tmp_path / "verdicts" / "pieces" / f"{CHEAP}.npz").write_text('{"claims": [{"id"')
     damaged = run(app, arguments)
     assert damaged.exit_code == 0 and judged == [0, 1, 0, 0, 0] and "is damaged" in damaged.stderr

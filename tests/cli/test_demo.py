@@ -1,13 +1,15 @@
 """`tutelage demo`: one table for everything, and nothing is done twice."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
-from tutelage.cli import demo
+from tutelage.cli import console, demo
 from tutelage.cli.main import app
-from tutelage.sweeps import locked
+from tutelage.work.job import Progress
+from tutelage.work.lock import locked
 
 run = CliRunner().invoke
 CLAIM = "convolutional_filter.section-E.step"
@@ -43,9 +45,9 @@ def test_demo_does_everything_once(little, tmp_path):
     rows = {line.split()[0]: line.split()[1:] for line in first.stdout.splitlines() if line.startswith(tuple(PAPERS))}
     # Studies, those that agree with the print; claims, those that hold, are refuted, or neither.
     assert rows == {PAPERS[0]: ["0", "0", "1", "0", "1", "0"], PAPERS[1]: ["1", "0", "0", "0", "0", "0"]}
-    assert "2 parts" in first.stderr and max(map(len, first.stdout.splitlines()[:3])) <= 80
+    assert "2 pieces" in first.stderr and max(map(len, first.stdout.splitlines()[:3])) <= 80
     again = run(app, arguments, env={"COLUMNS": "80"})
-    assert again.stdout == first.stdout and "used again" in again.stderr and "parts" not in again.stderr
+    assert again.stdout == first.stdout and "used again" in again.stderr and "pieces" not in again.stderr
     document = json.loads(run(app, [*arguments, "--json"]).stdout)
     assert [study["reused"] for study in document["studies"]] == [True]
     assert [claim["verdict"] for claim in document["claims"]] == ["refuted", "holds"]
@@ -53,7 +55,7 @@ def test_demo_does_everything_once(little, tmp_path):
 
 def test_interrupted_demo_goes_on(little, tmp_path, monkeypatch):
     """Ctrl-C during the audit says how to go on, and the studies that were done stay done."""
-    from tutelage.cli import auditing
+    from tutelage.claims import auditing
 
     arguments = ["demo", *PAPERS, "--workers", "1", "--out", str(tmp_path)]
     with monkeypatch.context() as patch:
@@ -85,15 +87,13 @@ def test_important_findings_are_shown(capsys):
     assert recorded_verdicts()[other].finding not in shown
 
 
-def test_time_left_follows_the_machine(monkeypatch, capsys):
+def test_time_left_follows_the_machine(capsys):
     """What is left is estimated from the times on record first, and from what was done later."""
-    clock = [0.0]
-    monkeypatch.setattr(demo.time, "monotonic", lambda: clock[0])
-    with demo._progress({"long": 600.0, "short": 300.0, "last": 300.0}, workers=2) as (begin, advance):
-        begin("long")
-        begin("last")
-        clock[0] = 1200.0
-        advance("long")
+    with console.watching("pieces", tell=True) as watch:
+        begun = Progress(3, cost=1200.0, workers=2)
+        watch(begun)
+        watch(replace(begun, running=("long", "last")))
+        watch(replace(begun, done=1, seconds=1200.0, cost_done=600.0, running=("last",)))
     lines = capsys.readouterr().err.splitlines()
-    assert "about 10 min left" in lines[0]
-    assert lines[1].startswith("50% done, about 20 min left") and lines[1].endswith("running: last")
+    assert lines[0] == "3 pieces, about 10 min left …"
+    assert lines[1:] == ["50% done, about 20 min left; running: last"]

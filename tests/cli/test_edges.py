@@ -64,7 +64,7 @@ COMMANDS = (
             ((CHEAP, "--seed", "-1"), "--seed"),
             ((CHEAP, "--workers", "two"), "--workers"),
         ),
-        work="tutelage.cli.auditing._judge",
+        work="tutelage.claims.auditing._judge",
         folder=True,
     ),
     Command(

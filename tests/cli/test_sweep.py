@@ -22,8 +22,9 @@ from tutelage.cli import sweeping
 from tutelage.cli.main import app
 from tutelage.files import json_text
 from tutelage.sweeps import open_sweep, run_sweep
-from tutelage.sweeps.store import Store
+from tutelage.sweeps.folder import SweepFolder
 from tutelage.work.documents import seal
+from tutelage.work.job import Progress
 from tutelage.work.lock import locked
 
 run = CliRunner().invoke
@@ -99,7 +100,7 @@ def test_from_an_example_to_a_figure(tmp_path, monkeypatch):
     changed = run(app, ["sweep", "first.toml", "--seed", "4"])
     assert changed.exit_code == 2 and "seed" in changed.stderr and "another specification" in changed.stderr
 
-    small = ["--out", "small", "--workers", "1", "--shard-seconds", "0.000001"]
+    small = ["--out", "small", "--workers", "1", "--piece-seconds", "0.000001"]
     other = run(app, ["sweep", "first.toml", *small])
     assert other.exit_code == 0 and "12 runs in 2 cells (0 failed)" in other.stdout
     one, two = (open_sweep(name) for name in ("first-sweep", "small"))
@@ -140,15 +141,15 @@ def test_failed_runs_end_with_exit_code_one(cheap, tmp_path, monkeypatch):
     assert run(app, ["sweep", "a.toml", "--workers", "1"]).exit_code == 1
     result = run(app, ["sweep", "a.toml", "--workers", "1", "--retry-failed", "--json"])
     document = json.loads(result.stdout)
-    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 6
+    assert result.exit_code == 0 and document["failed"] == 0 and document["computed"] == 60
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_is_done(tmp_path, ending):
     """Ctrl-C to the whole group of processes: a clean and quick end, and the command that goes on."""
-    process = command(tmp_path, "runs=4, slow=600.0", "sweep", "x.toml", "--workers", "2", "--shard-seconds", "1")
+    process = command(tmp_path, "runs=4, slow=600.0", "sweep", "x.toml", "--workers", "2", "--piece-seconds", "1")
     folder = tmp_path / "x-sweep"
-    while not (folder / "manifest.json").exists() or open_sweep(folder).ledger.runs < 4:
+    while not (folder / "manifest.json").exists() or open_sweep(folder).coverage.runs < 4:
         time.sleep(0.02)
         assert process.poll() is None
     seen = run(app, ["status", str(folder), "--json"])
@@ -158,9 +159,9 @@ def test_an_interruption_keeps_what_is_done(tmp_path, ending):
     printed, errors = process.communicate(timeout=100)
     assert process.returncode == 130 and not printed
     assert errors.splitlines() == [
-        "interrupted; what is done is kept. Go on with: tutelage sweep x.toml --workers 2 --shard-seconds 1"
+        "interrupted; what is done is kept. Go on with: tutelage sweep x.toml --workers 2 --piece-seconds 1"
     ]
-    assert open_sweep(folder).ledger.runs == 4
+    assert open_sweep(folder).coverage.runs == 4
     idle = run(app, ["status", str(folder)])
     assert "4 of 12 runs (33%)" in idle.stdout and "not running; go on with: tutelage sweep x.toml" in idle.stdout
 
@@ -185,18 +186,14 @@ def test_a_folder_in_use_is_refused(cheap, tmp_path):
     assert result.exit_code == 2 and f"in use by process {os.getpid()}" in result.stderr
 
 
-def test_damaged_parts_are_told(cheap, tmp_path):
+def test_damaged_pieces_are_told(cheap, tmp_path):
     """`status` and `summary` say what is damaged, and `sweep` computes it again."""
     run_sweep(CheapWork(), tmp_path, workers=1)
     expected = content(tmp_path)
-    (path,) = (tmp_path / "parts").glob("*.runs.parquet")
-    path.write_bytes(path.read_bytes()[:-1])
+    path = tmp_path / "pieces" / "1-10-10.npz"
+    path.write_bytes(path.read_bytes()[:-100])
     result = run(app, ["status", str(tmp_path)])
-    # The last bytes are of use to other readers only: no run is lost.
-    assert result.exit_code == 0 and "60 of 60 runs" in result.stdout and "0 of 60 runs are lost" in result.stderr
-    path.write_bytes(b"")
-    result = run(app, ["status", str(tmp_path)])
-    assert result.exit_code == 0 and ": 0 of 60 runs" in result.stdout and path.name in result.stderr
+    assert result.exit_code == 0 and "50 of 60 runs" in result.stdout and path.name in result.stderr
     assert path.name in run(app, ["summary", str(tmp_path)]).stderr
     result = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--workers", "1"])
     assert result.exit_code == 0 and path.name in result.stderr and content(tmp_path) == expected
@@ -215,9 +212,10 @@ def test_names_with_brackets_are_shown_as_they_are(cheap, tmp_path):
 def test_status_of_a_running_sweep(tmp_path):
     """Rate and time left come from the process that works there."""
     with locked(tmp_path, "an experiment"):
-        store = Store(tmp_path, CheapWork(), print)
-        with store.session("an experiment", "this process"):
-            store.show_progress({"rate": 2.5, "seconds_left": 3725.0})
+        held = SweepFolder(tmp_path, CheapWork(), print)
+        held.begin()
+        with held.session("an experiment", "this process"):
+            held.show_progress(Progress(60, 5, computed=5, seconds=2.0, cost=7450.0, workers=2))
             result = run(app, ["status", str(tmp_path)])
     assert result.exit_code == 0 and "2.5 runs/s, 1:02:05 left" in result.stdout
 
@@ -227,7 +225,7 @@ def test_status_of_a_running_sweep(tmp_path):
     [
         (["sweep", "absent.toml"], "absent.toml"),
         (["sweep", "x.toml", "--workers", "-1"], "workers"),
-        (["sweep", "x.toml", "--shard-seconds", "0"], "shard_seconds"),
+        (["sweep", "x.toml", "--piece-seconds", "0"], "piece_seconds"),
         (["sweep", "x.toml", "--dask", "local:x"], "local:x"),
         (["sweep", "x.toml", "--out", "/dev/null/sweep"], "/dev/null/sweep"),
         (["sweep", "."], "not the folder of a sweep"),
@@ -265,10 +263,8 @@ def test_a_terminal_shows_what_a_manifest_says(tmp_path):
     manifest.pop("checksum")
     hostile = "\x1b]0;title\x07\x1b[2J\x9b31m\u202erm"
     (tmp_path / "manifest.json").write_bytes(json_text(seal({**manifest, "command": hostile, "version": hostile})))
-    (entry,) = (tmp_path / "parts").glob("*.copy.json")
-    for path in (tmp_path / "parts").glob("*.json"):
+    for path in (tmp_path / "pieces").iterdir():
         path.unlink()
-    assert entry.name
     for arguments in (["status", str(tmp_path)], ["summary", str(tmp_path)], ["status", str(tmp_path), "--json"]):
         result = run(app, arguments)
         assert result.exit_code == 0 and "31m" in result.stdout + result.stderr
@@ -305,11 +301,11 @@ def test_a_folder_names_files_inside_it_only(tmp_path, monkeypatch):
     assert result.exit_code == 2 and "regular file" in result.stderr
 
 
-def test_an_unreadable_part_stops_the_command(tmp_path, cheap, monkeypatch):
+def test_an_unreadable_piece_stops_the_command(tmp_path, cheap, monkeypatch):
     """One clear line and the code for failure; nothing is removed, and later all runs are there."""
     run_sweep(CheapWork(), tmp_path, workers=1)
-    (path,) = (tmp_path / "parts").glob("*.runs.parquet")
-    before = snapshot(tmp_path / "parts")
+    path = tmp_path / "pieces" / "1-10-10.npz"
+    before = snapshot(tmp_path / "pieces")
     with monkeypatch.context() as patch:
         real = os.open
 
@@ -323,6 +319,6 @@ def test_an_unreadable_part_stops_the_command(tmp_path, cheap, monkeypatch):
             result = run(app, arguments)
             assert result.exit_code in (1, 2) and "cannot be read (Input/output error)" in result.stderr
             assert "Traceback" not in result.stderr and len(result.stderr.splitlines()) == 1
-    assert snapshot(tmp_path / "parts") == before
+    assert snapshot(tmp_path / "pieces") == before
     again = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--json"])
     assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0

@@ -55,12 +55,39 @@ def test_document_and_files(file, tmp_path):
     runs = pl.read_parquet(out / "runs.parquet")
     assert runs.height == 8 and runs["success"].sum() == success["runs"] and runs["steps"].sum() == document["steps"]
     assert pl.read_parquet(out / "records.parquet")["run"].n_unique() == 8
-    with np.load(out / "points.npz", allow_pickle=False) as points:
-        assert points["points"].shape == (8, 2)
-    sweep = tl.Sweep.from_document(json.loads((out / "specification.json").read_text()))
-    assert sweep.document()["base"] == document["specification"]
-    again = run(app, ["train", str(file), "--out", str(out)])
-    assert again.exit_code == 2 and "runs.parquet" in again.stderr.replace("\n", "")
+    results = tl.open_sweep(out)
+    assert results.arrays("points")[1].shape == (8, 2)
+    assert tl.Sweep.from_document(results.manifest.document).document()["base"] == document["specification"]
+    assert run(app, ["summary", str(out)]).exit_code == 0
+    again = json.loads(run(app, ["train", str(file), "--json", "--out", str(out)]).stdout)
+    assert {**again, "seconds": 0} == {**document, "seconds": 0}
+    other = run(app, ["train", str(file), "--seed", "5", "--out", str(out)])
+    assert other.exit_code == 2 and "another specification" in other.stderr
+
+
+def test_an_interrupted_training_goes_on(file, tmp_path, monkeypatch):
+    """Ctrl-C keeps what is done and says how to go on; without `--out` there is nothing to keep."""
+    from tutelage.sweeps import sweep as module
+
+    def cut(sweep, seconds, cores):
+        return [tl.sweeps.Range(0, first, 2, 1.0) for first in range(0, 8, 2)]
+
+    real, begun = module.Sweep.run, []
+
+    def interrupted(sweep, covered, *arguments, **options):
+        begun.append(covered.first)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return real(sweep, covered, *arguments, **options)
+
+    monkeypatch.setattr(module.Sweep, "ranges", cut)
+    monkeypatch.setattr(module.Sweep, "run", interrupted)
+    out = tmp_path / "results"
+    stopped = run(app, ["train", str(file), "--out", str(out)])
+    assert stopped.exit_code == 130 and "what is done is kept. Go on with" in stopped.stderr
+    assert tl.open_sweep(out).coverage.runs == 4
+    assert run(app, ["train", str(file), "--out", str(out)]).exit_code == 0
+    assert begun == [0, 2, 4, 4, 6] and tl.open_sweep(out).complete
 
 
 def test_table(file):

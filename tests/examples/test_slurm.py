@@ -60,7 +60,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 
 def test_job_script(tmp_path):
-    """A job asks for what it is told, and starts a worker a core with one thread each, which ends in time."""
+    """A job asks for what it is told, and starts one worker per core with one thread each, which ends in time."""
     arguments = ("--show", "--cores", "4", "--memory", "8GB", "--walltime", "01:00:00", "--lifetime", "50m")
     outcome = run(tmp_path, *arguments, "--queue", "long", "--account", "theory")
     assert outcome.returncode == 0, outcome.stderr
@@ -99,5 +99,5 @@ def test_a_sweep_with_a_stand_in_for_slurm(tmp_path):
     outcome = run(tmp_path, "small.toml", "--out", "results", "--jobs", "1", "--cores", "1", "--memory", "4GB")
     assert outcome.returncode == 0, outcome.stderr
     results = open_sweep(tmp_path / "results")
-    assert results.complete and results.ledger.failed == 0
+    assert results.complete and results.coverage.failed == 0
     assert results.manifest["sessions"][0]["engine"].startswith("dask tcp://")

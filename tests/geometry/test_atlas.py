@@ -10,7 +10,7 @@ from disguises import shuffled
 
 import tutelage as tl
 from tutelage.geometry import atlas, load_atlas
-from tutelage.geometry.atlas import describe
+from tutelage.geometry.survey import describe
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_other_families():
 
 
 def test_table_and_figure(found, tmp_path):
-    """The table has a row a class, and the figure a panel a class."""
+    """The table has a row per class, and the figure a panel per class."""
     table = found.table()
     assert table.height == 3 and table["count"].to_list() == [6, 10, 4]
     figure = found.figure()
@@ -213,4 +213,4 @@ def test_changed_numbers_are_refused(found, tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(tl.MalformedData, match="checksum"):
         load_atlas(path)
-    assert json.loads(bytes(arrays["manifest"]).decode())["runs"] == 20
+    assert json.loads(bytes(arrays["about"]).decode())["facts"]["runs"] == 20

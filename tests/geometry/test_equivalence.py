@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tutelage as tl
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.equivalence import _by_largest_entries, codes, equivalence, frame_of, signature
+from tutelage.geometry.equivalence import _by_largest_entries, codes, equivalence, reference_of, signature
 
 
 def permuted(random: np.random.Generator, student: np.ndarray) -> np.ndarray:
@@ -15,9 +15,9 @@ def permuted(random: np.random.Generator, student: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def frame():
+def reference():
     """What students of eight neurons and eight orthonormal teachers are compared by."""
-    return frame_of(tl.population(tl.problems.committee(np.eye(8), 8)))
+    return reference_of(tl.population(tl.problems.committee(np.eye(8), 8)))
 
 
 @settings(max_examples=40)
@@ -26,90 +26,93 @@ def frame():
     levels=st.integers(1, 4),
     symmetric=st.booleans(),
 )
-def test_permutations_are_found(frame, seed, levels, symmetric):
+def test_permutations_are_found(reference, seed, levels, symmetric):
     """Matrices with few distinct entries, the hardest ones, are matched to their permutations despite noise."""
     random = np.random.default_rng(seed)
     student = random.integers(levels, size=(8, 8)) / 4.0
     if symmetric:
         student = student + student.T
     other = permuted(random, student) + 1e-9 * random.normal(size=(8, 8))
-    first, second = frame.pattern(student), frame.pattern(other)
+    first, second = reference.pattern(student), reference.pattern(other)
     assert np.abs(signature(first) - signature(second)).max() < 1e-7
-    found = equivalence(first, second, frame, 1e-6)
+    found = equivalence(first, second, reference, 1e-6)
     assert found is not None
     np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), block=st.integers(0, 8))
-def test_blocks_are_matched_by_sorting(frame, seed, block):
+def test_blocks_are_matched_by_sorting(reference, seed, block):
     """Where every student has a teacher of its own, sorting finds the permutations of a block matrix by itself."""
     random = np.random.default_rng(seed)
     student = np.full((8, 8), -0.02) + np.eye(8)
     student[:block, :block] += 0.05
     student[:block, block:] += 0.1
     other = permuted(random, student) + 1e-9 * random.normal(size=(8, 8))
-    found = _by_largest_entries(frame.pattern(student), frame.pattern(other), frame, 1e-6)
+    found = _by_largest_entries(reference.pattern(student), reference.pattern(other), reference, 1e-6)
     assert found is not None
     np.testing.assert_allclose(student[found.students][:, found.teachers], other, atol=1e-7)
 
 
-def test_what_sorting_cannot_match_is_searched(frame):
+def test_what_sorting_cannot_match_is_searched(reference):
     """Neighbours on a ring look alike one by one: sorting pairs them wrongly and says so, and the search finds them."""
     ring = np.eye(8) + 0.1 * np.roll(np.eye(8), 1, axis=1)
-    first, second = frame.pattern(ring), frame.pattern(permuted(np.random.default_rng(1), ring))
-    assert _by_largest_entries(first, second, frame, 1e-6) is None
-    found = equivalence(first, second, frame, 1e-6)
+    first, second = reference.pattern(ring), reference.pattern(permuted(np.random.default_rng(1), ring))
+    assert _by_largest_entries(first, second, reference, 1e-6) is None
+    found = equivalence(first, second, reference, 1e-6)
     assert found is not None
     np.testing.assert_array_equal(first.cross[found.students][:, found.teachers], second.cross)
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_changed_entry_is_noticed(frame, seed):
+def test_a_changed_entry_is_noticed(reference, seed):
     """A matrix with one entry exchanged for another is matched only if a permutation really takes one to the other."""
     random = np.random.default_rng(seed)
     student = random.integers(3, size=(8, 8)) / 2.0
     other = student.copy()
     other[3, 4] += 0.01
-    assert equivalence(frame.pattern(student), frame.pattern(permuted(random, other)), frame, 1e-6) is None
+    assert equivalence(reference.pattern(student), reference.pattern(permuted(random, other)), reference, 1e-6) is None
 
 
-def test_two_cycles_are_not_one(frame):
+def test_two_cycles_are_not_one(reference):
     """Colour refinement alone cannot tell an eight-cycle from two four-cycles; the search does."""
     whole, halves = np.zeros((8, 8)), np.zeros((8, 8))
     for i in range(8):
         whole[i, [i, (i + 1) % 8]] = 1.0
         halves[i, [i, i // 4 * 4 + (i + 1) % 4]] = 1.0
-    first, second = frame.pattern(whole), frame.pattern(halves)
+    first, second = reference.pattern(whole), reference.pattern(halves)
     first, second = (pattern._replace(own=np.eye(8)) for pattern in (first, second))
     assert np.abs(signature(first) - signature(second)).max() == 0
-    assert equivalence(first, second, frame, 1e-6) is None
+    assert equivalence(first, second, reference, 1e-6) is None
     random = np.random.default_rng(0)
     shuffled = first._replace(cross=permuted(random, whole))
-    assert equivalence(first, shuffled, frame, 1e-6) is not None
+    assert equivalence(first, shuffled, reference, 1e-6) is not None
 
 
 def test_rotations_and_general_teachers():
     """Students are compared by inner products; teachers that look different are not exchanged."""
     random = np.random.default_rng(0)
     teacher = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
-    frame = frame_of(tl.population(tl.problems.committee(teacher, 3)))
+    reference = reference_of(tl.population(tl.problems.committee(teacher, 3)))
     student = random.normal(size=(3, 4))
     rotation = np.eye(4)
     rotation[2:, 2:] = [[np.cos(1.0), np.sin(1.0)], [-np.sin(1.0), np.cos(1.0)]]
-    assert equivalence(frame.pattern(student), frame.pattern((student @ rotation)[[2, 0, 1]]), frame, 1e-9) is not None
+    assert (
+        equivalence(reference.pattern(student), reference.pattern((student @ rotation)[[2, 0, 1]]), reference, 1e-9)
+        is not None
+    )
     exchanged = student[:, [1, 0, 2, 3]]
-    assert equivalence(frame.pattern(student), frame.pattern(exchanged), frame, 1e-9) is None
+    assert equivalence(reference.pattern(student), reference.pattern(exchanged), reference, 1e-9) is None
 
 
 def test_fixed_coordinates():
     """Under a law without rotations only neurons are permuted."""
     law = tl.inputs.gaussian(2, covariance=np.diag([1.0, 2.0]))
-    frame = frame_of(tl.population(tl.problems.committee(np.eye(2), 2, inputs=law)))
+    reference = reference_of(tl.population(tl.problems.committee(np.eye(2), 2, inputs=law)))
     student = np.array([[1.0, 0.3], [0.2, 0.5]])
-    assert equivalence(frame.pattern(student), frame.pattern(student[::-1]), frame, 1e-9) is not None
-    assert equivalence(frame.pattern(student), frame.pattern(student[:, ::-1]), frame, 1e-9) is None
+    assert equivalence(reference.pattern(student), reference.pattern(student[::-1]), reference, 1e-9) is not None
+    assert equivalence(reference.pattern(student), reference.pattern(student[:, ::-1]), reference, 1e-9) is None
 
 
 def test_codes_join_what_noise_separates():
@@ -120,9 +123,9 @@ def test_codes_join_what_noise_separates():
 
 def test_block_structure(six, spurious):
     """The spurious minimum has five neurons of one kind and one of another, with five distinct entries."""
-    frame = frame_of(six)
+    reference = reference_of(six)
     random = np.random.default_rng(1)
-    found = structure(frame.pattern(permuted(random, spurious)), frame, 1e-6)
+    found = structure(reference.pattern(permuted(random, spurious)), reference, 1e-6)
     assert found.name == "5+1" and found.student_sizes == (5, 1) == found.teacher_sizes
     assert [block.counts for block in found.blocks] == [(4, 1), (1,), (5,), (1,)]
     entries = [value for block in found.blocks for value in block.entries]

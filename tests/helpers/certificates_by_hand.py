@@ -154,7 +154,7 @@ def loss(problem: Problem, students: np.ndarray):
 
 
 def gradient(problem: Problem, students: np.ndarray) -> np.ndarray:
-    """Return the gradient, one row a neuron."""
+    """Return the gradient, one row per neuron."""
     alpha, beta = problem.alpha, problem.beta
     result = beta * students
     for i, w in enumerate(students):

@@ -1,4 +1,4 @@
-"""A kind of work for the tests of sweeps: a few random numbers a run, without JAX.
+"""A kind of work for the tests of sweeps: a few random numbers per run, without JAX.
 
 Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It
 waits while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.contract import Outcome, Shard
+from tutelage.sweeps.tables import Outcome, Range
 
 STEPS = 3
 
@@ -32,7 +32,7 @@ class CheapWork:
         seconds: Time that a run takes, spent computing.
         unlucky: Whether every seventh run fails unless a file `lucky` lies in the current folder.
         deadly: Whether run 5 of cell 0 kills its process.
-        raising: Whether a shard that holds run 3 of cell 1 raises an error.
+        raising: Whether a range that holds run 3 of cell 1 raises an error.
         cost: What a run is said to cost.
         slow: Time that a run takes in every cell but the first.
     """
@@ -80,34 +80,34 @@ class CheapWork:
             }
         )
 
-    def shards(self, seconds: float) -> list[Shard]:
+    def ranges(self, seconds: float, cores: int = 1) -> list[Range]:
         width = max(1, round(seconds / self._options["cost"]))
         found = []
         for cell in range(self._options["cells"]):
             for first in range(0, self._options["runs"], width):
                 runs = min(width, self._options["runs"] - first)
-                found.append(Shard(cell, first, runs, runs * self._options["cost"]))
+                found.append(Range(cell, first, runs, runs * self._options["cost"]))
         return found
 
-    def run(self, shard: Shard, stop: Callable[[], bool] | None = None) -> Outcome:
+    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Outcome:
         rows, records, ends = [], [], []
-        numbers = range(shard.first, shard.first + shard.runs)
-        if self._options["raising"] and shard.cell == 1 and 3 in numbers:
+        numbers = range(covered.first, covered.first + covered.runs)
+        if self._options["raising"] and covered.cell == 1 and 3 in numbers:
             raise ArithmeticError("no luck")
         for run in numbers:
-            if self._options["deadly"] and (shard.cell, run) == (0, 5):
+            if self._options["deadly"] and (covered.cell, run) == (0, 5):
                 os.kill(os.getpid(), signal.SIGKILL)
             began = time.perf_counter()
             while (
                 time.perf_counter() - began
-                < self._options["slow" if shard.cell and self._options["slow"] else "seconds"]
+                < self._options["slow" if covered.cell and self._options["slow"] else "seconds"]
             ):
                 sum(range(1000))
-            values = np.random.default_rng([self._options["seed"], shard.cell, run]).normal(size=STEPS)
+            values = np.random.default_rng([self._options["seed"], covered.cell, run]).normal(size=STEPS)
             failed = self._options["unlucky"] and run % 7 == 6 and not Path("lucky").exists()
             rows.append(
                 {
-                    "cell": shard.cell,
+                    "cell": covered.cell,
                     "run": run,
                     "status": "failed" if failed else "converged" if values[-1] > 0 else "step_limit",
                     "reason": "bad luck" if failed else "",
@@ -120,14 +120,14 @@ class CheapWork:
             )
             # Later runs end earlier.
             for step in range(STEPS - run % 2):
-                records.append((shard.cell, run, step, 0.5 * step, float(np.exp(values[step]))))
+                records.append((covered.cell, run, step, 0.5 * step, float(np.exp(values[step]))))
             ends.append(values)
         schema = {"cell": pl.Int64, "run": pl.Int64, "step": pl.Int64, "time": pl.Float64, "loss": pl.Float64}
         return Outcome(
             pl.DataFrame(rows),
             pl.DataFrame(records, schema=schema, orient="row"),
             # Cells differ in the shape of their arrays.
-            {"end": np.stack(ends)[:, : 1 + shard.cell % STEPS], "number": np.array(numbers)},
+            {"end": np.stack(ends)[:, : 1 + covered.cell % STEPS], "number": np.array(numbers)},
         )
 
 
@@ -155,7 +155,7 @@ def main() -> None:
 
     options = dict(argument.split("=") for argument in sys.argv[2:])
     values = {name: float(value) if "." in value else int(value) for name, value in options.items()}
-    engine = {name: values.pop(name) for name in ("workers", "shard_seconds", "retry_failed") if name in values}
+    engine = {name: values.pop(name) for name in ("workers", "piece_seconds", "retry_failed") if name in values}
     run_sweep(CheapWork(**values), sys.argv[1], watch=wait, **engine)
 
 

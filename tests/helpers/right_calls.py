@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -430,7 +429,7 @@ def right_calls() -> dict[str, Call]:
     # The cube.
     add("cube.points", patches=2)
     add("cube.fourier", outer="low", patches=2, probe=lambda result: (result.weights, result.terms()))
-    add("cube.Spectrum.terms", of=tl.cube.fourier("both", 3).terms)
+    add("cube.FourierExpansion.terms", of=tl.cube.fourier("both", 3).terms)
     add("cube.learn_outer", signs=tl.cube.points(2), values=[1.0, -1.0, -1.0, 1.0], units=8)
     add("cube.LearnedOuter.__call__", of=tl.cube.learn_outer(tl.cube.points(2), np.ones(4), 8), signs=tl.cube.points(2))
 
@@ -486,13 +485,13 @@ NOT_CALLED = {
     },
     "claims": {"Attempt", "Law", "Outcome", "Verdict", "all_claims"},
     "plot": set(),
-    "cube": {"Spectrum", "LearnedOuter"},
+    "cube": {"FourierExpansion", "LearnedOuter"},
 }
 
 
 def public_callables(package: str) -> list[str]:
     """Return the public names of a package that can be called."""
-    module = importlib.import_module(f"tutelage.{package}")
+    module = getattr(tl, package)
     source = Path(module.__file__ or "")
     names = [name for name in vars(module) if not name.startswith("_")]
     own = [name for name in names if callable(getattr(module, name)) and not inspect.ismodule(getattr(module, name))]

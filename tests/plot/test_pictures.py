@@ -29,7 +29,7 @@ def panel():
 
 
 def test_histories_are_the_recorded_values(runs, panel):
-    """One curve a run, or one a vector; what is not positive has no place on a logarithmic axis."""
+    """One curve per run, or one per vector; what is not positive has no place on a logarithmic axis."""
     assert tl.plot.histories(runs, ax=panel) is panel.figure
     for run, line in enumerate(panel.lines):
         steps, values = runs.curve("loss", run)
@@ -104,7 +104,7 @@ def test_spectrum_tells_signs_apart(panel):
 
 
 def test_atlas_shows_its_entries(atlas, panel):
-    """One panel an entry; one entry on the caller's axes."""
+    """One panel per entry; one entry on the caller's axes."""
     figure = tl.plot.atlas(atlas)
     images = [axis.images[0].get_array() for axis in figure.axes if axis.images]
     assert len(images) >= len(atlas)

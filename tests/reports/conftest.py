@@ -3,8 +3,8 @@
 import pytest
 
 from tutelage.claims import find as find_claims
-from tutelage.claims import judge
-from tutelage.reports import save_verdicts, studies_folder, write_report
+from tutelage.claims.auditing import audit
+from tutelage.reports import studies_folder, write_report
 from tutelage.studies import find, reproduce
 
 
@@ -13,6 +13,6 @@ def report(tmp_path_factory):
     """The folder of a report."""
     folder = tmp_path_factory.mktemp("report")
     list(reproduce(find(["convolutional_filter.figure-1b"]), studies_folder(folder), workers=1))
-    save_verdicts(folder, judge(find_claims(["convolutional_filter.section-E.step"])[0]))
+    audit(find_claims(["convolutional_filter.section-E.step"]), "default", 0, folder=folder)
     assert write_report(folder) == folder / "index.html"
     return folder

@@ -1,22 +1,21 @@
 """The report: complete, self-contained, and true to what its folder holds."""
 
-import json
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from hostile import snapshot
+from hostile import flipped, snapshot
 
-from tutelage.claims import all_claims, find, judge
+from tutelage.claims import all_claims, find
+from tutelage.claims.auditing import audit, pieces_of, read_verdicts, stored_verdicts
 from tutelage.errors import Unreadable
 from tutelage.papers import PAPERS, recorded_verdicts
-from tutelage.reports import save_verdicts, verdicts, write_report
+from tutelage.reports import write_report
 from tutelage.reports.writing import _number, _tex
 from tutelage.studies import all_studies
-from tutelage.sweeps import NotOurs
+from tutelage.work.folder import NotOurs
+from tutelage.work.store import Content, packed
 
 CHEAP = "convolutional_filter.section-E.step"
 
@@ -61,7 +60,7 @@ def test_every_link_leads_somewhere_on_disk(report, pages):
 def test_damaged_files_are_told_and_left_out(tmp_path):
     """One damaged file does not take the report along: what is left of the folder is shown."""
     damaged = [
-        tmp_path / "verdicts" / "convolutional_filter.json",
+        tmp_path / "verdicts" / "pieces" / f"{CHEAP}.npz",
         tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick" / "manifest.json",
     ]
     write_report(tmp_path)
@@ -74,16 +73,13 @@ def test_damaged_files_are_told_and_left_out(tmp_path):
     assert "No study has been run yet" in page.text
 
 
-@pytest.mark.parametrize(
-    "name", ["index.html", "verdicts/single_neuron.json", "assets/x", "manifest.json", "notes.txt"]
-)
+@pytest.mark.parametrize("name", ["index.html", "verdicts/single_neuron.npz", "assets/x", "manifest.json", "notes.txt"])
 def test_a_folder_of_others_is_left_as_it_is(tmp_path, name):
     """A report is written into an empty folder, or one of a report: whatever else lies there stays as it is."""
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(b"{}")
     before = snapshot(tmp_path)
-    (printed, *_) = judge(find([CHEAP])[0])
-    for write in (write_report, lambda folder: save_verdicts(folder, [printed])):
+    for write in (write_report, lambda folder: audit(find([CHEAP]), "default", 0, folder=folder)):
         with pytest.raises(NotOurs, match="has not written"):
             write(tmp_path)
         assert snapshot(tmp_path) == before
@@ -101,45 +97,45 @@ def test_links_in_a_report_are_not_followed(tmp_path, name):
         write_report(report)
     if name == "verdicts":
         with pytest.raises(Unreadable, match="must be a folder, not a link"):
-            save_verdicts(report, [])
+            audit(find([CHEAP]), "default", 0, folder=report)
     assert not list(elsewhere.iterdir())
 
 
 def test_changed_verdicts_are_damaged(tmp_path):
-    """A verdict that was changed by hand is neither used nor shown, and is set aside when others are kept."""
-    claim = find([CHEAP])[0]
-    judged = judge(claim)
-    save_verdicts(tmp_path, judged)
-    assert verdicts.kept_verdicts(tmp_path, [claim], "default", 0)
-    path = tmp_path / "verdicts" / "convolutional_filter.json"
-    text = path.read_text()
-    assert '"refuted"' in text
-    changed = text.replace('"refuted"', '"holds"')
-    for wrong in (changed, text.replace('"claims"', '"claim"'), "[]", '{"claims": [], "checksum": ""}'):
-        path.write_text(wrong)
+    """A verdict that was changed by hand is neither used nor shown, and is set aside when it is judged again."""
+    judged = audit(find([CHEAP]), "default", 0, folder=tmp_path)
+    pieces = pieces_of(find([CHEAP]), "default", 0, tmp_path)
+    assert stored_verdicts(pieces, print) == {CHEAP: judged}
+    path = tmp_path / "verdicts" / "pieces" / f"{CHEAP}.npz"
+    (piece,) = pieces
+    whole = path.read_bytes()
+    documents = [verdict.document() for verdict in judged]
+    assert documents[0]["verdict"] == "refuted"
+    senseless = [
+        {"verdicts": []},
+        {"claims": documents},
+        {"verdicts": [documents[0] | {"verdict": "proved"}]},
+        {"verdicts": [documents[0] | {"witness": {"1; import os": 1}}]},
+    ]
+    changed = [whole[:-40], flipped(whole, 300), b"{}"]
+    for wrong in changed + [packed(Content(facts), "audit", piece.stamp) for facts in senseless]:
+        path.write_bytes(wrong)
         told = []
-        assert not verdicts.kept_verdicts(tmp_path, [claim], "default", 0, told.append) and str(path) in told[0]
-    path.write_text(changed)
-    save_verdicts(tmp_path, judged)
-    assert verdicts.kept_verdicts(tmp_path, [claim], "default", 0)
-    assert [kept.read_text() for kept in (tmp_path / "damaged").iterdir()] == [changed]
+        assert not stored_verdicts(pieces, told.append) and str(path) in told[0]
+        assert not list(read_verdicts(tmp_path, "convolutional_filter", told.append)) and str(path) in told[1]
+    path.write_bytes(changed[0])
+    again = audit(find([CHEAP]), "default", 0, folder=tmp_path)
+    assert [verdict.verdict for verdict in again] == [verdict.verdict for verdict in judged]
+    assert [kept.read_bytes() for kept in (tmp_path / "verdicts" / "damaged").iterdir()] == [changed[0]]
 
 
-def test_two_audits_keep_their_verdicts(tmp_path, monkeypatch):
+def test_two_audits_keep_their_verdicts(tmp_path):
     """Verdicts that two commands keep at the same time in one report are all there in the end."""
-    (printed, *_) = judge(find([CHEAP])[0])
-    reading = verdicts.read_verdicts
-
-    def slowly(*arguments):
-        found = reading(*arguments)
-        time.sleep(0.1)
-        return found
-
-    monkeypatch.setattr(verdicts, "read_verdicts", slowly)
-    names = [f"convolutional_filter.claim-{number}" for number in range(8)]
-    with ThreadPoolExecutor(len(names)) as threads:
-        list(threads.map(lambda name: save_verdicts(tmp_path, [replace(printed, id=name)]), names))
-    assert sorted(document["id"] for document in reading(tmp_path, "convolutional_filter")) == names
+    names = [CHEAP, "convolutional_filter.section-4.1.g"]
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda name: audit(find([name]), "default", 0, folder=tmp_path), names * 2))
+    found = {verdict.id for verdict in read_verdicts(tmp_path, "convolutional_filter", print)}
+    assert found == set(names) and write_report(tmp_path).is_file()
 
 
 def test_nothing_is_fetched(report):
@@ -174,19 +170,6 @@ def test_a_judged_claim_has_its_witness(pages):
     """A refuted form comes with numbers to paste, and the command that judges it again."""
     text = pages["convolutional_filter.html"].text
     assert "import numpy as np" in text and f"tutelage audit {CHEAP}" in text
-
-
-def test_verdicts_are_merged(report, tmp_path):
-    """Judging some claims again replaces their verdicts and keeps the others."""
-    from tutelage.claims import find, judge
-
-    first, second = judge(find([CHEAP])[0]), judge(find(["convolutional_filter.section-4.1.g"])[0])
-    save_verdicts(tmp_path, first)
-    save_verdicts(tmp_path, second)
-    save_verdicts(tmp_path, first)
-    claims = json.loads((tmp_path / "verdicts" / "convolutional_filter.json").read_text())["claims"]
-    assert len(claims) == len(first) + len(second)
-    assert write_report(tmp_path).is_file()
 
 
 def test_text_is_escaped():

@@ -13,7 +13,10 @@ from tutelage.errors import Unreadable
 from tutelage.plot import panels
 from tutelage.studies import Conclusion, Picture, Study, at_least, chosen, described, printed, reproduce, within
 from tutelage.studies import running as module
-from tutelage.sweeps import FolderInUse, NotOurs, PieceFailed, locked
+from tutelage.work.folder import NotOurs
+from tutelage.work.job import PieceFailed
+from tutelage.work.lock import FolderInUse, locked
+from tutelage.work.store import Content
 
 calls: list[str] = []
 
@@ -103,7 +106,7 @@ def test_an_interrupted_study_goes_on(run, monkeypatch):
 
 def _lucky(id, scale, seed, name):
     calls.append(name)
-    return {"x": np.ones(3)}, 0.0
+    return Content({"seconds": 0.0}, {"x": np.ones(3)})
 
 
 @pytest.mark.parametrize("name", ["sum.svg", "rows.parquet", "pieces/b.npz", "manifest.json"])

@@ -2,21 +2,20 @@
 
 import pytest
 
-from tutelage.sweeps import Shard
-from tutelage.sweeps import engine as module
-from tutelage.sweeps.pool import Done
+from tutelage.sweeps import Range, running
+from tutelage.work.engines import Here
 
 
 @pytest.fixture
-def here(monkeypatch) -> list[Shard]:
-    """Compute in this process; the shards that were computed, in their order."""
-    computed: list[Shard] = []
+def here(monkeypatch) -> list[Range]:
+    """Compute in this process; the ranges that were computed, in their order."""
+    computed: list[Range] = []
 
-    def serial(function, pieces, prepare):
-        prepare[0](*prepare[1])
-        for shard, arguments in pieces:
-            computed.append(shard)
-            yield shard, Done(function(*arguments))
+    class Listed(Here):
+        def compute(self, calls, prepare=None, begin=None):
+            for call in calls:
+                computed.append(call.arguments[1][1])
+            yield from super().compute(calls, prepare, begin)
 
-    monkeypatch.setattr(module, "_spreading", lambda *_: (serial, "this process"))
+    monkeypatch.setattr(running, "choose_engine", lambda *_: Listed())
     return computed

@@ -10,11 +10,9 @@ import polars as pl
 import pytest
 
 import tutelage as tl
-from tutelage.sweeps.identity import specification_digest
-from tutelage.sweeps.manifest import read_manifest
+from tutelage.sweeps.folder import SweepFolder
+from tutelage.sweeps.manifest import read_manifest, specification_digest
 from tutelage.sweeps.specification import arrays as arrays_module
-from tutelage.sweeps.store import Store
-from tutelage.work.lock import locked
 
 TEACHER = np.array([[1.0, 0.0], [0.5, 2.0]])
 METHOD = {"kind": "gradient_descent", "step": 0.1}
@@ -128,20 +126,26 @@ def test_a_moved_folder_is_the_same_sweep(tmp_path, monkeypatch):
     here, there, results = (tmp_path / name for name in ("here", "there", "results"))
     here.mkdir()
     np.save(here / "teacher.npy", TEACHER)
-    with locked(results), Store(results, sweep(here, {"file": "teacher.npy"}), print).session("first", "no process"):
-        pass
+    begin(results, sweep(here, {"file": "teacher.npy"}), "first")
     here.rename(there)
     with pytest.raises(tl.MalformedData, match=r"needs .*here.teacher\.npy, which must be .* Put the file back"):
-        tl.Sweep.from_document(read_manifest(results)["document"])
-    moved = sweep(there, {"file": "teacher.npy"})
-    with locked(results), Store(results, moved, print).session("second", "no process"):
-        pass
+        tl.Sweep.from_document(read_manifest(results).document)
+    begin(results, sweep(there, {"file": "teacher.npy"}), "second")
     manifest = read_manifest(results)
-    assert [session["command"] for session in manifest["sessions"]] == ["first", "second"]
-    np.testing.assert_array_equal(teacher_of(tl.Sweep.from_document(manifest["document"])), TEACHER)
+    assert [session.command for session in manifest.sessions] == ["first", "second"]
+    np.testing.assert_array_equal(teacher_of(tl.Sweep.from_document(manifest.document)), TEACHER)
     np.save(there / "teacher.npy", 2 * TEACHER)
-    with locked(results), pytest.raises(tl.InvalidArgument, match="another specification"):
-        Store(results, sweep(there, {"file": "teacher.npy"}), print)
+    changed = sweep(there, {"file": "teacher.npy"})
+    with pytest.raises(tl.InvalidArgument, match="another specification"):
+        begin(results, changed, "third")
+
+
+def begin(folder, work, command):
+    """Begin a sweep, and compute nothing."""
+    held = SweepFolder(folder, work, print)
+    held.begin()
+    with held.session(command, "no process"):
+        pass
 
 
 def test_moved_images_are_the_same_sweep(tmp_path):

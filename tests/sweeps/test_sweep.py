@@ -1,4 +1,4 @@
-"""Sweeps: every family runs, and a run has the same row whatever the shards."""
+"""Sweeps: every family runs, and a run has the same row whatever the cut."""
 
 import inspect
 import json
@@ -11,7 +11,7 @@ import pytest
 
 import tutelage as tl
 from tutelage.dynamics.descend import tile_of
-from tutelage.sweeps import Shard, Stopped
+from tutelage.sweeps import Range, Stopped
 from tutelage.sweeps.following import RUN_COLUMNS
 from tutelage.sweeps.specification.examples import example, families
 from tutelage.sweeps.specification.families import LAW_TABLES, OBJECTIVE_TABLES, PROBLEM_TABLES
@@ -66,19 +66,19 @@ def test_every_family_has_an_example():
 @pytest.mark.slow
 @pytest.mark.parametrize("family", PROBLEM_TABLES)
 def test_families(family):
-    """The example of every family runs, and its runs do not depend on how they are cut into shards."""
+    """The example of every family runs, and its runs do not depend on how they are cut."""
     sweep = tl.Sweep(**small(family))
-    whole = joined([sweep.run(Shard(0, 0, RUNS, 0.0))])
+    whole = joined([sweep.run(Range(0, 0, RUNS))])
     assert whole[0]["run"].to_list() == list(range(RUNS)) and whole[0]["status"].to_list() != ["failed"] * RUNS
     assert "failed" not in whole[0]["status"] and whole[0]["loss"].is_finite().all()
     for cuts in ([0, 2, 5], [0, 1, 4, 5]):
-        shards = [Shard(0, begin, end - begin, 0.0) for begin, end in pairwise(cuts)]
-        outcomes = {shard.first: sweep.run(shard) for shard in reversed(shards)}
-        assert_equal(whole, joined([outcomes[shard.first] for shard in shards]))
+        ranges = [Range(0, begin, end - begin) for begin, end in pairwise(cuts)]
+        outcomes = {one.first: sweep.run(one) for one in reversed(ranges)}
+        assert_equal(whole, joined([outcomes[one.first] for one in ranges]))
     rebuilt = tl.Sweep.from_document(json.loads(json.dumps(sweep.document(), allow_nan=False)))
     assert rebuilt.document() == sweep.document()
     if family == "committee":  # what is compiled again takes long, and is the same everywhere
-        assert_equal(whole, joined([rebuilt.run(Shard(0, 0, RUNS, 0.0))]))
+        assert_equal(whole, joined([rebuilt.run(Range(0, 0, RUNS))]))
 
 
 def test_the_row_of_a_run():
@@ -103,7 +103,7 @@ def test_the_row_of_a_run():
         tl.record("loss", "angle", every=50),
         seed=4,
     )
-    outcome = sweep.run(Shard(1, 2, 4, 0.0))
+    outcome = sweep.run(Range(1, 2, 4))
     table = outcome.runs
     assert table.schema == RUN_COLUMNS and table["cell"].to_list() == [1] * 4 and table["run"].to_list() == [2, 3, 4, 5]
     shared = [name for name in runs.frame().columns if name in table.columns]
@@ -167,7 +167,7 @@ def test_columns_do_not_depend_on_the_cell():
             "record": [{"quantities": ["angle"]}, {"quantities": ["norms", "loss"]}],
         },
     )
-    records = [sweep.run(Shard(cell, 0, 1, 0.0)).records for cell in range(2)]
+    records = [sweep.run(Range(cell, 0, 1)).records for cell in range(2)]
     table = pl.concat(records)
     assert table.schema["angle"] == table.schema["norms"] == pl.List(pl.Float64)
     assert table["angle"].list.len().to_list() == [1, 1, 1, None, None, None]
@@ -186,22 +186,22 @@ def test_restarts_keep_the_best_copy():
         success=1e-6,
         grid={"restarts": [False, True]},
     )
-    once, more = (sweep.run(Shard(cell, 0, 12, 0.0)) for cell in range(2))
+    once, more = (sweep.run(Range(cell, 0, 12)) for cell in range(2))
     assert 0 < once.runs["success"].sum() < more.runs["success"].sum() == 12
     tried = more.runs["attempts"].to_numpy()
     assert ((tried == 1) == once.runs["success"].to_numpy()).all() and tried.max() <= 4
     # What is recorded last is what the row says, for a restarted run too.
     last = more.records.group_by("run", maintain_order=True).last()
     np.testing.assert_array_equal(last["loss"], more.runs["loss"])
-    pieces = [sweep.run(Shard(1, first, 3, 0.0)) for first in range(0, 12, 3)]
+    pieces = [sweep.run(Range(1, first, 3)) for first in range(0, 12, 3)]
     assert_equal(joined([more]), joined(pieces))
 
 
 def test_given_starts():
-    """Starts that are given are those of their runs, whatever the shards."""
+    """Starts that are given are those of their runs, whatever the cut."""
     points = np.arange(1.0, 9.0).reshape(4, 2)
     sweep = tl.Sweep(NEURON, DESCENT, runs=4, starts={"law": "given", "points": points}, stop={"step_limit": 0})
-    outcome = sweep.run(Shard(0, 1, 2, 0.0))
+    outcome = sweep.run(Range(0, 1, 2))
     np.testing.assert_array_equal(outcome.arrays["points"], points[1:3])
 
 
@@ -210,7 +210,7 @@ def test_students_of_several_arrays():
     problem = {"family": "convolution", "filter": [1.0, 0.0], "output_weights": [1.0, 2.0]}
     near = {"law": "near", "point": {"parts": [[0.5, 0.5], [1.0, 1.0]]}, "distance": 1e-3}
     sweep = tl.Sweep(problem, DESCENT, runs=2, starts=near, stop={"step_limit": 0})
-    arrays = sweep.run(Shard(0, 0, 2, 0.0)).arrays
+    arrays = sweep.run(Range(0, 0, 2)).arrays
     np.testing.assert_allclose(arrays["points.filter"], [[0.5, 0.5]] * 2, atol=1e-3)
     np.testing.assert_allclose(arrays["points.output"], [[1.0, 1.0]] * 2, atol=1e-3)
 
@@ -223,16 +223,16 @@ def test_empirical_samples():
     built = one._plan.build(0).objective
     given = {"kind": "empirical", "inputs": np.asarray(built.inputs), "labels": np.asarray(built.labels)}
     other = tl.Sweep(NEURON, DESCENT, objective=given, **common)
-    shard = Shard(0, 0, 2, 0.0)
-    assert_equal(joined([one.run(shard)]), joined([other.run(shard)]))
+    both = Range(0, 0, 2)
+    assert_equal(joined([one.run(both)]), joined([other.run(both)]))
 
 
 def test_a_failing_run_is_a_row(monkeypatch):
-    """A run that cannot be computed has a reason; the others of its shard are as if it were not there."""
+    """A run that cannot be computed has a reason; the others of its range are as if it were not there."""
     from tutelage.sweeps import following
 
     sweep = tl.Sweep(NEURON, DESCENT, runs=4, stop={"step_limit": 3}, record={"every": 1})
-    good = joined([sweep.run(Shard(0, 0, 4, 0.0))])
+    good = joined([sweep.run(Range(0, 0, 4))])
     descend = following.descend
 
     def refusing(objective, starts, *arguments, first_run, **options):
@@ -241,7 +241,7 @@ def test_a_failing_run_is_a_row(monkeypatch):
         return descend(objective, starts, *arguments, first_run=first_run, **options)
 
     monkeypatch.setattr(following, "descend", refusing)
-    outcome = sweep.run(Shard(0, 0, 4, 0.0))
+    outcome = sweep.run(Range(0, 0, 4))
     table = outcome.runs.drop("seconds")
     assert table.schema == good[0].schema
     assert table["status"].to_list().count("failed") == 1
@@ -260,17 +260,17 @@ def test_a_cell_that_cannot_be_built_fails_alone(tmp_path):
     problem = {"family": "neuron", "target": [1.0, 0.0, 0.0, 1.0], "inputs": data}
     options = {"objective": {"kind": "stream", "batch": 4}, "stop": {"step_limit": 2}, "folder": tmp_path}
     sweep = tl.Sweep(problem, DESCENT, runs=2, **options)
-    assert sweep.run(Shard(0, 0, 2, 0.0)).runs["status"].to_list() == ["step_limit"] * 2
+    assert sweep.run(Range(0, 0, 2)).runs["status"].to_list() == ["step_limit"] * 2
     (tmp_path / "digits").write_bytes(header + bytes(18))
-    table = tl.Sweep.from_document(sweep.document()).run(Shard(0, 0, 2, 0.0)).runs
+    table = tl.Sweep.from_document(sweep.document()).run(Range(0, 0, 2)).runs
     assert table["status"].to_list() == ["failed"] * 2 and "has changed since" in table["reason"][0]
 
 
 def test_stop():
-    """A shard is given up where `stop` says so, before it begins or on the way; that is no failed run."""
+    """A range is given up where `stop` says so, before it begins or on the way; that is no failed run."""
     sweep = tl.Sweep(NEURON, {"kind": "gradient_descent", "step": 1e-9}, runs=2, stop={"step_limit": 10**9})
     with pytest.raises(Stopped):
-        sweep.run(Shard(0, 0, 2, 0.0), stop=lambda: True)
+        sweep.run(Range(0, 0, 2), stop=lambda: True)
     asked = []
 
     def later():
@@ -278,12 +278,12 @@ def test_stop():
         return len(asked) > 3
 
     with pytest.raises(Stopped):
-        sweep.run(Shard(0, 0, 2, 0.0), stop=later)
+        sweep.run(Range(0, 0, 2), stop=later)
     assert len(asked) == 4
 
 
-def test_shards_cover_every_run_once():
-    """Shards are whole tiles near the wanted cost, the most expensive first."""
+def test_ranges_cover_every_run_once():
+    """Ranges are whole tiles near the wanted cost, the most expensive first."""
     sweep = tl.Sweep(
         {"family": "committee", "teacher": {"generator": "orthonormal", "neurons": 20}, "students": 20},
         DESCENT,
@@ -294,18 +294,16 @@ def test_shards_cover_every_run_once():
     tile, work = tile_of(built.objective, built.method)
     assert (tile, work) == (32, 800)
     for seconds in (1e-3, 10.0, 25.0, 1e9):
-        shards = sweep.shards(seconds)
+        ranges = sweep.ranges(seconds)
         for cell in range(2):
-            runs = [
-                run for shard in shards if shard.cell == cell for run in range(shard.first, shard.first + shard.runs)
-            ]
+            runs = [run for one in ranges if one.cell == cell for run in range(one.first, one.first + one.runs)]
             assert sorted(runs) == list(range(1000))
-        assert [shard.cost for shard in shards] == sorted((shard.cost for shard in shards), reverse=True)
-    finest = sweep.shards(1e-3)
-    assert {shard.runs for shard in finest if shard.cell == 0} == {32, 1000 % 32}
-    assert len(sweep.shards(1e9)) == 2
+        assert [one.cost for one in ranges] == sorted((one.cost for one in ranges), reverse=True)
+    finest = sweep.ranges(1e-3)
+    assert {one.runs for one in finest if one.cell == 0} == {32, 1000 % 32}
+    assert len(sweep.ranges(1e9)) == 2
     # Neurons that are ten times as many cost more, run by run.
-    costs = [sum(shard.cost for shard in finest if shard.cell == cell) for cell in range(2)]
+    costs = [sum(one.cost for one in finest if one.cell == cell) for cell in range(2)]
     assert costs[0] > 5 * costs[1]
 
 

@@ -16,18 +16,34 @@ import numpy as np
 import polars as pl
 import pytest
 from hostile import quickly
+from thrift_writing import write_struct
 
 import tutelage as tl
+from tutelage import files
 from tutelage.errors import InvalidArgument, MalformedData, Unreadable, printable
 from tutelage.files import LARGEST_VARIABLE, is_temporary, largest_size, read_regular, write_bytes
 from tutelage.geometry import atlas
 from tutelage.inputs.idx import read_idx_images
-from tutelage.work.archives import pack_arrays, read_arrays
+from tutelage.work.archives import pack_arrays
 from tutelage.work.documents import seal
-from tutelage.work.parquet import check_table, read_table, table_bytes
-from tutelage.work.thrift import read_struct, write_struct
+from tutelage.work.parquet import check_table, read_table
+from tutelage.work.store import unpacked
+from tutelage.work.thrift import read_struct
 
 CAP = 1 << 22
+
+
+def read_piece(path):
+    """Read a file of arrays as one of a store."""
+    with files.about(path):
+        return unpacked(read_regular(path))
+
+
+def table_bytes(frame):
+    """A table as a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", statistics=True)
+    return buffer.getvalue()
 
 
 @pytest.fixture
@@ -93,7 +109,7 @@ def test_only_regular_files_are_opened(tmp_path, kind, monkeypatch):
             with pytest.raises((MalformedData, InvalidArgument), match=r"cannot be read|not a regular file"):
                 read(path)
         with pytest.raises(Unreadable):
-            read_arrays(path, None)
+            read_piece(path)
 
 
 def test_compressed_archives_are_not_unpacked(small_cap, tmp_path):
@@ -103,13 +119,13 @@ def test_compressed_archives_are_not_unpacked(small_cap, tmp_path):
     with pytest.raises(MalformedData, match=LARGEST_VARIABLE):
         tl.load_atlas(path)
     with pytest.raises(Unreadable, match=LARGEST_VARIABLE):
-        read_arrays(path, None)
+        read_piece(path)
     content = path.read_bytes()
     # The size of the entry in the directory, at its end, is made small.
     place = content.rindex(b"PK\1\2") + 24
     path.write_bytes(content[:place] + struct.pack("<L", 1000) + content[place + 4 :])
     with pytest.raises(MalformedData, match="damaged"):
-        read_arrays(path, None)
+        read_piece(path)
 
 
 def test_a_header_that_announces_too_much(tmp_path):
@@ -119,7 +135,7 @@ def test_a_header_that_announces_too_much(tmp_path):
     with zipfile.ZipFile(tmp_path / "large.npz", "w") as archive:
         archive.writestr("x.npy", buffer.getvalue() + bytes(80))
     with pytest.raises(MalformedData, match="announces 80000000000000 bytes of numbers, but has 80"):
-        read_arrays(tmp_path / "large.npz", None)
+        read_piece(tmp_path / "large.npz")
 
 
 def test_compressed_images(small_cap, tmp_path):
@@ -243,30 +259,31 @@ def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("atlas") / "two.npz"
     objective = tl.population(tl.problems.committee(np.eye(2), students=2))
     atlas(objective, np.stack([np.eye(2), np.eye(2)[::-1]])).save(path)
-    arrays = read_arrays_of(path)
-    return arrays, json.loads(arrays["manifest"].tobytes())
-
-
-def read_arrays_of(path):
     with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files if name != "checksum"}
+        arrays = {name: archive[name] for name in archive.files if name != "checksum"}
+    return arrays, json.loads(arrays["about"].tobytes())
+
+
+def encoded(document):
+    return np.frombuffer(json.dumps(document).encode(), np.uint8)
 
 
 def changed(name, value):
-    return lambda arrays, manifest: arrays.update({name: value})
+    return lambda arrays, about: arrays.update({name: value})
 
 
 def said(*path, value):
-    def change(arrays, manifest):
+    def change(arrays, about):
+        place = about["facts"]
         for key in path[:-1]:
-            manifest = manifest[key]
-        manifest[path[-1]] = value
+            place = place[key]
+        place[path[-1]] = value
 
     return change
 
 
 SENSELESS = {
-    "an array too few": lambda arrays, manifest: arrays.pop("vectors_0"),
+    "an array too few": lambda arrays, about: arrays.pop("vectors_0"),
     "an array too many": changed("more", np.zeros(3)),
     "no numbers": changed("numbers", np.full((1, 6), np.nan)),
     "too few numbers": changed("numbers", np.zeros((1, 5))),
@@ -296,19 +313,22 @@ SENSELESS = {
     "no shapes": said("problem", "shapes", value=[]),
     "a ragged teacher": said("problem", "teacher", value=[[1.0], [1.0, 2.0]]),
     "no problem": said("problem", value=None),
-    "a list": lambda arrays, manifest: arrays.update(manifest=np.frombuffer(b"[1]", np.uint8)),
-    "no JSON": lambda arrays, manifest: arrays.update(manifest=np.frombuffer(b"{", np.uint8)),
+    "another job": lambda arrays, about: about.update(job="sweep"),
+    "another format": lambda arrays, about: about.update(format="tutelage piece 9"),
+    "a list": lambda arrays, about: arrays.update(about=np.frombuffer(b"[1]", np.uint8)),
+    "no JSON": lambda arrays, about: arrays.update(about=np.frombuffer(b"{", np.uint8)),
+    "an atlas of version 0.1": lambda arrays, about: arrays.update(manifest=arrays.pop("about")),
 }
 
 
 @pytest.mark.parametrize("change", SENSELESS.values(), ids=SENSELESS)
 def test_a_senseless_atlas_is_refused(stored, tmp_path, change):
     """A checksum that matches does not make sense of a file: everything in it is compared with its problem."""
-    arrays, manifest = dict(stored[0]), json.loads(json.dumps(stored[1]))
-    before = arrays["manifest"]
-    change(arrays, manifest)
-    if arrays["manifest"] is before:
-        arrays["manifest"] = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
+    arrays, about = dict(stored[0]), json.loads(json.dumps(stored[1]))
+    before = arrays["about"]
+    change(arrays, about)
+    if arrays.get("about") is before:
+        arrays["about"] = encoded(about)
     path = tmp_path / "atlas.npz"
     path.write_bytes(pack_arrays(arrays))
     with pytest.raises(MalformedData, match=r"atlas\.npz") as caught:

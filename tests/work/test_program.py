@@ -10,8 +10,8 @@ from cheap_work import CheapWork
 import tutelage
 from tutelage.claims import all_claims
 from tutelage.studies import all_studies
-from tutelage.sweeps import store
-from tutelage.sweeps.work import Sweep
+from tutelage.sweeps import Sweep
+from tutelage.sweeps import folder as module
 from tutelage.work import program
 from tutelage.work.program import dependencies, modules_of, program_digest
 
@@ -91,7 +91,7 @@ def test_a_sweep_of_another_program_is_refused_unless_it_may_be_mixed(tmp_path, 
     work = CheapWork(cells=2, runs=6)
     tutelage.run_sweep(work, folder, workers=1)
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    monkeypatch.setattr(store, "program_digest", lambda *modules: "0" * 64)
+    monkeypatch.setattr(module, "program_digest", lambda *modules: "0" * 64)
     with pytest.raises(tutelage.InvalidArgument, match="computed by another program"):
         tutelage.run_sweep(work, folder, workers=1)
     assert before == {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

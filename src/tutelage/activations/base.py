@@ -1,6 +1,8 @@
 """What an activation is: a scalar function and what is known of it."""
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -9,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.checks import real_array
+from tutelage.instant import instantly
 
 Kind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
@@ -74,7 +77,12 @@ class Activation(eqx.Module):
     def __call__(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         r"""Return $\sigma(z)$ elementwise, differentiable with the convention of `derivative`."""
         # Arrays of JAX as they are: formulas are evaluated on traced ones a thousand times.
-        return _apply(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
+        return _applied(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
+
+
+@instantly
+def _applied(activation: Activation, z: Float[Array, "..."]) -> Float[Array, "..."]:
+    return _apply(activation, z)
 
 
 @jax.custom_jvp
@@ -87,6 +95,31 @@ def _apply_jvp(primals, tangents):
     activation, z = primals
     _, direction = tangents
     return _apply(activation, z), activation.derivative(z) * direction
+
+
+class Sums(NamedTuple):
+    """How to evaluate an activation and its derivatives at sums x + y of two lists, where quadratures take their time.
+
+    Attributes:
+        prepare: What is needed of the terms, each by itself.
+        derivatives: The activation and its derivatives up to an order, from what was prepared of x and of y.
+    """
+
+    prepare: Callable[[Array], Array]
+    derivatives: Callable[[Array, Array, int], list[Array]]
+
+
+@functools.singledispatch
+def sums_of(activation: Activation) -> Sums:
+    """Return how to evaluate a smooth activation at sums; one with a quicker rule than this one registers its own."""
+
+    def derivatives(x, y, order):
+        functions: list[Callable] = [activation.value, activation.derivative]
+        while len(functions) <= order:
+            functions.append(functools.partial(slope, functions[-1]))
+        return [function(x + y) for function in functions[: order + 1]]
+
+    return Sums(lambda x: x, derivatives)
 
 
 def slope(function, z: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -5,8 +5,9 @@ import math
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
+from numpy.polynomial import Polynomial
 
-from tutelage.activations.base import Activation, Element, slope
+from tutelage.activations.base import Activation, Element, Sums, slope, sums_of
 
 
 class Erf(Activation):
@@ -123,3 +124,86 @@ class GELU(Activation):
 
     def derivative(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         return slope(self.value, z)
+
+
+_Z, _ONE = Polynomial([0.0, 1.0]), Polynomial([1.0])
+# An exponential of more than this overflows.
+_LARGEST = 700.0
+
+
+def _at(polynomial: Polynomial, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    result = jnp.full_like(x, polynomial.coef[-1])
+    for coefficient in polynomial.coef[-2::-1]:
+        result = result * x + coefficient
+    return result
+
+
+def _of_itself(value: Float[Array, "..."], slope: Polynomial, order: int) -> list[Float[Array, "..."]]:
+    """Return derivatives of a function whose slope is a polynomial of the function itself."""
+    forms = [_Z]
+    for _ in range(order):
+        forms.append(forms[-1].deriv() * slope)
+    return [value, *(_at(form, value) for form in forms[1:])]
+
+
+def _with_weight(z: Float[Array, "..."], weight, first: Polynomial, rate: float, order: int):
+    """Return a polynomial times a weight with the slope −rate·z times itself, and derivatives."""
+    forms = [first]
+    for _ in range(order):
+        forms.append(forms[-1].deriv() - rate * _Z * forms[-1])
+    return [_at(form, z) * weight for form in forms]
+
+
+def _exponential(x):
+    """Return an exponential that times another is neither zero times infinity nor the other way round."""
+    return jnp.exp(jnp.clip(x, -_LARGEST, _LARGEST))
+
+
+# An exponential for each of x and y, and none for their sums.
+
+
+@sums_of.register
+def _of_tanh(_: Tanh) -> Sums:
+    return Sums(
+        lambda x: _exponential(2 * x),
+        lambda x, y, order: _of_itself(1 - 2 / (1 + x * y), _ONE - _Z**2, order),
+    )
+
+
+@sums_of.register
+def _of_sigmoid(_: Sigmoid) -> Sums:
+    return Sums(
+        lambda x: _exponential(-x),
+        lambda x, y, order: _of_itself(1 / (1 + x * y), _Z - _Z**2, order),
+    )
+
+
+@sums_of.register
+def _of_softplus(activation: Softplus) -> Sums:
+    def derivatives(x, y, order):
+        value = activation.value(x + y)
+        return [value, *_of_itself(activation.derivative(x + y), _Z - _Z**2, order - 1)] if order else [value]
+
+    return Sums(lambda x: x, derivatives)
+
+
+@sums_of.register
+def _of_gelu(_: GELU) -> Sums:
+    def derivatives(x, y, order):
+        z = x + y
+        distribution = jax.scipy.special.ndtr(z)
+        density = jnp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        first = [z * distribution, distribution + z * density]
+        return [*first, *_with_weight(z, density, 2 * _ONE - _Z**2, 1.0, order - 2)][: order + 1]
+
+    return Sums(lambda x: x, derivatives)
+
+
+@sums_of.register
+def _of_erf(activation: Erf) -> Sums:
+    def derivatives(x, y, order):
+        z = x + y
+        higher = _with_weight(z, activation.derivative(z), _ONE, 2.0, order - 1)
+        return [activation.value(z), *higher][: order + 1]
+
+    return Sums(lambda x: x, derivatives)

@@ -1,76 +1,16 @@
-"""Judging claims in one process a core, and showing the verdicts."""
+"""Showing verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from rich.markup import escape
 
-from tutelage._configuration import release_memory
-from tutelage.claims import Claim, Verdict
+from tutelage.claims import Verdict
 from tutelage.cli import console
-from tutelage.papers import expected_seconds, recorded_verdicts
-from tutelage.reports import kept_verdicts, save_verdicts
-from tutelage.sweeps import in_processes
+from tutelage.papers import recorded_verdicts
 
 _STYLES = {"holds": "green", "refuted": "red", "vacuous": "yellow", "inconclusive": "yellow", "not_applicable": "dim"}
-
-
-def _judge(id: str, effort: str, seed: int) -> list[Verdict]:
-    from tutelage.claims.judge import judge
-    from tutelage.claims.registry import find
-
-    verdicts = judge(find([id])[0], effort, seed)
-    release_memory()
-    return verdicts
-
-
-def _paper_of(id: str) -> str:
-    return id.partition(".")[0]
-
-
-def longest_first(ids: Sequence[str]) -> list[str]:
-    """Return claims in the order in which processes are kept busy to the end."""
-    seconds = expected_seconds()
-    return sorted(ids, key=lambda id: -seconds.get(id, 0.0))
-
-
-def judge_in_processes(
-    claims: Sequence[Claim],
-    effort: str,
-    seed: int,
-    workers: int,
-    folder: Path | None = None,
-    fresh: bool = False,
-    advance: Callable[[str], None] | None = None,
-    begin: Callable[[str], None] | None = None,
-) -> list[Verdict]:
-    """Judge claims, one process a core, and return the verdicts in the order of the claims.
-
-    Args:
-        claims: The claims.
-        effort: How hard to search.
-        seed: Seed of the search.
-        workers: Number of processes; zero for one a core.
-        folder: A report's folder; verdicts are kept there as they come, and those that are there are used.
-        fresh: Whether to judge again what is there already.
-        advance: Called with the identifier of every claim that is done.
-        begin: Called with the identifier of every claim that is begun.
-    """
-    verdicts = {} if folder is None or fresh else kept_verdicts(folder, claims, effort, seed, console.notice)
-    if advance is not None:
-        for id in verdicts:
-            advance(id)
-    waiting = longest_first([claim.id for claim in claims if claim.id not in verdicts])
-    pieces = {id: (id, effort, seed) for id in waiting}
-    for id, found in in_processes(_judge, pieces, workers, family=_paper_of, begin=begin):
-        verdicts[id] = found
-        if folder is not None:
-            save_verdicts(folder, found)
-        if advance is not None:
-            advance(id)
-    return [verdict for claim in claims for verdict in verdicts[claim.id]]
 
 
 def show(verdicts: Sequence[Verdict]) -> None:

@@ -7,20 +7,33 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 from typer.core import TyperGroup
 
 from tutelage.errors import TutelageError, printable
+
+if TYPE_CHECKING:
+    from tutelage.work.job import Progress as Reached
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -139,26 +152,75 @@ def end(unexpected: Iterable[str]) -> None:
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Any]:
-    """Show a progress bar on standard error where that is a terminal; yield a function that advances it."""
+def watching(unit: str, *, tell: bool = False) -> Iterator[Callable[[Reached], None]]:
+    """Show how far a job is, on standard error; yield a function to call with its progress.
+
+    Args:
+        unit: What the size of its pieces counts: runs, claims.
+        tell: Whether to print a line now and then where standard error is no terminal.
+    """
     if not err.is_terminal:
-        yield lambda text: None
+        yield _Telling(unit) if tell else lambda progress: None
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        SpinnerColumn(),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
+        TextColumn(unit),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(compact=True),
+        _Live(),
+        TextColumn("{task.fields[doing]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda text: bar.update(task, advance=1, description=_shortened(text))
+    with Progress(*columns, console=err, transient=True, expand=True) as bar:
+        task = bar.add_task("", total=None, doing="", reached=None)
+
+        def show(reached: Reached) -> None:
+            failed = f"{reached.failed} failed  " if reached.failed else ""
+            doing = failed + ", ".join(map(_shortened, reached.running))
+            bar.update(task, total=reached.total, completed=reached.done, doing=doing, reached=reached)
+
+        yield show
 
 
-def _shortened(text: str, most: int = 34) -> str:
-    return text if len(text) <= most else f"…{text[1 - most :]}"
+@contextmanager
+def descending() -> Iterator[Callable[[int, int, int], None]]:
+    """Show how far runs are; yield a function to call with the numbers of ended runs, of all runs, and of steps."""
+    from tutelage.work.job import Progress as Reached
+
+    with watching("runs") as watch:
+        yield lambda ended, total, steps: watch(Reached(total, ended, running=(f"{steps} steps",)))
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    """Return the end of a name, which tells it apart, where it does not fit."""
+    return name if len(name) <= most else f"…{name[1 - most :]}"
+
+
+class _Telling:
+    """Prints a line each time another tenth of the work is done."""
+
+    def __init__(self, unit: str):
+        self._unit, self._told = unit, None
+
+    def __call__(self, reached: Reached) -> None:
+        if self._told is None:
+            self._told = 0.0
+            if reached.cost:
+                notice(f"{reached.total - reached.done} {self._unit}, {about(reached.seconds_left)} …")
+        elif reached.share >= self._told + 0.1 and reached.done < reached.total:
+            self._told = reached.share
+            running = f"; running: {', '.join(reached.running)}" if reached.running else ""
+            notice(f"{reached.share:.0%} done, {about(reached.seconds_left)}{running}")
+
+
+class _Live(ProgressColumn):
+    """How long is left, counted down between two reports."""
+
+    def render(self, task: Task) -> Text:
+        reached: Reached | None = task.fields["reached"]
+        if reached is None or not reached.cost:
+            return Text("")
+        return Text(about(reached.seconds_left - max((task.elapsed or 0.0) - reached.seconds, 0.0)))
 
 
 def about(seconds: float) -> str:
@@ -188,7 +250,7 @@ def writable_folder(path: Path) -> Path:
 
 def report_folder(path: Path) -> Path:
     """Return the folder of a report, made if it is absent, or end with a clear line if it holds something else."""
-    from tutelage.reports import claim_report
+    from tutelage.claims.auditing import claim_report
 
     try:
         claim_report(writable_folder(path))

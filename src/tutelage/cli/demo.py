@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
-from tutelage._configuration import available_cores
 from tutelage.cli import console
 from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
 from tutelage.errors import TutelageError
@@ -22,14 +19,10 @@ from tutelage.papers import PAPERS, expected_seconds, recorded_verdicts
 
 if TYPE_CHECKING:
     from tutelage.claims import Verdict
-    from tutelage.studies import Reproduced, Study
+    from tutelage.studies import Reproduced
 
-# For a piece of a study whose time is not on record.
-_SECONDS_OF_A_PIECE = 10.0
 # Findings shown of a paper; the report has them all.
 _FINDINGS = 3
-# Without a terminal there is a line each time this share of the work is done.
-_SHARE = 0.1
 
 
 def demo(
@@ -83,118 +76,36 @@ def _run(
 ) -> tuple[list[Reproduced], list[Verdict], Path]:
     """Run the studies and judge the claims of papers; return studies, verdicts, and the report's overview."""
     from tutelage.claims import find as find_claims
-    from tutelage.cli.auditing import judge_in_processes, longest_first
-    from tutelage.reports import kept_verdicts, studies_folder, write_report
+    from tutelage.claims.auditing import pieces_of, stored_verdicts, verdicts_of
+    from tutelage.reports import studies_folder, write_report
     from tutelage.studies import find as find_studies
-    from tutelage.studies import reproduce
-    from tutelage.studies.running import pieces_to_do
+    from tutelage.studies.running import begun_studies
+    from tutelage.work.engines import choose_engine
+    from tutelage.work.job import carry_out
 
-    workers = workers or available_cores()
-    claims, studies, store = find_claims(papers), find_studies(papers), studies_folder(folder)
-    # The longest first, so that both processes are busy to the end.
+    claims, studies = find_claims(papers), find_studies(papers)
+    pieces = pieces_of(claims, "default", seed, folder)
+    judged = {} if fresh else stored_verdicts(pieces, console.notice)
+    # The longest first, so that all processes are busy to the end.
     order = sorted(studies, key=lambda study: -expected_seconds().get(study.id, 0.0))
-    pieces = pieces_to_do(order, store, "quick", seed, fresh)
-    judged = {} if fresh else kept_verdicts(folder, claims, "default", seed)
-    waiting = longest_first([claim.id for claim in claims if claim.id not in judged])
-    seconds = {name: _seconds_of_a_piece(study) for study, name in pieces}
-    seconds |= {id: expected_seconds().get(id, 1.0) for id in waiting}
-    before = len(claims) - len(waiting)
-    if before or len(pieces) < len(pieces_to_do(order, store, "quick", seed, fresh=True)):
-        console.notice("What was done before is used again; --fresh computes it anew.")
-    with _progress(seconds, workers) as (begin, advance):
-        done = {}
-        for study in reproduce(order, store, "quick", seed, workers, fresh, advance, console.notice, begin=begin):
-            done[study.manifest["id"]] = study
-        verdicts = judge_in_processes(claims, "default", seed, workers, folder, fresh, advance, begin)
-        return [done[study.id] for study in studies], verdicts, write_report(folder, console.notice)
-
-
-def _seconds_of_a_piece(study: Study) -> float:
-    seconds = expected_seconds().get(study.id)
-    return _SECONDS_OF_A_PIECE if seconds is None else seconds / len(study.pieces(study.values("quick")))
-
-
-@contextmanager
-def _progress(
-    seconds: Mapping[str, float], workers: int
-) -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
-    """Show what is running and how long is left.
-
-    Yield two functions to call with the name of every part: one when it is begun, one when it is done.
-
-    Args:
-        seconds: About how long each part takes on one core.
-        workers: How many are done at once.
-    """
-    left, in_work = dict(seconds), dict[str, None]()
-    total, begun, told = sum(seconds.values()), time.monotonic(), 0.0
-    latest = begun
-    if not left:
-        yield (lambda name: None), (lambda name: None)
-        return
-
-    def remaining() -> str:
-        rest = sum(left.values())
-        done = total - rest
-        # At first the times on record are all there is; later, how fast this machine is compared with them.
-        estimate = rest / workers if done < 0.05 * total else rest * (latest - begun) / done
-        return console.about(estimate - (time.monotonic() - latest))
-
-    def finish(name: str) -> float:
-        nonlocal latest
-        latest = time.monotonic()
-        in_work.pop(name, None)
-        return left.pop(name, 0.0)
-
-    def begin(name: str) -> None:
-        in_work[name] = None
-
-    def running() -> str:
-        return ", ".join(in_work)
-
-    if not console.err.is_terminal:
-        console.notice(f"{len(left)} parts, {remaining()} …")
-
-        def tell(name: str) -> None:
-            nonlocal told
-            finish(name)
-            share = 1 - sum(left.values()) / total
-            if share >= told + _SHARE and left:
-                told = share
-                console.notice(f"{share:.0%} done, {remaining()}; running: {running()}")
-
-        yield begin, tell
-        return
-    columns = (
-        BarColumn(bar_width=16),
-        TextColumn("{task.percentage:.0f}%"),
-        TimeElapsedColumn(),
-        _Live(remaining),
-        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
-    )
-    with Progress(*columns, console=console.err, transient=True, expand=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def show_begun(name: str) -> None:
-            begin(name)
-            bar.update(task, description=running())
-
-        yield show_begun, lambda name: bar.update(task, advance=finish(name), description=running())
-
-
-class _Live(ProgressColumn):
-    """A column with a text that changes with time."""
-
-    def __init__(self, text: Callable[[], str]):
-        super().__init__()
-        self._text = text
-
-    def render(self, task: Task) -> Text:
-        return Text(self._text())
+    with begun_studies(order, studies_folder(folder), "quick", seed, fresh, console.notice) as running:
+        done = {study.manifest["id"]: study for study in running.finished}
+        waiting = [piece for piece in pieces if piece.key not in judged]
+        if judged or done:
+            console.notice("What was done before is used again; --fresh computes it anew.")
+        with console.watching("pieces", tell=True) as watch:
+            engine = choose_engine(workers, pieces=len(running.pieces) + len(waiting))
+            work = carry_out([*running.pieces, *waiting], engine, watch=watch, notice=console.notice)
+            for piece, facts in itertools.chain([(None, {})], work):
+                done |= {study.manifest["id"]: study for study in running.advance(piece)}
+                if piece in waiting:
+                    judged[piece.key] = verdicts_of(facts)
+    verdicts = [verdict for claim in claims for verdict in judged[claim.id]]
+    return [done[study.id] for study in studies], verdicts, write_report(folder, console.notice)
 
 
 def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequence[Verdict]) -> None:
-    """Print a row a paper, and the findings that matter most."""
+    """Print a row per paper, and the findings that matter most."""
     table = console.table()
     table.add_column("paper", overflow="fold")
     for heading in ("studies", "agree", "claims", "hold", "refuted", "other"):

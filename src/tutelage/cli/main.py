@@ -87,6 +87,7 @@ def audit(
 
     Example: [bold]tutelage audit convolutional_filter.lemma-4.2[/]
     """
+    from tutelage.claims.auditing import audit as judge_all
     from tutelage.claims.base import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
@@ -99,8 +100,8 @@ def audit(
         console.bad_input(str(error))
     folder = None if out is None else console.report_folder(out)
     try:
-        with console.progress(len(chosen), "judging") as advance:
-            verdicts = auditing.judge_in_processes(chosen, effort, seed, workers, folder, fresh, advance)
+        with console.watching("claims") as watch:
+            verdicts = judge_all(chosen, effort, seed, workers, folder, fresh, watch, console.notice)
     except KeyboardInterrupt:
         console.interrupted("" if folder is None else this_command())
     except TutelageError as error:

@@ -104,15 +104,7 @@ def _search(neurons: int, students: int, runs: int, step: float, steps: int, see
     problem = tl.problems.committee(np.eye(neurons), students=students)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
-    done = 0
-    with console.progress(runs, "descending") as advance:
-
-        def progress(ended: int, total: int, most: int) -> None:
-            nonlocal done
-            for _ in range(ended - done):
-                advance("descending")
-            done = ended
-
+    with console.descending() as progress:
         reached = tl.dynamics.descend_to_minima(objective, starts, step, most_steps=steps, seed=seed, progress=progress)
     return tl.atlas(objective, reached)
 
@@ -122,7 +114,8 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     import numpy as np
 
     import tutelage as tl
-    from tutelage.geometry.atlas import describe
+    from tutelage.geometry.survey import describe
+    from tutelage.work.job import Progress as Reached
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
     objective = None
@@ -135,10 +128,10 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
             "tutelage.certify takes others"
         )
     certificates = []
-    with console.progress(len(atlas), "certifying") as advance:
+    with console.watching("proofs") as watch:
         for entry in atlas:
             certificates.append(tl.certify(objective, entry.point))
-            advance("certifying")
+            watch(Reached(len(atlas), len(certificates)))
     return certificates
 
 
@@ -243,7 +236,7 @@ def _verdict(entry: AtlasEntry, certificate: Certificate) -> str:
 
 def picture(atlas: Atlas, number: int, entry: AtlasEntry) -> Text:
     """Return a small picture of a point: students against teachers, a few of each block, with the distinct entries."""
-    from tutelage.geometry.figures import block_matrix
+    from tutelage.geometry.atlas import block_matrix
 
     matrix = block_matrix(atlas, entry)
     rows = _representatives(entry.structure.student_sizes)

@@ -12,7 +12,6 @@ from tutelage.papers import recorded_studies
 from tutelage.reports import studies_folder, write_report
 from tutelage.studies import Reproduced, Study, reproduce
 from tutelage.studies.base import Scale
-from tutelage.studies.running import pieces_to_do
 
 _STYLES = {"reproduced": "green", "measured": "blue", "differs": "red"}
 
@@ -21,11 +20,11 @@ def run(
     studies: Sequence[Study], folder: Path, scale: Scale, seed: int, workers: int, fresh: bool, dask: str | None = None
 ) -> tuple[list[Reproduced], Path]:
     """Run studies with a progress bar, write the report, and return the studies in their order and the overview."""
-    store = studies_folder(folder)
-    done = {}
-    with console.progress(len(pieces_to_do(studies, store, scale, seed, fresh)), "running") as advance:
-        for study in reproduce(studies, store, scale, seed, workers, fresh, advance, console.notice, dask):
-            done[study.manifest["id"]] = study
+    with console.watching("pieces") as watch:
+        running = reproduce(
+            studies, studies_folder(folder), scale, seed, workers, fresh, dask=dask, watch=watch, notice=console.notice
+        )
+        done = {study.manifest["id"]: study for study in running}
     return [done[study.id] for study in studies], write_report(folder, console.notice)
 
 

@@ -9,20 +9,18 @@ import shlex
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
 
 if TYPE_CHECKING:
-    from tutelage.sweeps import Progress as Reached
     from tutelage.sweeps import Results
 
 Below = Annotated[
@@ -41,12 +39,12 @@ def sweep(
     workers: Workers = 0,
     dask: Dask = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Compute runs again that could not be computed.")
+        bool, typer.Option("--retry-failed", help="Compute pieces again in which runs could not be computed.")
     ] = False,
     mixed: Annotated[
         bool, typer.Option("--mixed", help="Continue what another version of the program has begun; its runs stay.")
     ] = False,
-    shard_seconds: Annotated[
+    piece_seconds: Annotated[
         float, typer.Option(help="About how long a piece of work takes; what is lost when a worker is killed.")
     ] = 10.0,
     seed: OtherSeed = None,
@@ -68,9 +66,9 @@ def sweep(
         console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
     try:
         work = _work(specification, seed, allow_outside)
-        options: dict[str, Any] = {"workers": workers, "dask": dask, "shard_seconds": shard_seconds}
+        options: dict[str, Any] = {"workers": workers, "dask": dask, "piece_seconds": piece_seconds}
         options |= {"retry_failed": retry_failed, "mixed": mixed}
-        with _terminating(), _watching() as watch:
+        with _terminating(), console.watching("runs") as watch:
             results = run_sweep(work, folder, **options, watch=watch, notice=console.notice)
     except KeyboardInterrupt:
         console.interrupted(this_command())
@@ -151,7 +149,7 @@ def summary(
     for name, last in zip(fields, short, strict=True):
         right = "right" if table[name].dtype.is_numeric() else "left"
         shown.add_column(last if short.count(last) == 1 else name, justify=right, overflow="fold")
-    any_failed = ["failed"] if results.ledger.failed else []
+    any_failed = ["failed"] if results.coverage.failed else []
     for heading in ("runs", *any_failed, "success", "95 %", "steps", "loss", "seconds"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for row in table.iter_rows(named=True):
@@ -166,9 +164,9 @@ def summary(
             f"{row['seconds']:.1f}",
         )
     console.out.print(shown)
-    done, runs = results.ledger.runs, results.manifest["runs"]
+    done, runs = results.coverage.runs, results.manifest.runs
     if done < runs:
-        console.notice(f"{done} of {runs} runs are there; the rest: {results.manifest['command']}")
+        console.notice(f"{done} of {runs} runs are there; the rest: {results.manifest.command}")
 
 
 def _default_folder(specification: Path) -> Path:
@@ -178,13 +176,13 @@ def _default_folder(specification: Path) -> Path:
 def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
     """Return what a specification, or the folder of a sweep, describes."""
     from tutelage.sweeps import Sweep
-    from tutelage.sweeps.manifest import read_manifest
-    from tutelage.sweeps.registry import work_from_document
+    from tutelage.sweeps.kinds import work_from_document
+    from tutelage.sweeps.results import manifest_of
 
     if specification.is_dir():
         if seed is not None:
             console.bad_input("`--seed` must not be given with the folder of a sweep, which has its own. Leave it out.")
-        return work_from_document(read_manifest(specification)["document"], specification, allow_outside)
+        return work_from_document(manifest_of(specification).document, specification, allow_outside)
     overrides = {} if seed is None else {"seed": seed}
     return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
 
@@ -199,31 +197,31 @@ def _opened(folder: Path) -> Results:
 
 
 def _status(results: Results) -> dict[str, Any]:
-    from tutelage.sweeps.store import read_progress
+    from tutelage.sweeps.folder import read_progress
     from tutelage.work.lock import holder
 
     running = holder(results.folder)
     speed = read_progress(results.folder) if running else {}
     return {
         "folder": str(results.folder),
-        "specification": results.manifest["specification"],
+        "specification": results.manifest.specification,
         "complete": results.complete,
-        "cells": results.manifest["cells"],
-        "runs": results.manifest["runs"],
-        "done": results.ledger.runs,
-        "failed": results.ledger.failed,
-        "seconds": results.ledger.seconds,
+        "cells": results.cells.collect().height,
+        "runs": results.manifest.runs,
+        "done": results.coverage.runs,
+        "failed": results.coverage.failed,
+        "seconds": results.coverage.seconds,
         "running": running,
         "rate": speed.get("rate"),
         "seconds_left": speed.get("seconds_left"),
-        "damaged": list(results.ledger.damaged),
-        "command": results.manifest["command"],
+        "damaged": list(results.coverage.damaged),
+        "command": results.manifest.command,
     }
 
 
 def _show_end(results: Results, json: bool) -> None:
     document = _status(results)
-    session = results.manifest["sessions"][-1]
+    session = results.manifest.sessions[-1].model_dump()
     if json:
         console.print_document({**document, "computed": session["runs"], "session_seconds": session["seconds"]})
     else:
@@ -242,34 +240,6 @@ def _show_end(results: Results, json: bool) -> None:
             console.notice(f"failed: {reason}")
         console.notice(f"{document['failed']} runs failed; --retry-failed computes them again.")
         raise typer.Exit(console.EXIT_FAILED)
-
-
-@contextlib.contextmanager
-def _watching() -> Iterator[Callable[[Reached], None] | None]:
-    """Show a progress bar on standard error where that is a terminal."""
-    if not console.err.is_terminal:
-        yield None
-        return
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("runs  {task.fields[rate]}  {task.fields[left]}  {task.fields[failed]}"),
-    )
-    with Progress(*columns, console=console.err, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="", left="", failed="")
-
-        def watch(reached: Reached) -> None:
-            bar.update(
-                task,
-                total=reached.runs,
-                completed=reached.done,
-                rate=_rate(reached.rate) if reached.computed else "waiting for the first ones",
-                left=_left(reached.seconds_left),
-                failed=f"[red]{reached.failed} failed[/]" if reached.failed else "",
-            )
-
-        yield watch
 
 
 @contextlib.contextmanager

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
-import os
 import shlex
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,21 +13,19 @@ from rich.markup import escape
 
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Json, OtherSeed
-from tutelage.errors import TutelageError
+from tutelage.errors import InvalidArgument, MalformedData, TutelageError
 
 if TYPE_CHECKING:
-    from tutelage.sweeps import Outcome, Sweep
+    import polars as pl
 
-# What `--out` writes, the last with checksums of the others.
-_RUNS, _RECORDS, _POINTS, _SPECIFICATION = "runs.parquet", "records.parquet", "points.npz", "specification.json"
-_MANIFEST = "manifest.json"
+    from tutelage.sweeps import Sweep
 
 
 def train(
     specification: Annotated[Path, typer.Argument(help="A specification file (TOML).")],
     seed: OtherSeed = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write runs, records, students and the complete specification to this folder.")
+        Path | None, typer.Option(help="Keep runs, records and students in this folder; an interrupted one goes on.")
     ] = None,
     allow_outside: AllowOutside = False,
     json: Json = False,
@@ -41,7 +36,8 @@ def train(
 
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
-    from tutelage.sweeps import Sweep
+    from tutelage.sweeps import FolderInUse, Sweep
+    from tutelage.work.lock import this_command
 
     overrides = {} if seed is None else {"seed": seed}
     try:
@@ -51,71 +47,46 @@ def train(
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
-    if out is not None:
-        console.writable_folder(out)
-        names = (_RUNS, _RECORDS, _POINTS, _SPECIFICATION, _MANIFEST)
-        there = [name for name in names if os.path.lexists(out / name)]
-        if there:
-            console.bad_input(f"`--out` must not have results already, but {out / there[0]} exists. Name another.")
     begun = time.monotonic()
-    outcome = _followed(sweep)
-    summary = _summary(sweep, outcome, time.monotonic() - begun)
-    if out is not None:
-        _write(out, sweep, outcome)
+    try:
+        runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))
+    except KeyboardInterrupt:
+        console.interrupted("" if out is None else this_command())
+    except (FolderInUse, InvalidArgument, MalformedData) as error:
+        console.bad_input(str(error))
+    summary = _summary(sweep, runs, time.monotonic() - begun)
     if json:
         console.print_document(summary)
     else:
-        _show(outcome, summary)
+        _show(runs, summary)
     if failed := summary["statuses"].get("failed"):
-        reason = outcome.runs.filter(outcome.runs["status"] == "failed")["reason"][0]
+        reason = runs.filter(runs["status"] == "failed")["reason"][0]
         console.failed(f"{failed} of {summary['runs']} runs could not be computed, the first because of {reason}")
 
 
-def _followed(sweep: Sweep) -> Outcome:
-    """Follow all runs, with a progress bar."""
-    from tutelage.sweeps import Shard
+def _followed(sweep: Sweep) -> pl.DataFrame:
+    """Follow all runs, with a progress bar, and return their table."""
+    from tutelage.sweeps import Range
 
-    runs = int(sweep.cells()["runs"][0])
-    with console.progress(runs, "descending") as advance:
-        done = 0
-
-        def progress(ended: int, total: int, steps: int) -> None:
-            nonlocal done
-            for _ in range(ended - done):
-                advance("descending")
-            done = max(done, ended)
-
-        return sweep.run(Shard(0, 0, runs, 0.0), progress=progress)
+    with console.descending() as progress:
+        return sweep.run(Range(0, 0, int(sweep.cells()["runs"][0])), progress=progress).runs
 
 
-def _write(folder: Path, sweep: Sweep, outcome: Outcome) -> None:
-    import numpy as np
+def _kept(sweep: Sweep, folder: Path) -> pl.DataFrame:
+    """Follow all runs as a sweep of one cell in this process, which keeps them as they come, and return their table."""
+    from tutelage.sweeps import run_sweep
+    from tutelage.sweeps.kinds import followed
+    from tutelage.work.engines import Here
 
-    from tutelage.files import digest, json_text, write_bytes
-    from tutelage.work.documents import seal
-    from tutelage.work.parquet import table_bytes
-
-    contents = {_RUNS: table_bytes(outcome.runs), _RECORDS: table_bytes(outcome.records)}
-    if outcome.arrays:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **outcome.arrays)  # type: ignore[arg-type]
-        contents[_POINTS] = buffer.getvalue()
-    contents[_SPECIFICATION] = json_text(sweep.document())
-    checksums = {name: digest(content) for name, content in contents.items()}
-    manifest = {"format": 2, "kind": "train", "version": version("tutelage"), "files": checksums}
-    contents[_MANIFEST] = json_text(seal(manifest))
-    for name, content in contents.items():
-        try:
-            write_bytes(folder / name, content, new=True)
-        except FileExistsError:
-            console.failed(f"{folder / name} was written by another process meanwhile; it is left as it is.")
+    with console.descending() as progress, followed(progress):
+        results = run_sweep(sweep, folder, engine=Here(), notice=console.notice)
+    return results.runs.collect()
 
 
-def _summary(sweep: Sweep, outcome: Outcome, seconds: float) -> dict[str, Any]:
+def _summary(sweep: Sweep, table: pl.DataFrame, seconds: float) -> dict[str, Any]:
     """Return what the runs have reached as a JSON document."""
     from tutelage.statistics import wilson_interval
 
-    table = outcome.runs
     base = sweep.document()["base"]
     losses = table["loss"].drop_nulls().drop_nans()
     successes = int(table["success"].sum())
@@ -146,8 +117,8 @@ def _number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _show(outcome: Outcome, summary: dict[str, Any]) -> None:
-    """Print a row a status, and the rate of success with its interval."""
+def _show(runs: pl.DataFrame, summary: dict[str, Any]) -> None:
+    """Print a row per status, and the rate of success with its interval."""
     import polars as pl
 
     table = console.table()
@@ -155,7 +126,7 @@ def _show(outcome: Outcome, summary: dict[str, Any]) -> None:
     for heading in ("runs", "success", "median steps", "least loss", "median loss", "most loss"):
         table.add_column(heading, justify="right")
     losses = pl.col("loss").drop_nans()
-    groups = outcome.runs.group_by("status").agg(
+    groups = runs.group_by("status").agg(
         pl.len(),
         pl.col("success").sum().alias("success"),
         pl.col("steps").median(),

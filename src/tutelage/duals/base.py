@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.checks import flag
+from tutelage.instant import instantly
 from tutelage.points import Sizes, fitted_array
 
 
@@ -62,7 +63,7 @@ class Kernel(eqx.Module):
         Raises:
             InvalidArgument: If an array is not real and finite, or its shape does not fit. So in all methods.
         """
-        return self._gram(*self._rows(first, second, _sizes(self)), flag("same", same))
+        return _gram(self, *self._rows(first, second, _sizes(self)), flag("same", same))
 
     def pull(
         self,
@@ -74,14 +75,29 @@ class Kernel(eqx.Module):
         """Return the weighted sums of gradients in the first argument (see the module's text)."""
         sizes = _sizes(self)
         rows = self._rows(first, second, sizes)
-        return self._pull(*rows, fitted_array("weights", weights, ("n", "m"), sizes), flag("same", same))
+        return _pull(self, *rows, fitted_array("weights", weights, ("n", "m"), sizes), flag("same", same))
 
     def error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
         """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
-        return self._error_estimate(*self._rows(first, second, _sizes(self)))
+        return _error_estimate(self, *self._rows(first, second, _sizes(self)))
 
     def _rows(self, first, second, sizes: Sizes) -> tuple[Array, Array]:
         return fitted_array("first", first, ("n", "dim"), sizes), fitted_array("second", second, ("m", "dim"), sizes)
+
+
+@instantly
+def _gram(kernel: Kernel, first, second, same: bool):
+    return kernel._gram(first, second, same)
+
+
+@instantly
+def _pull(kernel: Kernel, first, second, weights, same: bool):
+    return kernel._pull(first, second, weights, same)
+
+
+@instantly
+def _error_estimate(kernel: Kernel, first, second):
+    return kernel._error_estimate(first, second)
 
 
 def _sizes(kernel: Kernel) -> Sizes:
@@ -183,20 +199,34 @@ class Dual(eqx.Module):
     backward: Kernel
 
     def __call__(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
-        return _evaluate(self, *self._vectors(first=first, second=second))
+        return _value(self, *self._vectors(first=first, second=second))
 
     def own(self, vector: Float[Array, " dim"]) -> Float[Array, ""]:
         r"""Return $K(w, w)$ for a pair of equal activations, differentiable and exact where $K$ itself is singular."""
-        return _evaluate_own(self, *self._vectors(vector=vector))
+        return _own_value(self, *self._vectors(vector=vector))
 
     def error_estimate(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
-        first, second = self._vectors(first=first, second=second)
-        return self.forward._error_estimate(first[None], second[None])[0, 0]
+        return _error_of_value(self, *self._vectors(first=first, second=second))
 
     def _vectors(self, **vectors) -> list[Array]:
         sizes = _sizes(self.forward)
         return [fitted_array(name, vector, ("dim",), sizes) for name, vector in vectors.items()]
+
+
+@instantly
+def _value(dual: Dual, first, second):
+    return _evaluate(dual, first, second)
+
+
+@instantly
+def _own_value(dual: Dual, vector):
+    return _evaluate_own(dual, vector)
+
+
+@instantly
+def _error_of_value(dual: Dual, first, second):
+    return dual.forward._error_estimate(first[None], second[None])[0, 0]
 
 
 @jax.custom_jvp

@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
+import numpy as np
 
 from tutelage.activations.base import Activation, Element
 from tutelage.activations.registry import get
+from tutelage.arrays import of_jax
 from tutelage.checks import of_kind
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elementary, is_closed
@@ -15,6 +16,7 @@ from tutelage.duals.gaussian import Frame
 from tutelage.duals.moments import Affine, Atomic, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.quadrature import Integrated, Quadrature
+from tutelage.duals.shifted import TwoSlopes
 from tutelage.duals.waves import GaussianWaves
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.inputs import Gaussian, Inputs, Mixture
@@ -51,7 +53,7 @@ def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quad
         return Atomic(*atoms, sigma, tau)
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total([Scaled(_kernel(sigma, tau, law, quadrature), jnp.asarray(share)) for law, share in shares])
+        return _total([Scaled(_kernel(sigma, tau, law, quadrature), of_jax(share)) for law, share in shares])
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -95,16 +97,16 @@ def _piecewise_linear(sigma: Activation, tau: Activation, scale: float) -> Piece
     (p, q), (p_other, q_other) = _slopes(sigma), _slopes(tau)
     at_zero = p if sigma.kink is None else sigma.kink
     return PiecewiseLinear(
-        odd=jnp.asarray(scale * p * p_other),
-        even=jnp.asarray(scale * q * q_other),
-        kink=jnp.asarray(scale * at_zero * p_other),
+        odd=of_jax(scale * p * p_other),
+        even=of_jax(scale * q * q_other),
+        kink=of_jax(scale * at_zero * p_other),
     )
 
 
 def _elementary(first: Element, second: Element, frame: Frame, factor: float) -> Elementary:
     return Elementary(
         frame=frame,
-        factor=jnp.asarray(factor * first.coefficient * second.coefficient),
+        factor=of_jax(factor * first.coefficient * second.coefficient),
         first_kind=first.kind,
         first_scale=first.scale,
         second_kind=second.kind,
@@ -155,6 +157,10 @@ def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: 
         assert inputs.factor is not None
         return Transformed(_piecewise_linear(sigma, tau, 1.0), inputs.factor)
     frame = Frame(inputs.location, inputs.factor)
+    if _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau) and _slopes(sigma)[1] and _slopes(tau)[1]:
+        (p, q), slopes = _slopes(sigma), _slopes(tau)
+        kink = p if sigma.kink is None else sigma.kink
+        return TwoSlopes(frame, of_jax(np.array([p, q])), of_jax(np.array(slopes)), of_jax(float(kink)))
     parts = _closed_parts(sigma, tau, frame)
     if parts is not None:
         return _total(parts)
@@ -200,7 +206,7 @@ def _kink_corrections(
     return [
         AtZero(
             _elementary(identity, second, frame, 1.0 if ratio is None else ratio(identity, second)),
-            jnp.asarray(missing),
+            of_jax(missing),
         )
         for second in tau.elements or ()
         if missing != 0 and not (frame.centred and not _same_parity(identity, second))
@@ -220,7 +226,7 @@ def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], input
 def _waves(first: Element, second: Element) -> dict[str, Any]:
     """Return what the duals of two waves need besides the law."""
     return {
-        "factor": jnp.asarray(first.coefficient * second.coefficient),
+        "factor": of_jax(first.coefficient * second.coefficient),
         "first_sine": first.kind == "sine",
         "first_scale": _frequency(first),
         "second_sine": second.kind == "sine",
@@ -241,7 +247,7 @@ def _frequency(wave: Element) -> float:
 
 def _has_characteristic(inputs: Inputs) -> bool:
     try:
-        inputs.characteristic(jnp.zeros(inputs.dimension))
+        inputs.characteristic(np.zeros(inputs.dimension))
     except UnsupportedCombination:
         return False
     return True

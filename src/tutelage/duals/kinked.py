@@ -25,7 +25,6 @@ differences of vectors, and derivatives in the angle from half angles.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -34,7 +33,6 @@ from tutelage.duals.norms import Angles, angles, normals, polar, projections
 from tutelage.duals.special import (
     FAR,
     StandardPair,
-    angle_direction,
     folded_mean,
     folded_sign,
     normal_density,
@@ -43,6 +41,7 @@ from tutelage.duals.special import (
     quotient,
     standardised,
 )
+from tutelage.instant.leaves import leaf, total
 
 
 class Polar(NamedTuple):
@@ -94,12 +93,12 @@ class Kinks(NamedTuple):
     @property
     def sign_absolute(self) -> Float[Array, "n m"]:
         """The number A."""
-        return self.v.deviation * _standard_sign_absolute(self.pair, self.both) + self.v.beyond * self.both
+        return self.v.deviation * _standard_sign_absolute(*self.pair, self.both) + self.v.beyond * self.both
 
     @property
     def absolute_sign(self) -> Float[Array, "n m"]:
         """The number A in the other order."""
-        standard = _standard_sign_absolute(self.pair.swapped(), self.both)
+        standard = _standard_sign_absolute(*self.pair.swapped(), self.both)
         return self.w.deviation[:, None] * standard + self.w.beyond[:, None] * self.both
 
     @property
@@ -129,7 +128,8 @@ class Kinks(NamedTuple):
         return folded_sign(self.pair.swapped().conditional_mean, self.pair.sine)
 
 
-def _kinks(frame: Frame, first: Side, second: Side) -> Kinks:
+def kinks_of(frame: Frame, first: Side, second: Side) -> Kinks:
+    """Return the numbers of all pairs of two sides."""
     w, v = _polar(first), _polar(second)
     between = angles(w.unit, v.unit)
     of_levels = _differences(frame, first, second, w, v, between)
@@ -139,26 +139,34 @@ def _kinks(frame: Frame, first: Side, second: Side) -> Kinks:
     return Kinks(w, v, pair, between, both)
 
 
-@jax.custom_jvp
-def _standard_sign_absolute(pair: StandardPair, both):
-    """Return E[sgn(h + X)|k + Y|], given the mean product of both signs."""
-    sign = folded_sign(pair.conditional_mean, pair.sine)
-    other_sign = folded_sign(pair.swapped().conditional_mean, pair.sine)
-    return pair.k * both + 2 * (normal_density(pair.h) * sign * pair.cosine + normal_density(pair.k) * other_sign)
-
-
-@_standard_sign_absolute.defjvp
-def _standard_sign_absolute_jvp(primals, tangents):
-    (pair, both), (direction, _) = primals, tangents
+def _sign_absolute_change(arrays, changes):
+    pair, both = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0), arrays[6]
+    by_h, by_k, _, by_sine, by_cosine, _, _ = changes
     density = 2 * normal_density(pair.h)
-    by_angle = -pair.sine * folded_sign(pair.conditional_mean, pair.sine)
-    turn = folded_mean(pair.conditional_mean, pair.sine) * direction.h + by_angle * angle_direction(pair, direction)
-    return _standard_sign_absolute(pair, both), density * turn + both * direction.k
+    by_angle = -2 * density * pair.sine * folded_sign(pair.conditional_mean, pair.sine)
+    return total(
+        None if by_h is None else density * folded_mean(pair.conditional_mean, pair.sine) * by_h,
+        None if by_k is None else both * by_k,
+        None if by_sine is None else by_angle * pair.half_cosine * by_sine,
+        None if by_cosine is None else -by_angle * pair.half_sine * by_cosine,
+    )
+
+
+@leaf(_sign_absolute_change)
+def _standard_sign_absolute(xp, h, k, difference, half_sine, half_cosine, opposed, both):
+    """Return E[sgn(h + X)|k + Y|], given the mean product of both signs."""
+    sine = 2.0 * half_sine * half_cosine
+    cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
+    versed = xp.where(opposed > 0, -2 * half_cosine**2, 2 * half_sine**2)
+    sign = folded_sign.formula(xp, difference + versed * h, sine)
+    other_sign = folded_sign.formula(xp, xp.where(opposed > 0, difference, -difference) + versed * k, sine)
+    densities = normal_density.formula(xp, h) * sign * cosine + normal_density.formula(xp, k) * other_sign
+    return k * both + 2 * densities
 
 
 def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side) -> Float[Array, "n m"]:
     """Return the dual of two functions, each the absolute value or the sign, for all pairs."""
-    kinks = _kinks(frame, first, second)
+    kinks = kinks_of(frame, first, second)
     if first_sign and second_sign:
         return kinks.both
     if first_sign:
@@ -177,7 +185,7 @@ def pull(
     first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, weights: Float[Array, "n m"]
 ) -> tuple[Float[Array, " n"], Float[Array, "n latent"]]:
     """Return the weighted sums of gradients, in the means and in the vectors of the first rows."""
-    kinks = _kinks(frame, first, second)
+    kinks = kinks_of(frame, first, second)
     w, v = kinks.w, kinks.v
     if not first_sign:
         if second_sign:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from tutelage.duals.special import quotient, root
+from tutelage.instant.leaves import leaf
 
 # The smallest number that is not flushed to zero.
 _SMALLEST = 2.0**-1022
@@ -15,13 +16,14 @@ _SMALLEST = 2.0**-1022
 _ROUNDING = 2.0**-50
 
 
-def binary_scale(sizes: Float[Array, "..."]) -> Float[Array, "..."]:
+@leaf()
+def binary_scale(xp, sizes: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the largest powers of two that are not above the given sizes, as constants; dividing by them is exact.
 
     One half for zero, and for what is not finite.
     """
-    _, exponent = jnp.frexp(jax.lax.stop_gradient(sizes))
-    return jnp.maximum(jnp.ldexp(jnp.ones_like(sizes), exponent - 1), _SMALLEST)
+    _, exponent = xp.frexp(sizes)
+    return xp.maximum(xp.ldexp(xp.ones_like(sizes), exponent - 1), _SMALLEST)
 
 
 def _balanced(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch dim"], Float[Array, "*batch"]]:

@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.duals.base import ClosedForm
+from tutelage.duals.directions import moves, without_symbols
 from tutelage.duals.norms import polar
 from tutelage.duals.special import angle_of_cosine, quotient
 
@@ -109,7 +110,7 @@ def _slopes(kernel: PiecewiseLinear, angle, first_norms):
 def _differentiable_gram(same: bool, axes: Axes | None):
     # Python values, bound by closure: they never become traced arguments of the rule.
     gram = jax.custom_jvp(lambda *arguments: _gram_value(*arguments, same=same, axes=axes))
-    gram.defjvp(lambda primals, tangents: _gram_jvp(primals, tangents, same=same, axes=axes))
+    gram.defjvp(lambda primals, tangents: _gram_jvp(primals, tangents, same=same, axes=axes), symbolic_zeros=True)
     return gram
 
 
@@ -127,24 +128,29 @@ def _gram_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     kernel, first, second = primals
     kernel_direction, first_direction, second_direction = tangents
     gram = _differentiable_gram(same, axes)
-    value, by_kernel = gram(kernel, first, second), gram(kernel_direction, first, second)
+    value = gram(kernel, first, second)
 
     first_norms, w = polar(first)
     second_norms, v = polar(second)
     _, cosine = _cosines(w, second, same)
     slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
     radial = (2 / np.pi) * kernel.even * jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
-    first_growth = jnp.sum(w * first_direction, axis=-1)
-    second_growth = jnp.sum(v * second_direction, axis=-1)
-    by_first = slopes * (first_direction @ second.T) + radial * (first_growth[:, None] * second_norms)
-    by_second = slopes * (first @ second_direction.T) + radial * (first_norms[:, None] * second_growth)
-    return value, by_kernel + by_first + by_second
+    tangent = jnp.zeros_like(value)
+    if moves(kernel_direction):
+        tangent = tangent + gram(without_symbols(kernel_direction), first, second)
+    if moves(first_direction):
+        growth = jnp.sum(w * first_direction, axis=-1)
+        tangent = tangent + slopes * (first_direction @ second.T) + radial * (growth[:, None] * second_norms)
+    if moves(second_direction):
+        growth = jnp.sum(v * second_direction, axis=-1)
+        tangent = tangent + slopes * (first @ second_direction.T) + radial * (first_norms[:, None] * growth)
+    return value, tangent
 
 
 @lru_cache
 def _differentiable_pull(same: bool, axes: Axes | None):
     pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same, axes=axes))
-    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same, axes=axes))
+    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same, axes=axes), symbolic_zeros=True)
     return pull
 
 
@@ -166,7 +172,9 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     kernel, first, second, weights = primals
     _, first_direction, second_direction, weights_direction = tangents
     value = _pull_value(kernel, first, second, weights, same=same, axes=axes)
-    by_weights = _pull_value(kernel, first, second, weights_direction, same=same, axes=axes)
+    tangent = jnp.zeros_like(value)
+    if moves(weights_direction):
+        tangent = tangent + _pull_value(kernel, first, second, weights_direction, same=same, axes=axes)
 
     first_norms, w = polar(first)
     second_norms, v = polar(second)
@@ -175,26 +183,29 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
         half_sine = jnp.where(jnp.eye(half_sine.shape[0], dtype=bool), 0.0, half_sine)
     half_sine = jnp.where(half_sine < _PARALLEL, 0.0, half_sine)
     half_cosine = jnp.where(half_cosine < _PARALLEL, 0.0, half_cosine)
-    angle = 2.0 * jnp.arctan2(half_sine, half_cosine)
-    sine = 2.0 * half_sine * half_cosine
-    cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
     even = (2 / np.pi) * kernel.even
 
-    # Mixed block, ∂_w∂_v K applied to the directions of the second vectors.
-    slopes = weights * _slopes(kernel, angle, first_norms)
-    along_w = w @ second_direction.T
-    along_v = jnp.sum(v * second_direction, axis=-1)
-    plus = weights * 0.5 * quotient(half_sine, half_cosine) * (along_w + along_v)
-    minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
-    mixed = slopes @ second_direction + even * (jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v)
-
-    # Curvature, ∂_w² K applied to the directions of the first vectors, in units of these: their quotient is in range
-    # where that of the norms is not.
-    relative = quotient(first_direction, first_norms[:, None])
-    scale = weights * second_norms
-    along_first = jnp.sum(w * relative, axis=-1)
-    tangential = relative - along_first[:, None] * w
-    total = jnp.sum(scale * sine, axis=1)
-    normal = scale * quotient(relative @ v.T - cosine * along_first[:, None], sine)
-    curvature = even * (total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w)
-    return value, by_weights + mixed + curvature
+    if moves(second_direction):
+        # Mixed block, ∂_w∂_v K applied to the directions of the second vectors.
+        angle = 2.0 * jnp.arctan2(half_sine, half_cosine)
+        slopes = weights * _slopes(kernel, angle, first_norms)
+        along_w = w @ second_direction.T
+        along_v = jnp.sum(v * second_direction, axis=-1)
+        plus = weights * 0.5 * quotient(half_sine, half_cosine) * (along_w + along_v)
+        minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
+        mixed = jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v
+        tangent = tangent + slopes @ second_direction + even * mixed
+    if moves(first_direction):
+        # Curvature, ∂_w² K applied to the directions of the first vectors, in units of these: their quotient is in
+        # range where that of the norms is not.
+        sine = 2.0 * half_sine * half_cosine
+        cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
+        relative = quotient(first_direction, first_norms[:, None])
+        scale = weights * second_norms
+        along_first = jnp.sum(w * relative, axis=-1)
+        tangential = relative - along_first[:, None] * w
+        total = jnp.sum(scale * sine, axis=1)
+        normal = scale * quotient(relative @ v.T - cosine * along_first[:, None], sine)
+        curvature = total[:, None] * tangential + normal @ v - jnp.sum(normal * cosine, axis=1)[:, None] * w
+        tangent = tangent + even * curvature
+    return value, tangent

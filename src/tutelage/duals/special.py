@@ -6,7 +6,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 from jaxtyping import Array, Bool, Float
+
+from tutelage.instant.leaves import leaf, total
 
 # Numerator and denominator of the rational approximation of (arcsin(s) − s)/s³ as a function of s² on [0, ¼],
 # as published with the freely distributable C mathematics library (Sun Microsystems, 1993).
@@ -27,50 +30,74 @@ _DENOMINATOR = (
 )
 
 
-def _horner(coefficients: tuple[float, ...], x: Float[Array, "..."]) -> Float[Array, "..."]:
-    result = jnp.full_like(x, coefficients[-1])
+def _horner(coefficients: tuple[float, ...], x):
+    result = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         result = result * x + coefficient
     return result
 
 
-def angle_of_cosine(cosine: Float[Array, "..."]) -> Float[Array, "..."]:
+@leaf(in_numpy=np.arccos)
+def angle_of_cosine(xp, cosine: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return $\arccos(x)$ for $x \in [-1, 1]$, to about one unit in the last place.
 
     Branch-free, so that it vectorises: about three times as fast on a CPU as the library's function. It is not
     meant to be differentiated; the derivatives of the duals are written out where they are used.
     """
-    magnitude = jnp.abs(cosine)
+    magnitude = xp.abs(cosine)
     central = magnitude < 0.5
-    square = jnp.where(central, cosine * cosine, 0.5 * (1.0 - magnitude))
-    root = jnp.where(central, cosine, jnp.sqrt(square))
+    square = xp.where(central, cosine * cosine, 0.5 * (1.0 - magnitude))
+    root = xp.where(central, cosine, xp.sqrt(square))
     arcsine = root + root * (square * _horner(_NUMERATOR, square) / _horner(_DENOMINATOR, square))
-    outer = jnp.where(cosine > 0, 2.0 * arcsine, np.pi - 2.0 * arcsine)
-    return jnp.where(central, 0.5 * np.pi - arcsine, outer)
+    outer = xp.where(cosine > 0, 2.0 * arcsine, np.pi - 2.0 * arcsine)
+    return xp.where(central, 0.5 * np.pi - arcsine, outer)
 
 
-def quotient(numerator: Float[Array, "..."] | float, denominator: Float[Array, "..."]) -> Float[Array, "..."]:
+def _quotient_change(arrays, changes):
+    (numerator, denominator), (by_numerator, by_denominator) = arrays, changes
+    first = None if by_numerator is None else quotient(by_numerator, denominator)
+    if by_denominator is None:
+        return first
+    return total(first, -quotient(quotient(numerator, denominator), denominator) * by_denominator)
+
+
+@leaf(_quotient_change, linear=True)
+def quotient(xp, numerator: Float[Array, "..."] | float, denominator: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return `numerator / denominator`, and zero (with zero derivatives) where the denominator is zero.
 
     Used where a formula has a factor that tends to zero faster than its denominator, or where symmetry makes
     zero the natural value at a point without a derivative.
     """
     vanishes = denominator == 0
-    return jnp.where(vanishes, 0.0, numerator / jnp.where(vanishes, 1.0, denominator))
+    return xp.where(vanishes, 0.0, numerator / xp.where(vanishes, 1.0, denominator))
 
 
-def root(square: Float[Array, "..."]) -> Float[Array, "..."]:
+def _root_change(arrays, changes):
+    return quotient(0.5 * changes[0], root(arrays[0]))
+
+
+@leaf(_root_change)
+def root(xp, square: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the square root of the positive part, with zero derivatives where that is zero."""
-    positive = square > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
+    return xp.sqrt(xp.maximum(square, 0.0))
 
 
-def normal_density(x: Float[Array, "..."]) -> Float[Array, "..."]:
+def _density_change(arrays, changes):
+    return -arrays[0] * normal_density(arrays[0]) * changes[0]
+
+
+@leaf(_density_change)
+def normal_density(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal density $\varphi(x)$."""
-    return jnp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    return xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-def normal_distribution(x: Float[Array, "..."]) -> Float[Array, "..."]:
+def _distribution_change(arrays, changes):
+    return normal_density(arrays[0]) * changes[0]
+
+
+@leaf(_distribution_change, in_numpy=scipy.special.ndtr)
+def normal_distribution(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal distribution function $\Phi(x)$."""
     return jax.scipy.special.ndtr(x)
 
@@ -79,31 +106,63 @@ def normal_distribution(x: Float[Array, "..."]) -> Float[Array, "..."]:
 FAR = 40.0
 
 
-def standardised(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+def _inverse_change(arrays, changes):
+    return None if changes[1] is None else -(_inverse_inside(*arrays) ** 2) * changes[1]
+
+
+@leaf(_inverse_change)
+def _inverse_inside(xp, mean, deviation):
+    """Return one over the deviation where the mean is less than 40 of them."""
+    far = xp.abs(mean) >= FAR * deviation
+    return xp.where(far, 0.0, 1.0 / xp.where(far, 1.0, deviation))
+
+
+def _standardised_change(arrays, changes):
+    by_mean, by_deviation = changes
+    inverse = _inverse_inside(*arrays)
+    along = None if by_deviation is None else -standardised(*arrays) * by_deviation
+    return inverse * total(by_mean, along)
+
+
+@leaf(_standardised_change)
+def standardised(xp, mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return mean/deviation within ±40, with zero derivatives at these ends; zero if both are zero."""
-    far = jnp.abs(mean) >= FAR * deviation
-    return jnp.where(far, FAR * jnp.sign(mean), mean / jnp.where(far, 1.0, deviation))
+    far = xp.abs(mean) >= FAR * deviation
+    return xp.where(far, FAR * xp.sign(mean), mean / xp.where(far, 1.0, deviation))
 
 
-def folded_sign(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+def _folded_sign_change(arrays, changes):
+    change = _standardised_change(arrays, changes)
+    return 2 * normal_density(standardised(*arrays)) * change
+
+
+@leaf(_folded_sign_change)
+def folded_sign(xp, mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the mean sign of a normal number; zero for the number zero."""
-    return jax.scipy.special.erf(standardised(mean, deviation) / math.sqrt(2))
+    far = xp.abs(mean) >= FAR * deviation
+    ratio = xp.where(far, FAR * xp.sign(mean), mean / xp.where(far, 1.0, deviation))
+    return _erf(xp, ratio / math.sqrt(2))
 
 
-@jax.custom_jvp
-def folded_mean(mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
+def _erf(xp, x):
+    return scipy.special.erf(x) if xp is np else jax.scipy.special.erf(x)
+
+
+def _folded_mean_change(arrays, changes):
+    by_mean, by_deviation = changes
+    return total(
+        None if by_mean is None else folded_sign(*arrays) * by_mean,
+        None if by_deviation is None else 2 * normal_density(standardised(*arrays)) * by_deviation,
+    )
+
+
+@leaf(_folded_mean_change)
+def folded_mean(xp, mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the mean absolute value of a normal number, whose slope at the number zero is that of both sides, none."""
-    return 2 * deviation * normal_density(standardised(mean, deviation)) + mean * folded_sign(mean, deviation)
-
-
-@folded_mean.defjvp
-def _folded_mean_jvp(primals, tangents):
-    mean, deviation = primals
-    mean_direction, deviation_direction = tangents
-    by_deviation = 2 * normal_density(standardised(mean, deviation))
-    return folded_mean(mean, deviation), folded_sign(
-        mean, deviation
-    ) * mean_direction + by_deviation * deviation_direction
+    far = xp.abs(mean) >= FAR * deviation
+    ratio = xp.where(far, FAR * xp.sign(mean), mean / xp.where(far, 1.0, deviation))
+    density = xp.exp(-0.5 * ratio * ratio) / math.sqrt(2 * math.pi)
+    return 2 * deviation * density + mean * _erf(xp, ratio / math.sqrt(2))
 
 
 class StandardPair(NamedTuple):
@@ -149,73 +208,83 @@ class StandardPair(NamedTuple):
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
-def _legendre_sum(at_node, start):
-    """Return `start` plus the sum of a function of node and weight: a loop compiles in half the time."""
+def _legendre_sum(xp, at_node, start):
+    """Return `start` plus the sum of a function of node and weight: at once, or by a loop, which compiles quickly."""
+    if xp is np:
+        shape = (-1,) + (1,) * np.ndim(start)
+        return start + np.add.reduce(at_node(_LEGENDRE_NODES.reshape(shape), _LEGENDRE_WEIGHTS.reshape(shape)))
     nodes, weights = jnp.asarray(_LEGENDRE_NODES), jnp.asarray(_LEGENDRE_WEIGHTS)
     return jax.lax.fori_loop(0, nodes.shape[0], lambda i, total: total + at_node(nodes[i], weights[i]), start)
 
 
-def _upper_orthant_moderate(h, k, correlation):
+def _distribution(xp, x):
+    return scipy.special.ndtr(x) if xp is np else jax.scipy.special.ndtr(x)
+
+
+def _upper_orthant_moderate(xp, h, k, correlation):
     """Plackett's integral over the correlation, for |correlation| < 0.925."""
     half_sum = 0.5 * (h * h + k * k)
-    arc = jnp.arcsin(correlation)
+    arc = xp.arcsin(correlation)
 
     def at_node(node, weight):
-        sine = jnp.sin(0.5 * arc * (1.0 + node))
-        return weight * jnp.exp((sine * h * k - half_sum) / (1.0 - sine * sine))
+        sine = xp.sin(0.5 * arc * (1.0 + node))
+        return weight * xp.exp((sine * h * k - half_sum) / (1.0 - sine * sine))
 
-    total = _legendre_sum(at_node, jnp.zeros_like(h))
-    return total * arc / (4 * np.pi) + normal_distribution(-h) * normal_distribution(-k)
+    integral = _legendre_sum(xp, at_node, xp.zeros_like(h))
+    return integral * arc / (4 * np.pi) + _distribution(xp, -h) * _distribution(xp, -k)
 
 
-def _upper_orthant_extreme(h, k, difference, sine, negative):
+def _ratio(xp, numerator, denominator):
+    vanishes = denominator == 0
+    return xp.where(vanishes, 0.0, numerator / xp.where(vanishes, 1.0, denominator))
+
+
+def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
     """Integral from the degenerate law |correlation| = 1 inwards, its singular part in closed form."""
-    k = jnp.where(negative, -k, k)
+    k = xp.where(negative, -k, k)
     product = h * k
+    width = xp.abs(sine)
     tail = sine * sine
-    width = root(tail)
     gap = difference * difference
     c = (4.0 - product) / 8.0
     d = (12.0 - product) / 16.0
 
     def exponent_at(square):
         # At width zero nothing is left to add, and 0 · exp(∞) must not be, where the product is very negative.
-        return jnp.where(square > 0, -0.5 * (quotient(gap, square) + product), -jnp.inf)
+        return xp.where(square > 0, -0.5 * (_ratio(xp, gap, square) + product), -np.inf)
 
     exponent = exponent_at(tail)
     start = (
         width
-        * jnp.exp(jnp.maximum(exponent, -700.0))
+        * xp.exp(xp.maximum(exponent, -700.0))
         * (1.0 - c * (gap - tail) * (1.0 - d * gap / 5.0) / 3.0 + c * d * tail * tail / 5.0)
     )
-    distance = root(gap)
-    scaled = jnp.where(width > 0, quotient(distance, width), jnp.inf)
+    distance = xp.abs(difference)
+    scaled = xp.where(width > 0, _ratio(xp, distance, width), np.inf)
     correction = (
-        jnp.exp(-0.5 * jnp.maximum(product, -100.0))
+        xp.exp(-0.5 * xp.maximum(product, -100.0))
         * math.sqrt(2 * math.pi)
-        * normal_distribution(-scaled)
+        * _distribution(xp, -scaled)
         * distance
         * (1.0 - c * gap * (1.0 - d * gap / 5.0) / 3.0)
     )
-    total = jnp.where(exponent > -100.0, start, 0.0) - jnp.where(product > -100.0, correction, 0.0)
+    begin = xp.where(exponent > -100.0, start, 0.0) - xp.where(product > -100.0, correction, 0.0)
 
     def at_node(node, weight):
         square = (0.5 * width * (1.0 + node)) ** 2
-        rest = jnp.sqrt(1.0 - square)
+        rest = xp.sqrt(1.0 - square)
         exponent = exponent_at(square)
         series = 1.0 + c * square * (1.0 + d * square)
-        exact = jnp.exp(-0.5 * product * square / (1.0 + rest) ** 2) / rest
-        contribution = 0.5 * width * weight * jnp.exp(jnp.maximum(exponent, -700.0)) * (exact - series)
-        return jnp.where(exponent > -100.0, contribution, 0.0)
+        exact = xp.exp(-0.5 * product * square / (1.0 + rest) ** 2) / rest
+        contribution = 0.5 * width * weight * xp.exp(xp.maximum(exponent, -700.0)) * (exact - series)
+        return xp.where(exponent > -100.0, contribution, 0.0)
 
-    total = _legendre_sum(at_node, total)
-    total = -total / (2 * np.pi)
-    aligned = total + normal_distribution(-jnp.maximum(h, k))
-    opposed = -total + jnp.maximum(0.0, normal_distribution(-h) - normal_distribution(-k))
-    return jnp.where(negative, opposed, aligned)
+    integral = -_legendre_sum(xp, at_node, begin) / (2 * np.pi)
+    aligned = integral + _distribution(xp, -xp.maximum(h, k))
+    opposed = -integral + xp.maximum(0.0, _distribution(xp, -h) - _distribution(xp, -k))
+    return xp.where(negative, opposed, aligned)
 
 
-@jax.custom_jvp
 def orthant_probability(pair: StandardPair) -> Float[Array, "..."]:
     r"""Return $P(h + X > 0,\ k + Y > 0)$.
 
@@ -226,31 +295,29 @@ def orthant_probability(pair: StandardPair) -> Float[Array, "..."]:
     Reference: A. Genz, Numerical computation of rectangular bivariate and trivariate normal and t probabilities,
     Statistics and Computing 14, 2004.
     """
-    return _orthant_value(pair)
+    return _orthant(*pair)
 
 
-@jax.jit  # traced once a shape, however often a closed form uses it
-def _orthant_value(pair: StandardPair):
-    pair = StandardPair(*jnp.broadcast_arrays(*pair))
-    h, k = pair.h, pair.k
-    moderate = jnp.abs(pair.cosine) < 0.925
-    inner = _upper_orthant_moderate(-h, -k, jnp.where(moderate, pair.cosine, 0.0))
-    outer = _upper_orthant_extreme(-h, -k, pair.difference, jnp.where(moderate, 0.0, pair.sine), pair.opposed)
-    return jnp.clip(jnp.where(moderate, inner, outer), 0.0, 1.0)
-
-
-def angle_direction(pair: StandardPair, direction: StandardPair) -> Float[Array, "..."]:
-    """Return the change of the angle along a direction."""
-    return 2 * (pair.half_cosine * direction.half_sine - pair.half_sine * direction.half_cosine)
-
-
-@orthant_probability.defjvp
-def _orthant_probability_jvp(primals, tangents):
-    ((pair,), (direction,)) = primals, tangents
-    other = pair.swapped()
+def _orthant_change(arrays, changes):
+    pair = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0)
+    by_h, by_k, _, by_sine, by_cosine, _ = changes
     ratio = standardised(pair.conditional_mean, pair.sine)
-    by_h = normal_density(pair.h) * normal_distribution(ratio)
-    by_k = normal_density(pair.k) * normal_distribution(standardised(other.conditional_mean, pair.sine))
-    by_angle = -normal_density(pair.h) * normal_density(ratio)
-    tangent = by_h * direction.h + by_k * direction.k + by_angle * angle_direction(pair, direction)
-    return orthant_probability(pair), tangent
+    other_ratio = standardised(pair.swapped().conditional_mean, pair.sine)
+    by_angle = -2 * normal_density(pair.h) * normal_density(ratio)
+    return total(
+        None if by_h is None else normal_density(pair.h) * normal_distribution(ratio) * by_h,
+        None if by_k is None else normal_density(pair.k) * normal_distribution(other_ratio) * by_k,
+        None if by_sine is None else by_angle * pair.half_cosine * by_sine,
+        None if by_cosine is None else -by_angle * pair.half_sine * by_cosine,
+    )
+
+
+@leaf(_orthant_change)
+def _orthant(xp, h, k, difference, half_sine, half_cosine, opposed):
+    negative = opposed > 0
+    sine = 2.0 * half_sine * half_cosine
+    cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
+    moderate = xp.abs(cosine) < 0.925
+    inner = _upper_orthant_moderate(xp, -h, -k, xp.where(moderate, cosine, 0.0))
+    outer = _upper_orthant_extreme(xp, -h, -k, difference, xp.where(moderate, 0.0, sine), negative)
+    return xp.clip(xp.where(moderate, inner, outer), 0.0, 1.0)

@@ -1,6 +1,7 @@
 """Geometry: critical points, splitting neurons, convexity and its relatives, matching, and the atlas of minima."""
 
-from tutelage.geometry.atlas import atlas as atlas
+from tutelage.geometry.atlas import Atlas as Atlas
+from tutelage.geometry.atlas import AtlasEntry as AtlasEntry
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
 from tutelage.geometry.certificate import Certificate as Certificate
@@ -8,8 +9,6 @@ from tutelage.geometry.certificate import certify as certify
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point
-from tutelage.geometry.entries import Atlas as Atlas
-from tutelage.geometry.entries import AtlasEntry as AtlasEntry
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima
@@ -41,3 +40,4 @@ from tutelage.geometry.splitting import reduced_blocks as reduced_blocks
 from tutelage.geometry.splitting import split as split
 from tutelage.geometry.splitting import wider as wider
 from tutelage.geometry.storage import load_atlas as load_atlas
+from tutelage.geometry.survey import atlas as atlas

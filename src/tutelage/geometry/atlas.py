@@ -1,291 +1,239 @@
-"""The atlas: critical points that runs have reached, up to the symmetries of the problem."""
+"""Atlases as values: their entries, tables, merging, and finding a student among them."""
 
-import json
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
+import polars as pl
 from jaxtyping import PyTree
 
-from tutelage.checks import one_of, positive
-from tutelage.dynamics import Runs
-from tutelage.dynamics.checks import deterministic
-from tutelage.errors import TutelageError, UnsupportedCombination, invalid
-from tutelage.files import digest
-from tutelage.geometry.blocks import Structure, structure
-from tutelage.geometry.critical import Tolerances, checked_tolerances, critical_point, given_floor
-from tutelage.geometry.entries import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
-from tutelage.geometry.equivalence import Frame, Pattern, frame_of, signature, vectors_of
-from tutelage.geometry.floor import Floor, lowest_loss
-from tutelage.geometry.global_minima import global_minima
-from tutelage.geometry.polish import evaluate, polished
-from tutelage.geometry.spectrum import HOW
-from tutelage.geometry.splitting import reduced_blocks
-from tutelage.models import Neuronwise
-from tutelage.objectives import Objective
+from tutelage._html import grid
+from tutelage.checks import finite_array
+from tutelage.errors import invalid
+from tutelage.geometry.blocks import Structure
+from tutelage.geometry.equivalence import Pattern, Reference, equivalence, signature
 
-# Fields that follow from others, but for last bits that differ between machines.
-_DERIVED = ("factor",)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-
-def describe(objective: Objective) -> dict[str, Any]:
-    """Return a problem in words and numbers, to be stored with its atlas and compared."""
-    problem = objective.problem
-    activation = getattr(problem.student, "activation", None)
-    # What the words leave out: slopes, covariances, signs, the sample.
-    rest = [_said(part) for part in (problem.student, problem.teacher, problem.inputs)]
-    rest += [_said(part) for part in objective.sample]
-    return {
-        "name": problem.name,
-        "objective": objective.exactness.kind,
-        "activation": getattr(activation, "name", None),
-        "inputs": problem.inputs.name,
-        "dimension": problem.dimension,
-        "noise": float(problem.noise),
-        "shapes": [list(shape) for shape in problem.template[1]],
-        "teacher": np.asarray(problem.teacher.vectors(problem.target)).tolist(),
-        "digest": digest(json.dumps(rest)),
-    }
-
-
-def _said(value: Any) -> Any:
-    """Return what a part of a problem is as plain data: arrays by their digests, functions by their names."""
-    if isinstance(value, eqx.Module):
-        names = [field.name for field in fields(value) if field.name not in _DERIVED]
-        return [type(value).__name__, *(_said(getattr(value, name)) for name in names)]
-    if isinstance(value, (list, tuple)):
-        return [_said(entry) for entry in value]
-    if isinstance(value, (np.ndarray, jax.Array)):
-        return [list(value.shape), digest(np.ascontiguousarray(value).tobytes())]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return getattr(value, "__qualname__", type(value).__name__)
-
-
-@dataclass
-class _Group:
-    """Runs that ended at equivalent points; `best` is the one with the smallest gradient."""
-
-    members: list[int]
-    best: int
-
-
-def atlas(
-    objective: Objective,
-    runs: Runs | PyTree,
-    tolerance: float = 1e-6,
-    tolerances: Tolerances = Tolerances(),  # noqa: B008  (frozen)
-    lowest: float | None = None,
-    how: Literal["auto", "dense", "ends"] = "auto",
-    reach: float = 1e-2,
-) -> Atlas:
-    """Group the points that runs have reached by the symmetries of the problem, and say what they are.
-
-    Neurons may be permuted, and so may the teachers of an orthonormal teacher, under a rotation-invariant law; more
-    precisely, students count as equivalent if permutations of neurons, and symmetries of the teacher, take the inner
-    products of one to those of the other. For an even activation signs do not matter. Problems of other families are
-    grouped without permutations. Hessians are taken once an entry, not once a run.
-
-    Where there are more students than teachers the global minima form one connected set, and one entry. Descent comes
-    closer to that set with one over the number of steps only, so that a run counts as having reached it if each of its
-    neurons is within `reach`.
-
-    Args:
-        objective: A deterministic objective.
-        runs: Runs of that objective, or a batch of students, runs first.
-        tolerance: Largest difference of entries of equivalent students. Where the gradient and the curvature say that
-            a point is not known as well as that, it is brought closer by Newton's method first.
-        tolerances: What counts as zero in gradients, losses and eigenvalues. Runs that ended with a larger gradient,
-            and not at the lowest loss, are left out.
-        lowest: Loss of the global minima, where it is known better than by the library.
-        how: How spectra are taken; see `spectrum`.
-        reach: Distance from the global minima within which a run of an over-parameterised student has reached them.
-
-    Returns:
-        The atlas.
-    """
-    deterministic(objective)
-    checked_tolerances(tolerances)
-    one_of("how", how, HOW)
-    tolerance, reach = positive("tolerance", tolerance), positive("reach", reach)
-    problem = objective.problem
-    if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
-        raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")
-    # Runs that diverged may not be finite; they are left out below.
-    points = runs.points if isinstance(runs, Runs) else problem.points(runs, "runs")
-    floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
-    number = len(jax.tree.leaves(points)[0])
-    losses, norms, errors, singular = _evaluated(objective, runs, points)
-    # Single points are taken from NumPy arrays: from a device each would be a call of its own.
-    points = jax.device_get(points)
-    at_floor = losses - floor.loss <= tolerances.loss * floor.scale + 10 * errors
-    description = describe(objective)
-    continuum = is_continuum(description)
-    if continuum and floor.attained:
-        at_floor = at_floor | _approaching(objective, [_student(points, run) for run in range(number)], reach)
-    usable = np.flatnonzero(np.isfinite(losses) & ((norms <= tolerances.gradient) | at_floor | singular))
-    survey = _Survey(objective, frame_of(objective), tolerance, tolerances, floor, how)
-    vectors = {run: vectors_of(objective, _student(points, run)) for run in usable.tolist()}
-    groups = _grouped(usable, vectors, norms, at_floor & continuum, survey.frame, tolerance)
-    return Atlas(
-        entries=in_order(_entries(survey, groups, points, at_floor)),
-        runs=number,
-        left_out=number - len(usable),
-        statuses=_statuses(runs, number),
-        steps=int(runs.steps.sum()) if isinstance(runs, Runs) else 0,
-        seconds=float(runs.seconds) if isinstance(runs, Runs) else 0.0,
-        tolerance=float(tolerance),
-        problem=description,
-        _frame=survey.frame,
-    )
+# The columns of a table, fields of the entries.
+_COLUMNS = {
+    "count": pl.Int64,
+    "kind": pl.String,
+    "loss": pl.Float64,
+    "norm_sum": pl.Float64,
+    "smallest_eigenvalue": pl.Float64,
+    "largest_eigenvalue": pl.Float64,
+    "split_curvature": pl.Float64,
+    "index": pl.Int64,
+    "gradient_norm": pl.Float64,
+    "symmetry": pl.String,
+}
 
 
 @dataclass(frozen=True)
-class _Survey:
-    """What every entry of an atlas is made with; see the arguments of `atlas`."""
+class AtlasEntry:
+    """A critical point up to the symmetries of its problem, and how often it was reached.
 
-    objective: Objective
-    frame: Frame
+    Attributes:
+        count: Number of runs that ended there.
+        kind: What it is; see `CriticalPoint`.
+        loss: Its loss.
+        norm_sum: Sum of the Euclidean norms of the student's vectors.
+        smallest_eigenvalue: Smallest eigenvalue of the Hessian; not a number where there is none.
+        largest_eigenvalue: Largest eigenvalue of the Hessian.
+        split_curvature: The largest, over all neurons, of the smallest eigenvalues of the reduced blocks: if it is
+            negative, splitting any neuron makes a minimum a saddle. Not a number where there are no such blocks.
+        gradient_norm: Norm of the gradient at `point`.
+        index: Number of negative eigenvalues of the Hessian, or at least so many if not all were computed.
+        complete: Whether the whole spectrum was computed, not only its ends.
+        point: A student of this kind: of those reached, the one with the smallest gradient; its neurons, and the
+            teachers where they may be permuted, in the order of the blocks.
+        vectors: The vectors of that student.
+        structure: Its blocks.
+    """
+
+    count: int
+    kind: str
+    loss: float
+    norm_sum: float
+    smallest_eigenvalue: float
+    largest_eigenvalue: float
+    split_curvature: float
+    gradient_norm: float
+    index: int
+    complete: bool
+    point: PyTree = field(repr=False)
+    vectors: np.ndarray = field(repr=False)
+    structure: Structure = field(repr=False)
+
+    @property
+    def symmetry(self) -> str:
+        """Sizes of the blocks of neurons that play the same part, such as `5+1`."""
+        return self.structure.name
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """Critical points of a problem up to its symmetries, in the order of their losses; build one with `atlas`.
+
+    Attributes:
+        entries: The critical points.
+        runs: Number of runs that it was made of.
+        left_out: Number of those that did not end at a critical point.
+        statuses: How many runs ended with which status.
+        steps: Number of steps of all runs together.
+        seconds: Wall time of the runs.
+        tolerance: Largest difference of entries of equivalent students.
+        problem: The problem in words and numbers; atlases of equal problems can be merged.
+    """
+
+    entries: tuple[AtlasEntry, ...]
+    runs: int
+    left_out: int
+    statuses: dict[str, int]
+    steps: int
+    seconds: float
     tolerance: float
-    tolerances: Tolerances
-    floor: Floor
-    how: Literal["auto", "dense", "ends"]
+    problem: dict[str, Any] = field(repr=False)
+    _reference: Reference = field(repr=False)
 
-    def entry(self, point: PyTree, count: int) -> AtlasEntry:
-        """Return the entry of a point that so many runs have reached."""
-        point = _in_block_order(self.objective, point, self.frame, self._structure(point))
-        blocks = self._structure(point)
-        lowest = self.floor.loss if self.floor.attained else None
-        critical = critical_point(self.objective, point, self.tolerances, lowest, self.how)
-        student = self.objective.problem.student
-        return AtlasEntry(
-            count=count,
-            kind=critical.kind,
-            loss=critical.loss,
-            norm_sum=float(np.linalg.norm(np.asarray(student.vectors(point)), axis=1).sum()),
-            smallest_eigenvalue=critical.smallest_eigenvalue,
-            largest_eigenvalue=float("nan") if critical.spectrum is None else critical.spectrum.largest,
-            split_curvature=float("nan") if critical.spectrum is None else self._split_curvature(point, blocks),
-            gradient_norm=critical.gradient_norm,
-            index=critical.index,
-            complete=critical.spectrum is not None and critical.spectrum.complete,
-            point=point,
-            vectors=vectors_of(self.objective, point),
-            structure=blocks,
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, number: int) -> AtlasEntry:
+        return self.entries[number]
+
+    def __iter__(self) -> Iterator[AtlasEntry]:
+        return iter(self.entries)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[Pattern, np.ndarray]]:
+        patterns = [self._reference.pattern(entry.vectors) for entry in self.entries]
+        return [(pattern, signature(pattern)) for pattern in patterns]
+
+    def table(self) -> pl.DataFrame:
+        """Return one row per critical point, without the points themselves."""
+        rows = [[getattr(entry, name) for name in _COLUMNS] for entry in self.entries]
+        return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+
+    def find(self, vectors: Any) -> int | None:
+        """Return the number of the entry that a student is equivalent to, or `None`.
+
+        Args:
+            vectors: The student's vectors, `[student, dim]`, as in `AtlasEntry.vectors`.
+
+        Raises:
+            InvalidArgument: If the vectors are not finite numbers.
+        """
+        array = np.asarray(finite_array("vectors", vectors))
+        if not self.entries or array.shape != self.entries[0].vectors.shape:
+            return None
+        pattern = self._reference.pattern(array)
+        return find_equivalent(pattern, self._patterns, self._reference, self.tolerance)
+
+    def merge(self, other: "Atlas") -> "Atlas":
+        """Return the atlas of both atlases' runs.
+
+        Args:
+            other: An atlas of the same problem and tolerance.
+
+        Raises:
+            InvalidArgument: If the problems differ.
+        """
+        if not isinstance(other, Atlas) or other.problem != self.problem or other.tolerance != self.tolerance:
+            raise invalid(
+                "other",
+                "be an atlas of the same problem, with the same tolerance",
+                f"{other.problem if isinstance(other, Atlas) else other!r}",
+                "Merge atlases of equal problems",
+            )
+        entries = list(self.entries)
+        continuum = is_continuum(self.problem)
+        for entry in other.entries:
+            number = self.find(entry.vectors)
+            if continuum and entry.kind == "global minimum":
+                kinds = [mine.kind for mine in self.entries]
+                number = kinds.index(entry.kind) if entry.kind in kinds else None
+            if number is None:
+                entries.append(entry)
+                continue
+            mine = entries[number]
+            best = mine if mine.gradient_norm <= entry.gradient_norm else entry
+            entries[number] = replace(best, count=mine.count + entry.count)
+        statuses = {
+            name: self.statuses.get(name, 0) + other.statuses.get(name, 0)
+            for name in sorted({*self.statuses, *other.statuses})
+        }
+        return replace(
+            self,
+            entries=in_order(entries),
+            runs=self.runs + other.runs,
+            left_out=self.left_out + other.left_out,
+            statuses=statuses,
+            steps=self.steps + other.steps,
+            seconds=self.seconds + other.seconds,
         )
 
-    def _structure(self, point: PyTree) -> Structure:
-        return structure(self.frame.pattern(vectors_of(self.objective, point)), self.frame, self.tolerance)
+    def figure(self, number: int | None = None) -> "Figure":
+        """Return a picture of one entry, or of all of them: `tutelage.plot.atlas`."""
+        from tutelage.geometry import figures
 
-    def _split_curvature(self, point: PyTree, blocks: Structure) -> float:
-        try:
-            reduced = np.asarray(reduced_blocks(self.objective, point))
-        except UnsupportedCombination:
-            return float("nan")
-        if _is_ordered(self.objective, self.frame):
-            # Neurons of one block play the same part: the first of each will do.
-            sizes = blocks.student_sizes
-            reduced = reduced[np.cumsum(sizes) - np.asarray(sizes)]
-        # A zero neuron may have no block: then there is no largest over all neurons.
-        return float(np.linalg.eigvalsh(reduced)[:, 0].max()) if np.isfinite(reduced).all() else float("nan")
+        return figures.atlas(self, number)
 
+    def save(self, path: str | Path) -> None:
+        """Write the atlas to one file (`.npz`), which appears complete or not at all; read it with `load_atlas`."""
+        from tutelage.geometry.storage import save
 
-def _student(points: PyTree, run: int) -> PyTree:
-    return jax.tree.map(lambda leaf: leaf[run], points)
+        save(self, Path(path))
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (entry.count, entry.kind, max(entry.loss, 0.0), entry.smallest_eigenvalue, entry.norm_sum, entry.symmetry)
+            for entry in self.entries
+        ]
+        headings = ("count", "kind", "loss", "smallest eigenvalue", "norm sum", "blocks")
+        left = f"{self.left_out} of the runs did not end at a critical point" if self.left_out else ""
+        return grid(f"Atlas of the {self.problem['name']} problem, {self.runs} runs", headings, rows, left)
 
-def _entries(survey: _Survey, groups: list[_Group], points: PyTree, at_floor: np.ndarray) -> list[AtlasEntry]:
-    """Return the entries of groups of runs; polishing may show that two groups are one."""
-    entries: list[AtlasEntry] = []
-    found: list[tuple[Pattern, np.ndarray]] = []
-    for group in groups:
-        point = _student(points, group.best)
-        entry = survey.entry(point, len(group.members))
-        if at_floor[group.best]:
-            entry = replace(entry, kind="global minimum")
-        elif _uncertain(entry, survey.tolerance):
-            entry = survey.entry(polished(survey.objective, point), len(group.members))
-        pattern = survey.frame.pattern(entry.vectors)
-        same = None if at_floor[group.best] else find_equivalent(pattern, found, survey.frame, survey.tolerance)
-        if same is not None:
-            entries[same] = replace(entries[same], count=entries[same].count + entry.count)
-            continue
-        entries.append(entry)
-        found.append((pattern, signature(pattern)))
-    return entries
+    def __repr__(self) -> str:
+        kinds = {kind: sum(entry.kind == kind for entry in self.entries) for kind in sorted({e.kind for e in self})}
+        text = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "nothing"
+        return f"Atlas({self.problem['name']}, {self.runs} runs: {text})"
 
 
-def _approaching(objective: Objective, points: list[PyTree], reach: float) -> np.ndarray:
-    """Return which points are within reach of a global minimum of the form that Theorem 1 gives, where it applies."""
-    try:
-        minima = global_minima(objective.problem)
-    except TutelageError:
-        return np.zeros(len(points), bool)
-    return np.array([bool(np.isfinite(point).all()) and minima.contains(point, reach) for point in points])
+def block_matrix(atlas: Atlas, entry: AtlasEntry) -> np.ndarray:
+    """Return the inner products of students and teachers, in the order of the blocks."""
+    cross = atlas._reference.pattern(entry.vectors).cross
+    return cross[entry.structure.students][:, entry.structure.teachers]
 
 
-def _evaluated(objective: Objective, runs: Any, points: PyTree) -> tuple[np.ndarray, ...]:
-    if isinstance(runs, Runs) and runs.objective is objective:
-        return runs.losses, runs.gradient_norms, runs.error_estimates, runs.statuses == "non_differentiable"
-    return evaluate(objective, points)
+def in_order(entries: Iterable[AtlasEntry]) -> tuple[AtlasEntry, ...]:
+    """Return entries in the order of their losses, then the more frequent first."""
+    # Losses are rounded: those of global minima are rounding errors, whose order means nothing.
+    return tuple(sorted(entries, key=lambda entry: (round(entry.loss, 12), -entry.count, entry.symmetry)))
 
 
-def _statuses(runs: Any, number: int) -> dict[str, int]:
-    if not isinstance(runs, Runs):
-        return {"given": number}
-    return {str(status): int((runs.statuses == status).sum()) for status in sorted(set(runs.statuses))}
+def find_equivalent(
+    pattern: Pattern, known: list[tuple[Pattern, np.ndarray]], reference: Reference, tolerance: float
+) -> int | None:
+    """Return the number of the known pattern that a pattern is equivalent to, or `None`."""
+    if not known:
+        return None
+    own = signature(pattern)
+    distances = np.abs(np.stack([numbers for _, numbers in known]) - own).max(axis=1)
+    for number in np.argsort(distances, kind="stable"):
+        # Equivalent patterns have signatures as close as their entries, up to the scale of the squared norms.
+        if distances[number] > 2 * tolerance:
+            return None
+        if equivalence(pattern, known[number][0], reference, tolerance) is not None:
+            return int(number)
+    return None
 
 
-def _grouped(
-    usable: np.ndarray,
-    vectors: dict[int, np.ndarray],
-    norms: np.ndarray,
-    together: np.ndarray,
-    frame: Frame,
-    tolerance: float,
-) -> list[_Group]:
-    """Group runs by equivalence; those marked as `together` are one group, whatever they look like."""
-    groups: list[_Group] = []
-    known: list[tuple[Pattern, np.ndarray]] = []
-    whole: _Group | None = None
-    # The best known points first: they become what the others are compared with.
-    for run in usable[np.argsort(norms[usable], kind="stable")].tolist():
-        if together[run]:
-            whole = whole or _Group([], run)
-            whole.members.append(run)
-            continue
-        pattern = frame.pattern(vectors[run])
-        same = find_equivalent(pattern, known, frame, tolerance)
-        if same is None:
-            groups.append(_Group([run], run))
-            known.append((pattern, signature(pattern)))
-        else:
-            groups[same].members.append(run)
-    return groups if whole is None else [*groups, whole]
-
-
-def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:
-    """Whether gradient and curvature leave the point open by more than a tenth of the tolerance."""
-    curvature = abs(entry.smallest_eigenvalue)
-    return bool(curvature > 0 and entry.gradient_norm / curvature > 0.1 * tolerance)
-
-
-def _is_ordered(objective: Objective, frame: Frame) -> bool:
-    """Whether the neurons of an entry stand in the order of its blocks: they may be permuted freely."""
-    return isinstance(objective.problem.student, Neuronwise) and len(set(frame.rows.tolist())) == 1
-
-
-def _in_block_order(objective: Objective, point: PyTree, frame: Frame, blocks: Structure) -> PyTree:
-    """Return an equivalent student with its neurons, and orthonormal teachers, in the order of the blocks."""
-    student = objective.problem.student
-    if not _is_ordered(objective, frame):
-        return point
-    vectors = np.asarray(student.vectors(point))[blocks.students]
-    if frame.orthonormal and frame.teacher is not None:
-        along = vectors @ frame.teacher.T
-        rest = vectors - along @ frame.teacher
-        vectors = along[:, blocks.teachers] @ frame.teacher + rest
-    return student.with_vectors(point, jnp.asarray(vectors))
+def is_continuum(problem: dict[str, Any]) -> bool:
+    """Whether the global minima form one connected set of positive dimension: more students than teachers."""
+    return problem["name"] in ("committee", "homogeneous") and problem["shapes"][0][0] > len(problem["teacher"])

@@ -161,7 +161,7 @@ class BallLoss:
         return flint.arb_mat([[odd + even * (1 - factor * angle) for angle in angles] for angles in pairs.angle])
 
     def gradient(self, students: arb_mat) -> arb_mat:
-        """Return the gradient, one row a neuron."""
+        """Return the gradient, one row per neuron."""
         flint = flint_module()
         teachers = self.teachers
         own, taught = pairs_of(students, None), pairs_of(students, teachers)

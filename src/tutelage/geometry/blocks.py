@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from tutelage.geometry.equivalence import Frame, Pattern, blocks_of, codes
+from tutelage.geometry.equivalence import Pattern, Reference, blocks_of, codes
 
 
 class Block(NamedTuple):
@@ -48,16 +48,16 @@ class Structure(NamedTuple):
         return students if students == teachers else f"{students} × {teachers}"
 
 
-def structure(pattern: Pattern, frame: Frame, tolerance: float) -> Structure:
+def structure(pattern: Pattern, reference: Reference, tolerance: float) -> Structure:
     """Return the block structure of a pattern, entries being equal up to a tolerance."""
-    rows, columns = blocks_of(pattern, frame, tolerance)
+    rows, columns = blocks_of(pattern, reference, tolerance)
     sizes = np.bincount(rows)
     # By size, then by the entries, so that equivalent students are listed alike.
     means = np.array([np.round(np.diag(pattern.own)[rows == block].mean(), 6) for block in range(len(sizes))])
     rank = np.empty(len(sizes), int)
     rank[np.lexsort((means, -sizes))] = np.arange(len(sizes))
     students = np.argsort(rank[rows], kind="stable")
-    if frame.teacher is None:
+    if reference.teacher is None:
         teachers = np.arange(len(columns))
     else:
         _, matched = linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)

@@ -51,7 +51,7 @@ _MOST_PARAMETERS = 1600
 _CLOSE = 1e-3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What is proved of a point; build one with `certify`.
 
@@ -63,7 +63,7 @@ class Certificate:
             `saddle`, `maximum`, or `not proved`.
         reason: Why not, or what is left open; empty if nothing is.
         centre: A student close to the critical point.
-        decimals: The same in full: decimal numbers, one row a neuron. Those are meant exactly below.
+        decimals: The same in full: decimal numbers, one row per neuron. Those are meant exactly below.
         radius: The critical point is within this distance of the centre.
         unique_radius: It is the only one within this distance of the centre, and the Hessian has the same index in the
             whole ball; around a minimum, the loss is strictly convex there.
@@ -82,17 +82,17 @@ class Certificate:
     kind: ProvedKind
     reason: str
     centre: PyTree = field(repr=False)
-    decimals: tuple[tuple[str, ...], ...] = field(repr=False)
-    radius: float
-    unique_radius: float
-    distance: float
-    loss: tuple[float, float]
-    excess: tuple[float, float]
-    smallest_eigenvalue: tuple[float, float]
-    index: int | None
-    gradient_norm: float
-    least_curvature: float
-    lipschitz: float
+    decimals: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    radius: float = math.nan
+    unique_radius: float = math.nan
+    distance: float = math.nan
+    loss: tuple[float, float] = (math.nan, math.nan)
+    excess: tuple[float, float] = (math.nan, math.nan)
+    smallest_eigenvalue: tuple[float, float] = (math.nan, math.nan)
+    index: int | None = None
+    gradient_norm: float = math.nan
+    least_curvature: float = math.nan
+    lipschitz: float = math.nan
     digits: int
     problem: str
 
@@ -208,25 +208,8 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     try:
         return _certificate(objective, loss, point, vectors, None, digits, problem)
     except NotProved as failure:
-        nothing = (math.nan, math.nan)
-        return Certificate(
-            kind="not proved",
-            reason=_explained(failure, objective, point, loss, vectors.shape[0]),
-            centre=point,
-            decimals=(),
-            radius=math.nan,
-            unique_radius=math.nan,
-            distance=math.nan,
-            loss=nothing,
-            excess=nothing,
-            smallest_eigenvalue=nothing,
-            index=None,
-            gradient_norm=math.nan,
-            least_curvature=math.nan,
-            lipschitz=math.nan,
-            digits=digits,
-            problem=problem,
-        )
+        reason = _explained(failure, objective, point, loss, vectors.shape[0])
+        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
 
 
 def require_certifiable(parameters: int) -> None:

@@ -8,7 +8,7 @@ from jaxtyping import PyTree
 
 from tutelage.checks import finite_number, of_kind, one_of, positive, settle
 from tutelage.dynamics.checks import deterministic
-from tutelage.geometry.floor import Floor, lowest_loss
+from tutelage.geometry.lowest_loss import Floor, lowest_loss
 from tutelage.geometry.polish import values_at
 from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
 from tutelage.geometry.symmetry import orbit_dimension

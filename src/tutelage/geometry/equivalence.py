@@ -14,7 +14,7 @@ only makes the search longer. What is found is then verified entry by entry.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -49,7 +49,7 @@ class Equivalence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Frame:
+class Reference:
     """What patterns are taken relative to: all that two students of one problem share.
 
     Attributes:
@@ -86,21 +86,21 @@ class Frame:
         return Pattern(np.abs(cross), np.abs(own)) if self.even else Pattern(cross, own)
 
 
-def frame_of(objective: Objective) -> Frame:
+def reference_of(objective: Objective) -> Reference:
     """Return what students of an objective are compared by."""
     problem = objective.problem
     symmetry = _symmetry(objective)
     if symmetry is None:
-        return Frame(None, False, np.zeros(1, int), np.arange(problem.parameters))
+        return Reference(None, False, np.zeros(1, int), np.arange(problem.parameters))
     if not objective.span_suffices:
-        return Frame(None, False, symmetry.labels, np.arange(problem.dimension))
+        return Reference(None, False, symmetry.labels, np.arange(problem.dimension))
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     teacher = teacher[:1] if symmetry.patchwise else teacher  # the same vector for all patches
-    return Frame(teacher, symmetry.even, symmetry.labels, np.zeros(len(teacher), int))
+    return Reference(teacher, symmetry.even, symmetry.labels, np.zeros(len(teacher), int))
 
 
 def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
-    """Return the vectors of a student that its pattern is taken of; see `frame_of`."""
+    """Return the vectors of a student that its pattern is taken of; see `reference_of`."""
     student = objective.problem.student
     if _symmetry(objective) is not None:
         return np.asarray(student.vectors(point))
@@ -156,12 +156,12 @@ class _Coded(NamedTuple):
     between: np.ndarray
 
 
-def _coded(patterns: list[Pattern], frame: Frame, tolerance: float) -> _Coded:
+def _coded(patterns: list[Pattern], reference: Reference, tolerance: float) -> _Coded:
     cross = codes(np.stack([pattern.cross for pattern in patterns]), tolerance)
     # Inner products are sums of many entries' products; their errors are larger than the entries'.
     scale = 2.0 * max(1.0, max(float(np.sqrt(np.diag(pattern.own).max(initial=0.0))) for pattern in patterns))
     own = codes(np.stack([pattern.own for pattern in patterns]), tolerance * scale)
-    between = codes(frame.between, 1e-12)
+    between = codes(reference.between, 1e-12)
     return _Coded(_mix(cross), _mix(own), _mix(between))
 
 
@@ -195,34 +195,34 @@ def refine(coded: _Coded, rows: np.ndarray, columns: np.ndarray) -> tuple[np.nda
             columns = _mix(column_keys ^ _mix(from_students)) + _mix(from_teachers)
 
 
-def blocks_of(pattern: Pattern, frame: Frame, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+def blocks_of(pattern: Pattern, reference: Reference, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the block of every student and of every teacher: those that refinement cannot tell apart."""
-    coded = _coded([pattern], frame, tolerance)
-    rows, columns = refine(coded, frame.rows[None], frame.columns[None])
+    coded = _coded([pattern], reference, tolerance)
+    rows, columns = refine(coded, reference.rows[None], reference.columns[None])
     return rows[0], columns[0]
 
 
-def equivalence(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Equivalence | None:
+def equivalence(first: Pattern, second: Pattern, reference: Reference, tolerance: float) -> Equivalence | None:
     """Return permutations that take the first pattern to the second up to a tolerance, or `None`.
 
     Args:
         first: A pattern.
-        second: Another one of the same frame.
-        frame: What both are taken relative to.
+        second: Another one of the same reference.
+        reference: What both are taken relative to.
         tolerance: Largest difference of two entries of `cross`; those of `own` are allowed twice that times the
             largest norm.
     """
-    quick = _by_largest_entries(first, second, frame, tolerance)
+    quick = _by_largest_entries(first, second, reference, tolerance)
     if quick is not None:
         return quick
-    coded = _coded([first, second], frame, tolerance)
-    search = _Search(first, second, frame, coded, tolerance)
-    rows = np.stack([frame.rows, frame.rows])
-    columns = np.stack([frame.columns, frame.columns])
+    coded = _coded([first, second], reference, tolerance)
+    search = _Search(first, second, reference, coded, tolerance)
+    rows = np.stack([reference.rows, reference.rows])
+    columns = np.stack([reference.columns, reference.columns])
     return search.run(rows, columns)
 
 
-def _by_largest_entries(first: Pattern, second: Pattern, frame: Frame, tolerance: float) -> Equivalence | None:
+def _by_largest_entries(first: Pattern, second: Pattern, reference: Reference, tolerance: float) -> Equivalence | None:
     """Return permutations found by sorting, if they are right: so they are at most minima, in a tenth of the time.
 
     Near most minima every student has a teacher of its own, the one of its largest entry. Pairs of student and teacher
@@ -234,9 +234,9 @@ def _by_largest_entries(first: Pattern, second: Pattern, frame: Frame, tolerance
         return None
     students, teachers = (np.empty(len(ours), int) for ours in orders[0])
     students[orders[1][0]], teachers[orders[1][1]] = orders[0]
-    if (frame.rows[students] != frame.rows).any() or (frame.columns[teachers] != frame.columns).any():
+    if (reference.rows[students] != reference.rows).any() or (reference.columns[teachers] != reference.columns).any():
         return None
-    return _verified(first, second, frame, students, teachers, tolerance)
+    return _verified(first, second, reference, students, teachers, tolerance)
 
 
 def _order_of_pairs(pattern: Pattern, tolerance: float) -> tuple[np.ndarray, np.ndarray] | None:
@@ -254,13 +254,13 @@ def _order_of_pairs(pattern: Pattern, tolerance: float) -> tuple[np.ndarray, np.
 
 
 def _verified(
-    first: Pattern, second: Pattern, frame: Frame, students: np.ndarray, teachers: np.ndarray, tolerance: float
+    first: Pattern, second: Pattern, reference: Reference, students: np.ndarray, teachers: np.ndarray, tolerance: float
 ) -> Equivalence | None:
     """Return permutations if they take the first pattern to the second up to a tolerance."""
     apart = float(np.abs(first.cross[np.ix_(students, teachers)] - second.cross).max(initial=0.0))
     own = np.abs(first.own[np.ix_(students, students)] - second.own).max(initial=0.0)
     norm = max(1.0, float(np.sqrt(np.diag(second.own).max(initial=0.0))))
-    teaching = np.abs(frame.between[np.ix_(teachers, teachers)] - frame.between).max(initial=0.0)
+    teaching = np.abs(reference.between[np.ix_(teachers, teachers)] - reference.between).max(initial=0.0)
     if max(apart, own / (2 * norm)) > tolerance or teaching > 1e-9:
         return None
     return Equivalence(students, teachers, apart)
@@ -272,7 +272,7 @@ class _Search:
 
     first: Pattern
     second: Pattern
-    frame: Frame
+    reference: Reference
     coded: _Coded
     tolerance: float
     trials: int = 0
@@ -313,7 +313,7 @@ class _Search:
         students[np.argsort(rows[1])] = np.argsort(rows[0])
         teachers = np.empty(columns.shape[1], int)
         teachers[np.argsort(columns[1])] = np.argsort(columns[0])
-        return _verified(self.first, self.second, self.frame, students, teachers, self.tolerance)
+        return _verified(self.first, self.second, self.reference, students, teachers, self.tolerance)
 
 
 def _shared(colours: np.ndarray) -> int | None:
@@ -323,19 +323,3 @@ def _shared(colours: np.ndarray) -> int | None:
     if not several.any():
         return None
     return int(numbers[several][np.argmin(sizes[several])])
-
-
-def settings_of(frame: Frame) -> dict[str, Any]:
-    """Return the arrays of a frame, to be stored."""
-    return {
-        "teacher": np.zeros((0, 0)) if frame.teacher is None else frame.teacher,
-        "even": np.asarray(frame.even),
-        "rows": frame.rows,
-        "columns": frame.columns,
-    }
-
-
-def frame_from(settings: Any) -> Frame:
-    """Return a frame from stored arrays."""
-    teacher = settings["teacher"]
-    return Frame(None if teacher.size == 0 else teacher, bool(settings["even"]), settings["rows"], settings["columns"])

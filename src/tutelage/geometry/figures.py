@@ -1,85 +1,55 @@
 """Pictures of an atlas: every student against the teachers, in the order of the blocks."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
-from tutelage.checks import count
+from tutelage.checks import count, of_kind
 from tutelage.errors import invalid
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
-
-    from tutelage.geometry.entries import Atlas, AtlasEntry
+from tutelage.geometry.atlas import Atlas, AtlasEntry, block_matrix
+from tutelage.style import axes_of, panels, styled
 
 _PER_ROW = 4
 
 
-def block_matrix(atlas: "Atlas", entry: "AtlasEntry") -> np.ndarray:
-    """Return the inner products of students and teachers, in the order of the blocks."""
-    cross = atlas._frame.pattern(entry.vectors).cross
-    return cross[entry.structure.students][:, entry.structure.teachers]
-
-
-def chosen_entries(atlas: "Atlas", number: int | None) -> list[int]:
-    """Return the numbers of the entries to draw: one, or all if it is left out."""
-    if number is None:
-        return list(range(len(atlas)))
-    number = count("number", number, least=0)
-    if number >= len(atlas):
-        raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
-    return [number]
-
-
-def layout(number: int) -> tuple[int, int]:
-    """Return rows and columns of so many pictures, at least one."""
-    columns = min(max(number, 1), _PER_ROW)
-    return max(math.ceil(number / columns), 1), columns
-
-
-def figure(atlas: "Atlas", number: int | None = None) -> "Figure":
-    """Return a figure of one entry of an atlas, or of all of them."""
-    from matplotlib.figure import Figure
-
-    chosen = chosen_entries(atlas, number)
-    rows, columns = layout(len(chosen))
-    picture = Figure(figsize=(3.4 * columns, 3.4 * rows), layout="constrained")
-    draw_entries(atlas, chosen, picture, picture.subplots(rows, columns, squeeze=False).ravel().tolist())
-    return picture
-
-
-def draw_entries(atlas: "Atlas", chosen: list[int], picture: "Figure", axes: "list[Axes]") -> None:
-    """Draw entries of an atlas with one scale of colours.
+def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Figure:
+    """Draw the inner products of students and teachers at the points of an atlas, in the order of the blocks.
 
     Args:
         atlas: The atlas.
-        chosen: Numbers of the entries.
-        picture: The figure.
-        axes: Where to draw, one for each; those that are left over become empty.
+        number: One entry; all of them, side by side and with one scale of colours, if left out.
+        ax: Where to draw one entry; a new figure if left out.
+
+    Returns:
+        The figure.
     """
-    for axis in axes[len(chosen) :]:
-        axis.set_axis_off()
-    matrices = [block_matrix(atlas, atlas[number]) for number in chosen]
+    if ax is not None and number is None:
+        raise invalid("number", "be given together with `ax`", "None", "Choose one entry")
+    of_kind("atlas", atlas, Atlas, "an atlas", "Pass what tutelage.atlas returns")
+    if number is not None and count("number", number, least=0) >= len(atlas):
+        raise invalid("number", f"be below {len(atlas)}", str(number), "Entries count from zero")
+    entries = atlas.entries if number is None else (atlas[number],)
+    columns = min(max(len(entries), 1), _PER_ROW)
+    if ax is None:
+        figure, axes = panels(max(math.ceil(len(entries) / columns), 1), columns, width=3.0, height=3.0)
+    else:
+        figure, axes = axes_of(ax)[0], [ax]
+    matrices = [block_matrix(atlas, entry) for entry in entries]
     bound = max((float(np.abs(matrix).max()) for matrix in matrices), default=0.0) or 1.0
-    images = [
-        draw(axis, atlas[number], matrix, bound) for axis, number, matrix in zip(axes, chosen, matrices, strict=False)
-    ]
-    if images:
-        picture.colorbar(images[-1], ax=axes, shrink=0.8, label="inner product")
+    with styled():
+        for axis in axes[len(entries) :]:
+            axis.set_axis_off()
+        images = [_draw(*one, bound) for one in zip(axes, entries, matrices, strict=False)]
+        if images:
+            figure.colorbar(images[-1], ax=axes, shrink=0.8, label="inner product")
+    return figure
 
 
-def draw(axis: "Axes", entry: "AtlasEntry", matrix: np.ndarray, bound: float) -> "AxesImage":
-    """Draw one entry of an atlas.
-
-    Args:
-        axis: Where to draw.
-        entry: The entry.
-        matrix: Its block matrix.
-        bound: The inner product at the ends of the scale of colours.
-    """
+def _draw(axis: Axes, entry: AtlasEntry, matrix: np.ndarray, bound: float) -> AxesImage:
+    """Draw the block matrix of one entry; `bound` is the inner product at the ends of the scale of colours."""
     image = axis.imshow(matrix, cmap="RdBu_r", vmin=-bound, vmax=bound, interpolation="nearest")
     for edge in np.cumsum(entry.structure.student_sizes)[:-1]:
         axis.axhline(edge - 0.5, color="0.3", linewidth=0.8)

@@ -104,9 +104,11 @@ class GlobalMinima:
         owners = np.array([count("owners", teacher, least=0, most=self.teachers - 1) for teacher in teachers], int)
         weights = np.asarray(finite_array("weights", weights, dimensions=1))
         if owners.shape != (self.students,):
-            raise invalid("owners", f"be {self.students} whole numbers", f"{owners!r}", "Name a teacher a neuron")
+            raise invalid("owners", f"be {self.students} whole numbers", f"{owners!r}", "Name a teacher per neuron")
         if weights.shape != owners.shape or (weights < 0).any():
-            raise invalid("weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one a neuron")
+            raise invalid(
+                "weights", f"be {self.students} numbers, none negative", f"{weights!r}", "Pass one per neuron"
+            )
         sums = np.bincount(owners, weights=weights, minlength=self.teachers)
         if np.abs(sums - 1.0).max() > 1e-9:
             raise invalid("weights", "sum to one for every teacher", f"sums {sums}", "Rescale them")

@@ -89,11 +89,10 @@ class Neighbourhood(eqx.Module):
         return inside & (jnp.max(jnp.stack(leaves)) <= tolerance * jnp.maximum(self.radius, 4e-4 * scale))
 
     def project(self, point: PyTree) -> PyTree:
-        """Return a point of the neighbourhood: the way from the centre, made tangential and scaled back if too long."""
+        """Return a point of the neighbourhood: what leads there from the centre, tangential and not too long."""
         difference = self.tangent(_minus(self._like_centre("point", point), self.centre))
         if self.shape == "ball":
-            length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(difference)))  # type: ignore
-            factor = jnp.minimum(1.0, self.radius / jnp.maximum(length, 1e-300))
+            factor = jnp.minimum(1.0, self.radius / jnp.maximum(self._length(difference), 1e-300))
             scaled = jax.tree.map(lambda leaf: factor * leaf, difference)
         else:
 

@@ -78,10 +78,10 @@ class OnePointConvexity(Quotient):
 
     def __call__(self, objective, point, minimum):
         point, minimum = _fitting(objective, point, minimum)
-        way = jax.tree.map(lambda a, b: a - b, point, minimum)
-        slope = objective.gradient(point) if self.by == "gradient" else objective.hessian_vector(point, way)
-        square = _dot(way, way)
-        return jnp.where(square > 0, _dot(slope, way) / jnp.where(square > 0, square, 1.0), jnp.inf)
+        away = jax.tree.map(lambda a, b: a - b, point, minimum)
+        slope = objective.gradient(point) if self.by == "gradient" else objective.hessian_vector(point, away)
+        square = _dot(away, away)
+        return jnp.where(square > 0, _dot(slope, away) / jnp.where(square > 0, square, 1.0), jnp.inf)
 
 
 def _slope_and_excess(objective: Objective, point: PyTree, lowest, resolution):

@@ -14,7 +14,7 @@ from jaxtyping import PyTree
 from tutelage.checks import affordable, count, finite_number, not_negative, of_kind, positive, random_seed, sequence
 from tutelage.dynamics.checks import deterministic
 from tutelage.errors import invalid
-from tutelage.geometry.floor import lowest_loss
+from tutelage.geometry.lowest_loss import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
 from tutelage.geometry.spectrum import DENSE_LIMIT, dense_hessian

@@ -15,7 +15,7 @@ from tutelage.checks import count, one_of
 from tutelage.dynamics.checks import deterministic
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
-from tutelage.geometry.equivalence import frame_of
+from tutelage.geometry.equivalence import reference_of
 from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
@@ -184,7 +184,7 @@ def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
     if not (neurons == teachers == dimension and objective.span_suffices) or dimension < _LEAST_SYMMETRIC:
         return None
-    frame = frame_of(objective)
+    frame = reference_of(objective)
     if len(set(frame.rows.tolist())) > 1:
         return None
     blocks = structure(frame.pattern(vectors), frame, 1e-6)

@@ -24,6 +24,7 @@ from jaxtyping import Array, Float, PyTree
 from tutelage.checks import between, count, finite_array, finite_number, not_negative, positive
 from tutelage.dynamics.checks import checked_objective
 from tutelage.errors import invalid
+from tutelage.geometry.matching import line_angles
 from tutelage.models import Neuronwise, WithLinear
 from tutelage.objectives import Objective
 from tutelage.points import layout_of
@@ -103,8 +104,7 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     one, other = np.asarray(rows[pair[0]]), np.asarray(rows[pair[1]])
     norms = np.linalg.norm(one), np.linalg.norm(other)
     if min(norms) > 0:
-        units = one / norms[0], other / norms[1]
-        angle = 2 * np.arctan2(np.linalg.norm(units[0] - units[1]), np.linalg.norm(units[0] + units[1]))
+        angle = line_angles(one[None], other[None], signed=True).item()
         if angle > tolerance:
             raise invalid(
                 "second",

@@ -1,7 +1,5 @@
 """Atlases as files: one `.npz` of plain arrays with a manifest in JSON and a checksum; nothing is pickled."""
 
-import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +10,15 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import about, checked_path, read_regular, write_bytes
+from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.critical import Kind
-from tutelage.geometry.entries import Atlas, AtlasEntry
-from tutelage.geometry.equivalence import Frame, frame_from, settings_of
+from tutelage.geometry.equivalence import Reference
 from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
-from tutelage.work.archives import pack_arrays, unpack_arrays
-from tutelage.work.documents import Document, parsed, shaped
+from tutelage.work.documents import Document, shaped
+from tutelage.work.store import Content, packed, unpacked
 
-_FORMAT = "tutelage atlas 1"
+_JOB = "atlas"
 _STRUCTURES: dict[str, Any] = {
     "array": 0,
     "WithLinear": WithLinear(0, 0),  # type: ignore[arg-type]
@@ -28,42 +26,32 @@ _STRUCTURES: dict[str, Any] = {
     "FirstAndOuter": FirstAndOuter(0, OuterLayer(0, 0, 0, 0)),  # type: ignore[arg-type]
 }
 Number = Annotated[int, Field(ge=0)]
-_NUMBERS = (
-    "loss",
-    "norm_sum",
-    "smallest_eigenvalue",
-    "largest_eigenvalue",
-    "split_curvature",
-    "gradient_norm",
-)
+# Fields of an atlas that are plain data, and those of an entry that are floats.
+_PLAIN = ("problem", "runs", "left_out", "statuses", "steps", "seconds", "tolerance")
+_NUMBERS = ("loss", "norm_sum", "smallest_eigenvalue", "largest_eigenvalue", "split_curvature", "gradient_norm")
 
 
 def save(atlas: Atlas, path: Path) -> None:
     """Write an atlas to a file, which appears complete or not at all."""
     kind = type(atlas[0].point).__name__ if atlas.entries else "array"
     manifest = {
-        "format": _FORMAT,
-        "version": version("tutelage"),
-        "problem": atlas.problem,
-        "runs": atlas.runs,
-        "left_out": atlas.left_out,
-        "statuses": atlas.statuses,
-        "steps": atlas.steps,
-        "seconds": atlas.seconds,
-        "tolerance": atlas.tolerance,
+        **{name: getattr(atlas, name) for name in _PLAIN},
         "structure": kind if kind in _STRUCTURES else "array",
-        "entries": [
-            {"count": e.count, "kind": e.kind, "index": e.index, "complete": e.complete} for e in atlas.entries
-        ],
+        "entries": [{name: getattr(entry, name) for name in _Entry.model_fields} for entry in atlas.entries],
     }
-    arrays = {f"frame_{name}": np.asarray(value) for name, value in settings_of(atlas._frame).items()}
+    reference = atlas._reference
+    arrays = {
+        "frame_teacher": np.zeros((0, 0)) if reference.teacher is None else reference.teacher,
+        "frame_even": np.asarray(reference.even),
+        "frame_rows": reference.rows,
+        "frame_columns": reference.columns,
+    }
     arrays["numbers"] = np.array([[getattr(entry, name) for name in _NUMBERS] for entry in atlas.entries], float)
     for number, entry in enumerate(atlas.entries):
         arrays[f"vectors_{number}"] = entry.vectors
         for place, leaf in enumerate(jax.tree.leaves(entry.point)):
             arrays[f"point_{number}_{place}"] = np.asarray(leaf)
-    arrays["manifest"] = np.frombuffer(json.dumps(manifest, ensure_ascii=False).encode(), np.uint8)
-    write_bytes(path, pack_arrays(arrays))
+    write_bytes(path, packed(Content(manifest, arrays), _JOB, atlas.problem["digest"]))
 
 
 class _Problem(Document):
@@ -90,8 +78,6 @@ class _Entry(Document):
 class _Manifest(Document):
     """What an atlas says besides its arrays."""
 
-    format: str
-    version: str
     problem: _Problem
     runs: Number
     left_out: Number
@@ -118,19 +104,17 @@ def load_atlas(path: str | Path) -> Atlas:
     try:
         content = read_regular(file, follow=True)
         with about(file):
-            arrays = unpack_arrays(content)
+            found, stored = unpacked(content)
     except FileNotFoundError as error:
         raise MalformedData(f"The atlas {file} cannot be read: {error.strerror}.") from error
     except (MalformedData, Unreadable) as error:
-        raise MalformedData(f"The atlas {error} Make it anew, or name another file.") from error
-    if "manifest" not in arrays:
-        raise MalformedData(f"{file} holds arrays, but no atlas. Name a file that Atlas.save has written.")
+        raise MalformedData(
+            f"The atlas {error} Make it anew, or name another file; atlases of version 0.1 are not read."
+        ) from error
+    if found.job != _JOB:
+        raise MalformedData(f"{file} holds results, but no atlas. Name a file that Atlas.save has written.")
     try:
-        document = parsed(arrays.pop("manifest").tobytes())
-        found = document.get("format") if isinstance(document, dict) else None
-        if found != _FORMAT:
-            raise MalformedData(f"has the format {found!r}, not {_FORMAT!r}")
-        return _atlas(shaped(document, _Manifest), arrays)
+        return _atlas(shaped(found.facts, _Manifest), dict(stored.arrays))
     except MalformedData as error:
         raise MalformedData(f"The atlas {file} {error}. Make it anew.") from error
 
@@ -150,14 +134,14 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     shapes = [tuple(shape) for shape in manifest.problem.shapes]
     if len(shapes) != treedef.num_leaves:
         raise MalformedData(f"contradicts itself: students have {treedef.num_leaves} arrays, and {len(shapes)} shapes")
-    frame = _frame(manifest.problem, arrays)
-    size = len(frame.columns) if frame.teacher is None else frame.teacher.shape[1]
+    reference = _reference(manifest.problem, arrays)
+    size = len(reference.columns) if reference.teacher is None else reference.teacher.shape[1]
     numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
     if np.isinf(numbers).any() or not np.isfinite(numbers[:, :2]).all():
         raise MalformedData("has losses or norms that are no numbers")
     entries = []
     for place, stored in enumerate(manifest.entries):
-        vectors = _taken(arrays, f"vectors_{place}", (len(frame.rows), size))
+        vectors = _taken(arrays, f"vectors_{place}", (len(reference.rows), size))
         leaves = [jnp.asarray(_taken(arrays, f"point_{place}_{leaf}", shape)) for leaf, shape in enumerate(shapes)]
         entries.append(
             AtlasEntry(
@@ -165,17 +149,16 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
                 **dict(zip(_NUMBERS, numbers[place].tolist(), strict=True)),
                 point=jax.tree.unflatten(treedef, leaves),
                 vectors=vectors,
-                structure=structure(frame.pattern(vectors), frame, manifest.tolerance),
+                structure=structure(reference.pattern(vectors), reference, manifest.tolerance),
             )
         )
     if arrays:
         raise MalformedData(f"has an array that no atlas has, {sorted(arrays)[0][:40]!r}")
     said = manifest.model_dump()
-    names = ("runs", "left_out", "statuses", "steps", "seconds", "tolerance", "problem")
-    return Atlas(entries=tuple(entries), **{name: said[name] for name in names}, _frame=frame)
+    return Atlas(entries=tuple(entries), **{name: said[name] for name in _PLAIN}, _reference=reference)
 
 
-def _frame(problem: _Problem, arrays: dict[str, np.ndarray]) -> Frame:
+def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:
     """Return what students are compared by, if it fits the teacher of the problem."""
     if len({len(row) for row in problem.teacher}) != 1:
         raise MalformedData("has a teacher whose vectors differ in length")
@@ -188,7 +171,7 @@ def _frame(problem: _Problem, arrays: dict[str, np.ndarray]) -> Frame:
     # A label for every student vector and, where coordinates are not fixed, for every teacher.
     if len(rows) == 0 or len(columns) == 0 or (teacher.size and len(columns) != len(teacher)):
         raise MalformedData("contradicts itself: its labels do not fit its teacher")
-    return frame_from({"teacher": teacher, "even": even, "rows": rows, "columns": columns})
+    return Reference(teacher if teacher.size else None, bool(even), rows, columns)
 
 
 def _taken(

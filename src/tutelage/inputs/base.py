@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -21,7 +20,9 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
 from tutelage._html import facts
+from tutelage.arrays import of_jax
 from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.instant import instantly
 
 Symmetry: TypeAlias = Literal["rotation", "reflection", "none"]
 """What leaves a law unchanged: every orthogonal map, the map from $x$ to $-x$, or nothing that is known."""
@@ -92,13 +93,15 @@ class Inputs(eqx.Module):
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         """The characteristic function; the shape of `frequency` has been checked."""
 
+    def __repr__(self) -> str:
+        return self.name
+
     def _repr_html_(self) -> str:
         return facts(self.name, {"law": type(self).__name__, "dimension": self.dimension, "symmetry": self.symmetry})
 
     def second_moment(self) -> Float[Array, "dim dim"]:
         """The uncentred second moment $E[x x^T]$."""
-        mean = self.mean()
-        return self.covariance() + mean[:, None] * mean[None, :]
+        return _second_moment(self)
 
     def sample(self, key: PRNGKeyArray, shape: int | tuple[int, ...] = ()) -> Float[Array, "*shape dim"]:
         """Draw independent inputs.
@@ -192,7 +195,18 @@ class Inputs(eqx.Module):
                 f"shape {array.shape}",
                 "Pass one frequency per coordinate",
             )
-        return self._characteristic(array)
+        return _characteristic(self, array)
+
+
+@instantly
+def _second_moment(law: Inputs) -> Float[Array, "dim dim"]:
+    mean = law.mean()
+    return law.covariance() + mean[:, None] * mean[None, :]
+
+
+@instantly
+def _characteristic(law: Inputs, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
+    return law._characteristic(frequency)
 
 
 def checked_dimension(value: Any) -> int:
@@ -205,7 +219,7 @@ def checked_dimension(value: Any) -> int:
 def identity(law: Inputs) -> Float[Array, "dim dim"]:
     """Return the identity matrix in the space of the inputs, or raise if it does not fit into memory."""
     checks.affordable("dimension", law.dimension, law.dimension**2, f"the covariance of {law.name}")
-    return jnp.eye(law.dimension)
+    return of_jax(np.eye(law.dimension))
 
 
 def unsupported(quantity: str, law: Inputs, reason: str) -> UnsupportedCombination:
@@ -239,7 +253,7 @@ def plane_basis(first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Fl
     return _plane_basis(one, other)
 
 
-@jax.jit
+@instantly
 def _plane_basis(first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, "2 dim"]:
     axes = jnp.eye(1, first.shape[0], dtype=first.dtype)[0]
     start = _direction(first, axes)

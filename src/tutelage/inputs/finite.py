@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
+from tutelage.arrays import of_jax
 from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_weights, unsupported
+from tutelage.instant import instantly
 
 
 class Finite(Inputs):
@@ -39,9 +41,11 @@ class Finite(Inputs):
     def symmetry(self) -> Symmetry:
         return "reflection" if self.symmetric else "none"
 
+    @instantly
     def mean(self) -> Float[Array, " dim"]:
         return self.weights @ self.points
 
+    @instantly
     def covariance(self) -> Float[Array, "dim dim"]:
         centred = self.points - self.mean()
         return (centred * self.weights[:, None]).T @ centred
@@ -87,7 +91,7 @@ def finite(points: Any, weights: Any = None) -> Finite:
 
 def build(points: np.ndarray, weights: np.ndarray, label: str) -> Finite:
     """The law of checked points and weights."""
-    return Finite(points.shape[1], jnp.asarray(points), jnp.asarray(weights), _symmetric(points, weights), label)
+    return Finite(points.shape[1], of_jax(points), of_jax(weights), _symmetric(points, weights), label)
 
 
 def _symmetric(points: np.ndarray, weights: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 from scipy.special import gamma, gammaln
 
 from tutelage import checks
+from tutelage.arrays import of_jax
 from tutelage.errors import invalid
 from tutelage.inputs.base import Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
 
@@ -65,7 +66,7 @@ class Gaussian(Inputs):
         return self.location is None and self.scatter is None
 
     def mean(self) -> Float[Array, " dim"]:
-        return jnp.zeros(self.dimension) if self.location is None else self.location
+        return of_jax(np.zeros(self.dimension)) if self.location is None else self.location
 
     def covariance(self) -> Float[Array, "dim dim"]:
         return identity(self) if self.scatter is None else self.scatter
@@ -152,7 +153,7 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     dimension = checked_dimension(dimension)
     location = None
     if mean is not None:
-        location = checks.finite_array("mean", mean, dimensions=1)
+        location = checks.checked_array("mean", mean, dimensions=1)
         if location.shape[0] != dimension:
             raise invalid(
                 "mean",
@@ -160,7 +161,7 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
                 f"{location.shape[0]} entries",
                 "Pass a mean of that length or change `dimension`",
             )
-        location = location if location.any() else None
+        location = of_jax(location) if isinstance(location, Tracer) or location.any() else None
     if covariance is None:
         return Gaussian(dimension, location, None, None, 1.0, False)
 
@@ -173,8 +174,8 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
     return Gaussian(
         dimension,
         location,
-        jnp.asarray(matrix),
-        jnp.asarray(factor),
+        of_jax(matrix),
+        of_jax(factor),
         diagonal if isotropic else None,
         singular,
     )

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Complex, Float, PRNGKeyArray, UInt8
 
 from tutelage import checks
+from tutelage.arrays import of_jax
 from tutelage.errors import MissingDependency, invalid
 from tutelage.inputs.base import Inputs, PlaneDensity, Symmetry, unsupported
 from tutelage.inputs.idx import read_idx_images
@@ -165,12 +166,12 @@ def _patches(images: np.ndarray, size: int, center: bool, scale: str | None, lab
         gain = 1.0 / np.sqrt(square)
     return ImagePatches(
         size * size * channels,
-        jnp.asarray(images),
+        of_jax(images),
         size,
-        jnp.asarray(offset),
-        jnp.asarray(gain, float),
-        jnp.asarray(gain * average),
-        jnp.asarray(gain**2 * covariance),
+        of_jax(offset),
+        of_jax(float(gain)),
+        of_jax(gain * average),
+        of_jax(gain**2 * covariance),
         label,
     )
 

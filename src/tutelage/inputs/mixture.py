@@ -13,6 +13,7 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_weights, unsupported
+from tutelage.instant import instantly
 
 _FROM_WEAKEST: tuple[Symmetry, ...] = ("none", "reflection", "rotation")
 
@@ -39,10 +40,12 @@ class Mixture(Inputs):
         """The weakest symmetry of a component; how the components are placed may give the mixture more."""
         return _FROM_WEAKEST[min(_FROM_WEAKEST.index(component.symmetry) for component in self.components)]
 
+    @instantly
     def mean(self) -> Float[Array, " dim"]:
         means = jnp.stack([component.mean() for component in self.components])
         return jnp.array(self.weights) @ means
 
+    @instantly
     def covariance(self) -> Float[Array, "dim dim"]:
         """Mean of the covariances plus covariance of the means."""
         means = jnp.stack([component.mean() for component in self.components]) - self.mean()
@@ -54,6 +57,7 @@ class Mixture(Inputs):
     def surrounds_zero(self) -> bool:
         return any(component.surrounds_zero for component in self.components)
 
+    @instantly
     def atoms(self) -> Atoms | None:
         points, weights = [], []
         for weight, component in zip(self.weights, self.components, strict=True):

@@ -12,8 +12,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
+from tutelage.arrays import of_jax
 from tutelage.errors import invalid
 from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
+from tutelage.inputs.bessel import spherical_bessel
+from tutelage.instant import instantly
 
 # 2 ** 16 corners of 16 coordinates are 8 megabytes; beyond that nobody wants the list.
 _LISTED_DIMENSION = 16
@@ -44,15 +47,17 @@ class UniformBox(Inputs):
     def symmetry(self) -> Symmetry:
         return "reflection" if self.symmetric else "none"
 
+    @instantly
     def mean(self) -> Float[Array, " dim"]:
         return (self.low + self.high) / 2
 
+    @instantly
     def covariance(self) -> Float[Array, "dim dim"]:
         return (self.high - self.low) ** 2 / 12 * identity(self)
 
     @property
     def surrounds_zero(self) -> bool:
-        return bool(jnp.all((self.low < 0) & (self.high > 0)))
+        return bool(np.all((np.asarray(self.low) < 0) & (np.asarray(self.high) > 0)))
 
     def atoms(self) -> None:
         return None
@@ -76,8 +81,8 @@ class UniformBox(Inputs):
         raise unsupported("radial moment", self, "it is not rotation symmetric")
 
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
-        # The transform of a centred interval of half-width h is sin(t h) / (t h); jnp.sinc has a factor pi.
-        waves = jnp.sinc(frequency * (self.high - self.low) / (2 * jnp.pi))
+        # The transform of a centred interval of half-width h is sin(t h) / (t h).
+        waves = spherical_bessel(0)(frequency * (self.high - self.low) / 2)
         return jnp.exp(1j * (frequency @ self.mean())) * jnp.prod(waves, axis=-1)
 
 
@@ -101,9 +106,11 @@ class Rademacher(Inputs):
     def symmetry(self) -> Symmetry:
         return "reflection"
 
+    @instantly
     def mean(self) -> Float[Array, " dim"]:
-        return jnp.zeros(self.dimension)
+        return of_jax(np.zeros(self.dimension))
 
+    @instantly
     def covariance(self) -> Float[Array, "dim dim"]:
         return self.scale**2 * identity(self)
 
@@ -116,7 +123,7 @@ class Rademacher(Inputs):
             return None
         number = 2**self.dimension
         bits = (np.arange(number)[:, None] >> np.arange(self.dimension)) & 1
-        return jnp.asarray(self.scale * (2.0 * bits - 1.0)), jnp.full(number, 1.0 / number)
+        return of_jax(self.scale * (2.0 * bits - 1.0)), of_jax(np.full(number, 1.0 / number))
 
     def _draw(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape dim"]:
         return self.scale * jax.random.rademacher(key, (*shape, self.dimension), dtype=float)
@@ -165,7 +172,7 @@ def uniform_box(dimension: int, low: Any = -1.0, high: Any = 1.0) -> UniformBox:
         )
     usual = bool((lower == -1).all() and (upper == 1).all())
     label = f"uniform_box({dimension})" if usual else f"uniform_box({dimension}, {_shown(lower)}, {_shown(upper)})"
-    return UniformBox(dimension, jnp.asarray(lower), jnp.asarray(upper), bool(np.array_equal(lower, -upper)), label)
+    return UniformBox(dimension, of_jax(lower), of_jax(upper), bool(np.array_equal(lower, -upper)), label)
 
 
 def rademacher(dimension: int, scale: float = 1.0) -> Rademacher:

@@ -13,6 +13,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
+from tutelage.arrays import of_jax
 from tutelage.errors import invalid
 from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
 from tutelage.inputs.radii import BallRadius, GivenRadius, RadialDensity, Radius, SphereRadius, StudentRadius
@@ -50,7 +51,7 @@ class Spherical(Inputs):
         """
         if not math.isfinite(self._radial_moment(1)):
             raise unsupported("mean", self, "its first moment diverges")
-        return jnp.zeros(self.dimension)
+        return of_jax(np.zeros(self.dimension))
 
     def covariance(self) -> Float[Array, "dim dim"]:
         """$E|x|^2 / d$ times the identity.
@@ -69,7 +70,8 @@ class Spherical(Inputs):
 
     def atoms(self) -> Atoms | None:
         if self.dimension == 1 and isinstance(self.radius, SphereRadius):  # the "sphere" of a line is two points
-            return jnp.array([[-self.radius.radius], [self.radius.radius]]), jnp.array([0.5, 0.5])
+            ends = np.array([[-self.radius.radius], [self.radius.radius]])
+            return of_jax(ends), of_jax(np.array([0.5, 0.5]))
         return None
 
     def _draw(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape dim"]:

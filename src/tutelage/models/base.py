@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals.norms import safe_norm as safe_norm
+from tutelage.instant import instantly
 from tutelage.points import Shape, Sizes, fitted, fitted_array, layout_of
 
 
@@ -96,20 +97,35 @@ class Model(eqx.Module):
         sizes: Sizes = {}
         parameters = self._fitted(parameters, sizes)
         shape = ("batch", "dim") if self.patches is None else ("batch", self.patches, "dim")
-        return self._predict(parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
+        return _predict(self, parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
 
     def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
         """Return the parameters that live in the space of the inputs, one vector a row."""
-        return self._vectors(self._fitted(parameters))
+        return _vectors(self, self._fitted(parameters))
 
     def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
         """Return the parameters with other vectors in the space of the inputs (of any dimension)."""
         parameters = self._fitted(parameters)
-        shape = (self._vectors(parameters).shape[0], "other")
-        return self._with_vectors(parameters, fitted_array("vectors", vectors, shape, owner="these parameters"))
+        shape = (_vectors(self, parameters).shape[0], "other")
+        return _with_vectors(self, parameters, fitted_array("vectors", vectors, shape, owner="these parameters"))
 
     def _fitted(self, parameters: PyTree, sizes: Sizes | None = None) -> PyTree:
         return fitted("parameters", parameters, layout_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
+
+
+@instantly
+def _predict(model: Model, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
+    return model._predict(parameters, inputs)
+
+
+@instantly
+def _vectors(model: Model, parameters: PyTree) -> Float[Array, "vector dim"]:
+    return model._vectors(parameters)
+
+
+@instantly
+def _with_vectors(model: Model, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
+    return model._with_vectors(parameters, vectors)
 
 
 class NeuronModel(Model):
@@ -121,7 +137,7 @@ class NeuronModel(Model):
 
     def neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
         """Return the neurons whose sum the model computes; differentiable in the parameters."""
-        return self._neurons(self._fitted(parameters))
+        return _neurons(self, self._fitted(parameters))
 
     def _predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
         outputs: Any = 0.0
@@ -130,8 +146,13 @@ class NeuronModel(Model):
         return outputs
 
 
+@instantly
+def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
+    return model._neurons(parameters)
+
+
 class Neuronwise(NeuronModel):
-    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own.
+    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own and a fixed $c_i$.
 
     Attributes:
         activation: The activation $\sigma$.

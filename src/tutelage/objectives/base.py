@@ -15,10 +15,12 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from tutelage.errors import TutelageError, UnsupportedCombination
+from tutelage.instant import instantly
 from tutelage.models import Neuronwise
 from tutelage.objectives.exactness import Exactness
 from tutelage.points import fitted_array
 from tutelage.problems import Problem
+from tutelage.problems.problem import fitted_point
 
 
 class Reduction(NamedTuple):
@@ -53,6 +55,9 @@ class Objective(eqx.Module):
     else:
         problem: eqx.AbstractVar[Problem]
         target: eqx.AbstractVar[PyTree]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.summary()}: {self.exactness})"
 
     @property
     @abc.abstractmethod
@@ -142,34 +147,34 @@ class Objective(eqx.Module):
             InvalidArgument: If the point is no student of the problem, by structure, shapes or types, or is not finite
                 where its values are known. So in all methods.
         """
-        return self._loss(self._point(point), key)
+        return _loss(self, _point(self, point), key)
 
     def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
-        return self._gradient(self._point(point), key)
+        return _gradient(self, _point(self, point), key)
 
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
-        return _hessian_vector(self, self._point(point), self._point(direction, "direction"), key)
+        return _hessian_vector(self, _point(self, point), _point(self, direction, "direction"), key)
 
     def hessian(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, "parameter parameter"]:
         """Return the dense Hessian, over the parameters in the order of `jax.flatten_util.ravel_pytree`."""
-        return _hessian(self, self._point(point), key)
+        return _hessian(self, _point(self, point), key)
 
     def error_estimate(self, point: PyTree) -> Float[Array, ""]:
         """Return an estimate of the error of the loss at a point, beyond rounding; zero if there is none.
 
         The error of the part that depends on the teacher alone is not in it.
         """
-        return self._error_estimate(self._point(point))
+        return _error_estimate(self, _point(self, point))
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:
         """Return whether the loss has no gradient at a point, so that `gradient` follows a convention there."""
-        return self._singular(self._point(point))
+        return _singular(self, _point(self, point))
 
     def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
-        return self._hessian_lipschitz(self._point(point), fitted_array("radius", radius, ()))
+        return _hessian_lipschitz(self, _point(self, point), fitted_array("radius", radius, ()))
 
     def neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
         r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for all neurons $\varphi(w_i, x)$ of a student with residual $r$.
@@ -180,17 +185,13 @@ class Objective(eqx.Module):
         """
         if not isinstance(self.problem.student, Neuronwise):
             raise self._without_curvatures()
-        return self._neuron_curvatures(self._point(point))
+        return _neuron_curvatures(self, _point(self, point))
 
     def _without_curvatures(self) -> UnsupportedCombination:
         return UnsupportedCombination(
             f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
             f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
         )
-
-    def _point(self, point: PyTree, argument: str = "point") -> PyTree:
-        # Of any size: a loss may overflow, but is not wrong then.
-        return self.problem.point(point, argument, largest=math.inf)
 
     def reduced(self, points: PyTree) -> Reduction:
         """Return this objective in the span of the teacher and the given points, runs first.
@@ -263,20 +264,64 @@ class Sampled(Objective):
         raise AssertionError("the span does not suffice")
 
 
-# Second derivatives are compiled as a whole: operation by operation takes several times as long.
-@eqx.filter_jit
+def _point(objective: Objective, point: PyTree, argument: str = "point") -> PyTree:
+    # Of any size: a loss may overflow, but is not wrong then.
+    return fitted_point(objective.problem, point, argument, largest=math.inf)
+
+
+# Columns of a Hessian that are computed at once.
+_COLUMNS = 128
+
+
+@instantly
+def _loss(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
+    return objective._loss(point, key)
+
+
+@instantly
+def _gradient(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
+    return objective._gradient(point, key)
+
+
+@instantly
+def _error_estimate(objective: Objective, point: PyTree) -> Float[Array, ""]:
+    return objective._error_estimate(point)
+
+
+@instantly
+def _singular(objective: Objective, point: PyTree) -> Bool[Array, ""]:
+    return objective._singular(point)
+
+
+@instantly
+def _hessian_lipschitz(objective: Objective, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
+    return objective._hessian_lipschitz(point, radius)
+
+
+@instantly
+def _neuron_curvatures(objective: Objective, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    return objective._neuron_curvatures(point)
+
+
+@instantly
 def _hessian_vector(objective: Objective, point: PyTree, direction: PyTree, key: PRNGKeyArray | None) -> PyTree:
-    return jax.jvp(lambda point: objective.gradient(point, key), (point,), (direction,))[1]
+    return jax.jvp(lambda point: objective._gradient(point, key), (point,), (direction,))[1]
 
 
-@eqx.filter_jit
+@instantly
 def _hessian(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, "parameter parameter"]:
     flat, unravel = ravel_pytree(point)
 
     def gradient(flat):
-        return ravel_pytree(objective.gradient(unravel(flat), key))[0]
+        return ravel_pytree(objective._gradient(unravel(flat), key))[0]
 
-    # Linearised once: what depends on the point alone is computed once, not once per column.
-    _, product = jax.linearize(gradient, flat)
-    columns = jax.lax.map(product, jnp.eye(flat.size), batch_size=min(flat.size, 128))
+    def product(direction):
+        return jax.jvp(gradient, (flat,), (direction,))[1]
+
+    # What depends on the point alone is computed once for as many columns: linearising takes longer to trace.
+    directions = jnp.eye(flat.size)
+    if flat.size <= _COLUMNS:
+        columns = jax.vmap(product)(directions)
+    else:
+        columns = jax.lax.map(product, directions, batch_size=_COLUMNS)
     return 0.5 * (columns + columns.T)

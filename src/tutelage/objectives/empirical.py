@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
+from tutelage.instant import instantly
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
@@ -67,20 +69,19 @@ class Empirical(Sampled):
         return _curvatures(self, point)
 
     def _loss(self, point: PyTree, key) -> Float[Array, ""]:
-        residuals = self.problem.student.predict(point, self.inputs) - self.labels
+        residuals = self.problem.student._predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
 
 
-@eqx.filter_jit
 def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim dim"]:
     student = objective.problem.student
     assert isinstance(student, Neuronwise)
-    residuals = student.predict(point, objective.inputs) - objective.labels
+    residuals = student._predict(point, objective.inputs) - objective.labels
     size = residuals.shape[0]
     weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group = student.neurons(point)[0]
+    group = student._neurons(point)[0]
 
     def coupling(row):
         return jnp.sum(weights * residuals * group.activation(objective.inputs @ student.weights(row)))
@@ -89,11 +90,10 @@ def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim
     return student.where_smooth(rows, group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows))
 
 
-# Compiled as a whole: operation by operation, every shape of the inputs would be several programs.
-@eqx.filter_jit
+@instantly
 def _labels(problem: Problem, inputs: Float[Array, "sample ..."]) -> Float[Array, " sample"]:
     """Return the teacher's labels, without noise."""
-    return problem.teacher.predict(problem.target, inputs)
+    return problem.teacher._predict(problem.target, inputs)
 
 
 def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
@@ -123,11 +123,11 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
         values = finite_array("labels", labels, dimensions=1)
         if values.shape[0] != array.shape[0]:
             raise invalid("labels", f"have {array.shape[0]} entries", f"{values.shape[0]}", "Pass one label a sample")
-    return Empirical(problem, array, values, None, jnp.zeros(()), support=False)
+    return Empirical(problem, array, of_jax(values), None, of_jax(0.0), support=False)
 
 
 def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
     """The population loss under a law with finite support, an exact sum."""
     return Empirical(
-        problem, points, _labels(problem, points), weights, jnp.asarray(0.5 * problem.noise**2), support=True
+        problem, points, of_jax(_labels(problem, points)), weights, of_jax(0.5 * problem.noise**2), support=True
     )

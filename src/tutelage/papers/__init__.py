@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -116,30 +117,36 @@ def _paper(key: str, document: dict[str, Any]) -> Paper:
 PAPERS: dict[str, Paper] = {key: _paper(key, document) for key, document in _DOCUMENTS.items()}
 
 
+def _entries(section: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the entries of a section of all papers, by identifier."""
+    for paper, document in _DOCUMENTS.items():
+        for name, entry in document.get(section, {}).items():
+            yield f"{paper}.{name}", entry
+
+
 @lru_cache
 def recorded_verdicts() -> dict[str, Recorded]:
     """Return the verdicts on record, by claim, in the order of the papers."""
-    records = {}
-    for paper, document in _DOCUMENTS.items():
-        for name, entry in document["claims"].items():
-            id = f"{paper}.{name}"
-            finding, kind = entry.get("finding", ""), entry.get("kind", "")
-            records[id] = Recorded(
-                id, entry["as_printed"], entry.get("corrected"), finding, kind, entry.get("as_meant")
-            )
-    return records
+    return {
+        id: Recorded(
+            id,
+            entry["as_printed"],
+            entry.get("corrected"),
+            entry.get("finding", ""),
+            entry.get("kind", ""),
+            entry.get("as_meant"),
+        )
+        for id, entry in _entries("claims")
+    }
 
 
 @lru_cache
 def recorded_studies() -> dict[str, RecordedStudy]:
     """Return the outcomes on record, by study, in the order of the papers."""
-    records = {}
-    for paper, document in _DOCUMENTS.items():
-        for name, entry in document.get("studies", {}).items():
-            id = f"{paper}.{name}"
-            failing, finding = entry.get("failing", 0), entry.get("finding", "")
-            records[id] = RecordedStudy(id, entry["title"], entry["verdict"], failing, finding)
-    return records
+    return {
+        id: RecordedStudy(id, entry["title"], entry["verdict"], entry.get("failing", 0), entry.get("finding", ""))
+        for id, entry in _entries("studies")
+    }
 
 
 def failures(paper: str) -> tuple[Recorded, ...]:
@@ -170,11 +177,8 @@ def expected_seconds() -> dict[str, float]:
 
     It decides what is begun first and how long is left, nothing else.
     """
-    seconds: dict[str, float] = {}
-    for paper, document in _DOCUMENTS.items():
+    seconds = {id: float(entry["seconds"]) for id, entry in _entries("studies") if "seconds" in entry}
+    for paper in PAPERS:
         for entry in recorded_witnesses(paper):
             seconds[entry["id"]] = seconds.get(entry["id"], 0.0) + entry["seconds"]
-        for name, entry in document.get("studies", {}).items():
-            if "seconds" in entry:
-                seconds[f"{paper}.{name}"] = float(entry["seconds"])
     return seconds

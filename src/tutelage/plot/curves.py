@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from tutelage.checks import finite_array, flag, of_kind, real_array
 from tutelage.dynamics import Runs
 from tutelage.errors import invalid, shown
-from tutelage.plot.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 from tutelage.statistics import wilson_interval
+from tutelage.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 
 # More curves than this hide each other.
 _MOST_RUNS = 200
@@ -22,7 +22,7 @@ _STATUS_COLOURS = {"converged": COLOURS[0], "step_limit": COLOURS[1], "diverged"
 def histories(
     runs: Runs, quantity: str = "loss", ax: Axes | None = None, logarithmic: bool = True, **options: Any
 ) -> Figure:
-    """Draw a recorded quantity against the step, one curve a run (of each vector, where it has one value a vector).
+    """Draw a recorded quantity against the step, one curve per run (of each vector, where it has one value per vector).
 
     Args:
         runs: Runs that were recorded: `descend(..., record=tl.record("loss"))`.
@@ -93,7 +93,7 @@ def losses(runs: Runs, ax: Axes | None = None) -> Figure:
 
 
 def trajectories(runs: Runs, quantity: str, plane: Any = None, ax: Axes | None = None, **options: Any) -> Figure:
-    """Draw the ways of students through a plane, with their starts, their ends and the teacher.
+    """Draw the paths of students through a plane, with their starts, their ends and the teacher.
 
     Args:
         runs: Runs along which the students were recorded, such as `descend(..., record=tl.record("loss", student=lambda
@@ -126,11 +126,11 @@ def trajectories(runs: Runs, quantity: str, plane: Any = None, ax: Axes | None =
                     f"shape {values.shape[1:]}",
                     "Record them",
                 )
-            ways = values.reshape(len(steps), -1, problem.dimension) @ basis.T
-            for way in np.moveaxis(ways, 1, 0):
-                panel.plot(way[:, 0], way[:, 1], **options)
-                panel.plot(*way[0], "o", color=GREY, markersize=2.5)
-                panel.plot(*way[-1], "o", color=options["color"], markersize=3.5)
+            paths = values.reshape(len(steps), -1, problem.dimension) @ basis.T
+            for path in np.moveaxis(paths, 1, 0):
+                panel.plot(path[:, 0], path[:, 1], **options)
+                panel.plot(*path[0], "o", color=GREY, markersize=2.5)
+                panel.plot(*path[-1], "o", color=options["color"], markersize=3.5)
         teachers = np.asarray(problem.teacher.vectors(runs.objective.target)) @ basis.T
         panel.plot(teachers[:, 0], teachers[:, 1], "*", color=RED, markersize=9, label="teacher")
         panel.set_aspect("equal", adjustable="datalim")

@@ -1,4 +1,4 @@
-"""Pictures of the loss: over a plane, its curvature at a point, and the minima of an atlas."""
+"""Pictures of the loss: over a plane, and its curvature at a point."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tutelage.checks import affordable, count, finite_array, flag, of_kind, positive
+from tutelage.checks import affordable, count, finite_array, flag, positive
 from tutelage.dynamics.checks import deterministic
 from tutelage.errors import invalid
-from tutelage.geometry import Atlas, Spectrum
-from tutelage.geometry.figures import chosen_entries, draw_entries, layout
+from tutelage.geometry import Spectrum
 from tutelage.objectives import Objective
-from tutelage.plot.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, panels, styled
+from tutelage.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, styled
 
 
 def landscape(
@@ -39,7 +38,7 @@ def landscape(
         first: The direction $u$, of the same shapes.
         second: The direction $v$.
         extent: How far to go in both directions.
-        resolution: Points a side.
+        resolution: Points per side.
         ax: Where to draw; a new figure if left out.
         logarithmic: Whether colours follow the logarithm of the loss.
 
@@ -103,28 +102,4 @@ def spectrum(eigenvalues: Spectrum | Any, ax: Axes | None = None) -> Figure:
         complete = not isinstance(eigenvalues, Spectrum) or eigenvalues.complete
         panel.set(xlabel="rank" if complete else "rank among those found", ylabel="eigenvalue of the Hessian")
         panel.legend(loc="best")
-    return figure
-
-
-def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Figure:
-    """Draw the inner products of students and teachers at the points of an atlas, in the order of the blocks.
-
-    Args:
-        atlas: The atlas.
-        number: One entry; all of them, side by side, if left out.
-        ax: Where to draw one entry; a new figure if left out.
-
-    Returns:
-        The figure.
-    """
-    if ax is not None and number is None:
-        raise invalid("number", "be given together with `ax`", "None", "Choose one entry")
-    of_kind("atlas", atlas, Atlas, "an atlas", "Pass what tutelage.atlas returns")
-    chosen = chosen_entries(atlas, number)
-    if ax is None:
-        figure, axes = panels(*layout(len(chosen)), width=3.0, height=3.0)
-    else:
-        figure, axes = axes_of(ax)[0], [ax]
-    with styled():
-        draw_entries(atlas, chosen, figure, axes)
     return figure

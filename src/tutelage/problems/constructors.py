@@ -1,7 +1,7 @@
 """The families of problems, each a line to write down."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ from tutelage.models import (
     FirstAndOuter,
     Homogeneous,
     LearnedComposite,
+    Model,
     Neuron,
     OuterLayer,
     Parity,
@@ -65,9 +66,23 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
     return inputs
 
 
-def _shapes(structure: Callable, *shapes: Any) -> Any:
-    """Return a structure of parameters with shapes in place of arrays."""
-    return structure(*shapes)
+def _problem(
+    name: str, student: Model, teacher: Model, target: Any, inputs: Inputs | None, noise: float, template: Any
+) -> Problem:
+    """Return a problem after its law and its noise were checked.
+
+    Args:
+        name: Name of the family.
+        student: The student's model.
+        teacher: The teacher's.
+        target: The teacher's parameters, vectors of the inputs first.
+        inputs: Law of the inputs, or of one patch; standard Gaussian if there is none.
+        noise: Standard deviation of the label noise.
+        template: The student's parameters, with shapes in place of arrays.
+    """
+    dimension = jax.tree.leaves(target)[0].shape[-1]
+    law, noise = _law(inputs, dimension), not_negative("noise", noise)
+    return Problem(name, student, teacher, target, law, noise, layout_of(template))
 
 
 def _number_of(argument: str, value: Any, dimension: int) -> int:
@@ -96,15 +111,7 @@ def neuron(
     """
     target = _nonzero_rows("target", target, 1)
     model = Neuron(activations.get(activation))
-    return Problem(
-        name="neuron",
-        student=model,
-        teacher=model,
-        target=target,
-        inputs=_law(inputs, target.shape[0]),
-        noise=not_negative("noise", noise),
-        template=layout_of(target),
-    )
+    return _problem("neuron", model, model, target, inputs, noise, target)
 
 
 def committee(
@@ -133,15 +140,7 @@ def committee(
     teacher = _nonzero_rows("teacher", teacher, 2)
     students = _number_of("students", students, teacher.shape[1])
     model = Committee(activations.get(activation))
-    return Problem(
-        name="committee",
-        student=model,
-        teacher=model,
-        target=teacher,
-        inputs=_law(inputs, teacher.shape[1]),
-        noise=not_negative("noise", noise),
-        template=layout_of((students, teacher.shape[1])),
-    )
+    return _problem("committee", model, model, teacher, inputs, noise, (students, teacher.shape[1]))
 
 
 def homogeneous(
@@ -184,19 +183,12 @@ def homogeneous(
         )
     if signs is not None:
         signs = finite_array("signs", signs, dimensions=1)
-        if signs.shape[0] != students or not bool(jnp.all(jnp.abs(signs) == 1)):
-            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign a student")
+        if signs.shape[0] != students or not bool(np.all(np.abs(signs) == 1)):
+            raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign per student")
     matrix = (students, teacher.shape[1])
-    template = _shapes(WithLinear, matrix, (teacher.shape[1],)) if linear else matrix
-    return Problem(
-        name="homogeneous",
-        student=Homogeneous(activation, signs, linear),
-        teacher=Committee(activation),
-        target=teacher,
-        inputs=_law(inputs, teacher.shape[1]),
-        noise=not_negative("noise", noise),
-        template=layout_of(template),
-    )
+    template: Any = WithLinear(matrix, (teacher.shape[1],)) if linear else matrix  # type: ignore[arg-type]
+    models = Homogeneous(activation, signs, linear), Committee(activation)
+    return _problem("homogeneous", *models, teacher, inputs, noise, template)
 
 
 def convolution(
@@ -225,21 +217,30 @@ def convolution(
     """
     filter = _nonzero_rows("filter", filter, 1)
     output = _nonzero_rows("output_weights", output_weights, 1)
-    activation = activations.get(activation)
-    patches = output.shape[0]
-    return Problem(
-        name="convolution",
-        student=Convolution(activation, patches, flag("normalized", normalized)),
-        teacher=Convolution(activation, patches, normalized=False),
-        target=FilterAndOutput(filter, output),
-        inputs=_law(inputs, filter.shape[0]),
-        noise=not_negative("noise", noise),
-        template=layout_of(_shapes(FilterAndOutput, tuple(filter.shape), tuple(output.shape))),
+    student, teacher = (
+        Convolution(activations.get(activation), output.shape[0], divided)
+        for divided in (flag("normalized", normalized), False)
     )
+    target = FilterAndOutput(filter, output)
+    return _problem("convolution", student, teacher, target, inputs, noise, target)
 
 
-def _patch_shape(sharing: bool, patches: int, dimension: int) -> tuple[int, ...]:
-    return (dimension,) if sharing else (patches, dimension)
+class _Patches(NamedTuple):
+    """What a problem over patches with one teacher's vector begins with."""
+
+    target: Float[Array, " dim"]
+    number: int
+    sharing: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the student's vectors."""
+        return tuple(self.target.shape) if self.sharing else (self.number, *self.target.shape)
+
+
+def _patches(target: Any, patches: Any, sharing: Any) -> _Patches:
+    target = _nonzero_rows("target", target, 1)
+    return _Patches(target, _number_of("patches", patches, target.shape[0]), flag("sharing", sharing))
 
 
 def wave(
@@ -256,7 +257,7 @@ def wave(
         target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
         patches: Number $k$ of patches.
         slope: The factor $c$ of the linear part; $3\sqrt k$, the smallest the paper's proofs use, by default.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         inputs: Law of one patch; patches are independent. Standard Gaussian by default.
         noise: Standard deviation of the label noise.
 
@@ -266,20 +267,10 @@ def wave(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 3.
     """
-    target = _nonzero_rows("target", target, 1)
-    patches = _number_of("patches", patches, target.shape[0])
-    sharing = flag("sharing", sharing)
-    factor = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
-    dimension = target.shape[0]
-    return Problem(
-        name="wave",
-        student=Wave(slope=factor, patches=patches, sharing=sharing),
-        teacher=Wave(slope=factor, patches=patches, sharing=True),
-        target=target,
-        inputs=_law(inputs, dimension),
-        noise=not_negative("noise", noise),
-        template=layout_of(_patch_shape(sharing, patches, dimension)),
-    )
+    over = _patches(target, patches, sharing)
+    factor = 3 * over.number**0.5 if slope is None else finite_number("slope", slope)
+    student, teacher = (Wave(factor, over.number, shared) for shared in (over.sharing, True))
+    return _problem("wave", student, teacher, over.target, inputs, noise, over.shape)
 
 
 def parity(
@@ -297,7 +288,7 @@ def parity(
         target: The teacher's vector $u_0$, `[dim]`, the same for all patches.
         patches: Number $k$ of patches.
         degrees: The degrees $r$: `(k,)`, `(1,)`, or `(1, k)`, the default; any set of numbers from 1 to $k$.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         activation: The activation; `"erf"` has closed forms, `"tanh"` is integrated.
         inputs: Law of one patch; patches are independent. Standard Gaussian by default.
         noise: Standard deviation of the label noise.
@@ -308,37 +299,28 @@ def parity(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 4.
     """
-    target = _nonzero_rows("target", target, 1)
-    patches = _number_of("patches", patches, target.shape[0])
-    sharing = flag("sharing", sharing)
+    over = _patches(target, patches, sharing)
     if degrees is None:
-        degrees = sorted({1, patches})
+        degrees = {1, over.number}
     elif isinstance(degrees, (int, np.integer)):
         degrees = (degrees,)
     degrees = tuple(count("degrees", degree) for degree in sequence("degrees", degrees, "several whole numbers"))
-    if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
+    if not degrees or max(degrees) > over.number or len(set(degrees)) != len(degrees):
         raise invalid(
             "degrees",
-            f"be different numbers from 1 to {patches}",
+            f"be different numbers from 1 to {over.number}",
             f"{degrees}",
             "Leave out repeated or large degrees",
         )
-    activation = activations.get(activation)
-    degrees = tuple(sorted(degrees))
-    dimension = target.shape[0]
-    return Problem(
-        name="parity",
-        student=Parity(activation, patches, degrees, sharing),
-        teacher=Parity(activation, patches, degrees, sharing=True),
-        target=target,
-        inputs=_law(inputs, dimension),
-        noise=not_negative("noise", noise),
-        template=layout_of(_patch_shape(sharing, patches, dimension)),
+    student, teacher = (
+        Parity(activations.get(activation), over.number, tuple(sorted(degrees)), shared)
+        for shared in (over.sharing, True)
     )
+    return _problem("parity", student, teacher, over.target, inputs, noise, over.shape)
 
 
 def _require_number(outer: Callable, patches: int) -> None:
-    """Raise if an outer function does not make one number of a vector with an entry a patch."""
+    """Raise if an outer function does not make one number of a vector with an entry per patch."""
     try:
         result = jax.eval_shape(outer, jax.ShapeDtypeStruct((patches,), jnp.float64))
     except Exception as error:
@@ -372,10 +354,10 @@ def composite(
 
     Args:
         outer: The teacher's outer function: `"low"` ($z_1$), `"high"` ($\prod_i z_i$), `"both"` (their sum), or a
-            function of one vector with an entry a patch.
+            function of one vector with an entry per patch.
         target: The teacher's vector, `[dim]`, the same for all patches.
         patches: Number of patches.
-        sharing: Whether the student has one vector for all patches, or one a patch.
+        sharing: Whether the student has one vector for all patches, or one per patch.
         learn_outer: Whether the student learns the outer function too, as a layer of ReLU units with a linear
             output.
         activation: Activation of the first layer.
@@ -390,24 +372,16 @@ def composite(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
     """
-    target = _nonzero_rows("target", target, 1)
-    patches = _number_of("patches", patches, target.shape[0])
-    units = _number_of("units", units, patches)
-    sharing, learn_outer = flag("sharing", sharing), flag("learn_outer", learn_outer)
+    over = _patches(target, patches, sharing)
+    units, learn_outer = _number_of("units", units, over.number), flag("learn_outer", learn_outer)
     if not callable(outer):
         outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
-    _require_number(outer, patches)
-    activation = activations.get(activation)
-    dimension = target.shape[0]
-    student = Composite(activation, outer, patches, sharing)
-    first = _patch_shape(sharing, patches, dimension)
-    layer = _shapes(OuterLayer, (units, patches), (units,), (units,), ())
-    return Problem(
-        name="composite",
-        student=LearnedComposite(student, ReLU(), units) if learn_outer else student,
-        teacher=Composite(activation, outer, patches, sharing=True),
-        target=target,
-        inputs=_law(inputs, dimension),
-        noise=not_negative("noise", noise),
-        template=layout_of(_shapes(FirstAndOuter, first, layer) if learn_outer else first),
+    _require_number(outer, over.number)
+    student, teacher = (
+        Composite(activations.get(activation), outer, over.number, shared) for shared in (over.sharing, True)
     )
+    template: Any = over.shape
+    if learn_outer:
+        layer = OuterLayer((units, over.number), (units,), (units,), ())  # type: ignore[arg-type]
+        student, template = LearnedComposite(student, ReLU(), units), FirstAndOuter(over.shape, layer)  # type: ignore[arg-type]
+    return _problem("composite", student, teacher, over.target, inputs, noise, template)

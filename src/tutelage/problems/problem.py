@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from tutelage._html import facts
+from tutelage.arrays import of_jax
 from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
@@ -92,7 +93,18 @@ class Problem(eqx.Module):
         """
         owner = f"the teacher of this {self.name} problem"
         fitting = fitted("target", target, layout_of(self.target), owner=owner, largest=LARGEST)
-        return eqx.tree_at(lambda problem: problem.target, self, fitting)
+        return eqx.tree_at(lambda problem: problem.target, self, jax.tree.map(of_jax, fitting))
+
+    def __repr__(self) -> str:
+        return f"Problem({self.summary()})"
+
+    def summary(self) -> str:
+        """Return what it is in a line: family, activation, shapes, law and noise."""
+        activation = getattr(self.student, "activation", None)
+        noise = "" if isinstance(self.noise, Tracer) or not self.noise else f"noise {self.noise:g}"
+        shapes = f"student {_shapes_of(self.template_tree())}", f"teacher {_shapes_of(self.target)}"
+        parts = self.name, "" if activation is None else activation.name, *shapes, self.inputs.name, noise
+        return ", ".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
         return facts(
@@ -116,21 +128,26 @@ class Problem(eqx.Module):
             argument: Name to use in the error.
             largest: Numbers beyond this are refused, unless they are traced.
         """
-        return self._fitted(point, argument, self.template, largest)
+        return fitted_point(self, point, argument, largest=largest)
 
     def points(self, points: PyTree, argument: str = "starts") -> PyTree:
         """Return a batch of students, runs first, as float64 arrays, or raise if they do not fit."""
-        return self._fitted(points, argument, self.template.batched(), LARGEST)
+        return fitted_point(self, points, argument, self.template.batched())
 
-    def _fitted(self, point: PyTree, argument: str, layout: Layout, largest: float) -> PyTree:
-        return fitted(
-            argument,
-            point,
-            layout,
-            owner=f"this {self.name} problem",
-            remedy=f"See what a student is in the documentation of tutelage.problems.{self.name}",
-            largest=largest,
-        )
+
+# A function and not a method: objectives call it at every evaluation, and a method of a module takes longer than that.
+def fitted_point(
+    problem: Problem, point: PyTree, argument: str, layout: Layout | None = None, largest: float = LARGEST
+) -> PyTree:
+    """Return a student's parameters, or (by their layout) those of several; see `Problem.point`."""
+    return fitted(
+        argument,
+        point,
+        problem.template if layout is None else layout,
+        owner=f"this {problem.name} problem",
+        remedy=f"See what a student is in the documentation of tutelage.problems.{problem.name}",
+        largest=largest,
+    )
 
 
 def checked_problem(problem: Any) -> Problem:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tutelage.claims import Claim, claims_of, paste
+from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
 from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
-from tutelage.reports.verdicts import STUDIES, read_verdicts
 from tutelage.studies import Study, studies_of
 from tutelage.studies.manifest import read_study
 from tutelage.work.folder import inner_folder
@@ -124,6 +124,11 @@ class PaperContent:
         return sum(study.manifest is not None and study.manifest["verdict"] == verdict for study in self.studies)
 
 
+def studies_folder(folder: Path) -> Path:
+    """Return where a report keeps its studies."""
+    return folder / STUDIES
+
+
 def gather(folder: Path, notice: Callable[[str], None]) -> tuple[PaperContent, ...]:
     """Return the content of the report in a folder: fresh verdicts where there are some, else those on record.
 
@@ -136,7 +141,7 @@ def gather(folder: Path, notice: Callable[[str], None]) -> tuple[PaperContent, .
 
 def _paper(folder: Path, paper: Paper, notice: Callable[[str], None]) -> PaperContent:
     recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
-    fresh = {(entry["id"], entry["form"]): entry for entry in read_verdicts(folder, paper.key, notice)}
+    fresh = {(verdict.id, verdict.form): verdict.document() for verdict in read_verdicts(folder, paper.key, notice)}
     claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
     records = recorded_studies()
     studies = tuple(

@@ -12,17 +12,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tutelage.claims.auditing import claim_report
 from tutelage.files import read_regular, write_bytes
 from tutelage.papers import KINDS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
-from tutelage.reports.verdicts import STUDIES, claim_report
 from tutelage.studies import Study
 from tutelage.work.folder import inner_folder
-
-
-def studies_folder(folder: Path) -> Path:
-    """Return where a report keeps its studies."""
-    return folder / STUDIES
 
 
 def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""What starts share: a batch of students, one random key a run."""
+"""What starts share: a batch of students, one random key per run."""
 
 import math
 from collections.abc import Callable
@@ -6,13 +6,14 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.core import eval_context
 from jax.typing import ArrayLike
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import affordable, count, random_seed
+from tutelage.instant import instantly
 from tutelage.keys import run_key
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
@@ -22,7 +23,7 @@ _BATCH = 1 << 16
 
 
 def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
-    """Return one key a run, derived from the seed and the number of the run alone.
+    """Return one key per run, derived from the seed and the number of the run alone.
 
     Args:
         seed: The seed.
@@ -33,7 +34,12 @@ def run_keys(seed: int, runs: int, first_run: int = 0) -> PRNGKeyArray:
         InvalidArgument: If a number is not a whole one, or is too large.
     """
     runs, seed, first_run = _checked(runs, seed, first_run, 1, "these keys")
-    return jax.vmap(lambda run: run_key(seed, run))(jnp.arange(first_run, first_run + runs))
+    return _keys(np.asarray(seed), np.arange(first_run, first_run + runs))
+
+
+@instantly
+def _keys(seed: ArrayLike, runs: ArrayLike) -> PRNGKeyArray:
+    return jax.vmap(lambda run: run_key(seed, run))(runs)
 
 
 def _checked(runs: Any, seed: Any, first_run: Any, numbers: int, what: str) -> tuple[int, int, int]:
@@ -43,8 +49,7 @@ def _checked(runs: Any, seed: Any, first_run: Any, numbers: int, what: str) -> t
     return runs, random_seed("seed", seed), count("first_run", first_run, least=0)
 
 
-# Compiled as a whole, and optimised little: a program of random numbers takes far longer to compile than to run.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 1})  # type: ignore[call-overload]
+@instantly
 def _draws(draw: Callable[[PRNGKeyArray], PyTree], seed: ArrayLike, runs: ArrayLike) -> PyTree:
     return jax.vmap(lambda run: draw(run_key(seed, run)))(runs)
 
@@ -79,7 +84,7 @@ def batch(
         numbered = [np.arange(number, number + size) for number in range(begin, first_run + runs, size)]
         pieces = jax.device_get([_draws(draw, np.asarray(seed), run) for run in numbered])
         # In NumPy: every number of runs would be a program of its own.
-        return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[offset : offset + runs]), *pieces)
+        return jax.tree.map(lambda *leaves: of_jax(np.concatenate(leaves)[offset : offset + runs]), *pieces)
 
 
 class Leafwise(eqx.Module):

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +10,12 @@ import scipy.optimize
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from tutelage.arrays import of_jax
 from tutelage.checks import affordable, count
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
+from tutelage.instant import instantly
 from tutelage.models import Homogeneous
 from tutelage.points import layout_of
 from tutelage.problems import Problem
@@ -110,14 +111,13 @@ def _fit_norms(problem: Problem, directions: Any) -> Float[Array, "run student d
     activation = problem.student.activation  # type: ignore[attr-defined]
     dual = kernel(activation, activation, problem.inputs, Quadrature())
     fit = [_fit_one(dual, problem.target, run) for run in np.asarray(directions)]
-    return jnp.asarray(np.stack(fit))
+    return of_jax(np.stack(fit))
 
 
-# Compiled as a whole: operation by operation, every number of students would be a dozen programs.
-@eqx.filter_jit
+@instantly
 def _normal_equations(dual: Kernel, directions: Any, teacher: Array) -> tuple[Array, Array]:
     """Return the Gram matrix of the directions, and their correlations with the teacher."""
-    return dual.gram(directions, directions, same=True), jnp.sum(dual.gram(directions, teacher), axis=1)
+    return dual._gram(directions, directions, True), jnp.sum(dual._gram(directions, teacher, False), axis=1)
 
 
 def _fit_one(dual: Kernel, teacher: Array, directions: np.ndarray) -> np.ndarray:

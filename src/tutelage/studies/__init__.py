@@ -8,8 +8,10 @@ from tutelage.studies.base import Study as Study
 from tutelage.studies.base import Values as Values
 from tutelage.studies.base import chosen as chosen
 from tutelage.studies.base import printed as printed
+from tutelage.studies.expectations import above as above
 from tutelage.studies.expectations import at_least as at_least
 from tutelage.studies.expectations import at_most as at_most
+from tutelage.studies.expectations import below as below
 from tutelage.studies.expectations import described as described
 from tutelage.studies.expectations import within as within
 from tutelage.studies.registry import all_studies as all_studies

@@ -21,6 +21,7 @@ Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 Arrays = Mapping[str, np.ndarray]
+Pieces = Mapping[str, Arrays]
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ class Study:
     settings: tuple[Setting, ...]
     pieces: Callable[[Values], Mapping[str, Mapping[str, Any]]]
     measure: Callable[..., Arrays]
-    conclude: Callable[[Values, Mapping[str, Arrays]], Conclusion]
+    conclude: Callable[[Values, Pieces], Conclusion]
     beyond: bool = False
 
     @property

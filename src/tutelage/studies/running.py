@@ -8,33 +8,36 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import platform
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tutelage._configuration import available_cores, release_memory
 from tutelage._html import grid
 from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest, read_regular
+from tutelage.papers import expected_seconds
 from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
 from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
-from tutelage.sweeps import PieceFailed, in_processes
-from tutelage.work.archives import read_arrays, write_arrays
 from tutelage.work.documents import write_sealed
-from tutelage.work.folder import DAMAGED, MANIFEST, in_the_way, inner_folder, not_ours, put, set_aside
+from tutelage.work.engines import choose_engine
+from tutelage.work.folder import DAMAGED, MANIFEST, Notice, in_the_way, inner_folder, not_ours, put, set_aside
+from tutelage.work.job import Piece, PieceFailed, Watch, carry_out
 from tutelage.work.lock import locked
 from tutelage.work.program import modules_of, program_digest
+from tutelage.work.store import PIECES, Content, Store
 
-Notice = Callable[[str], None]
-_SECONDS, _PIECES = "__seconds__", "pieces"
+_SECONDS_PER_PIECE = 10.0  # For one whose time is not on record.
 # Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
 _LARGE, _SMALL = 1000, 500
 
@@ -75,10 +78,10 @@ def reproduce(
     seed: int = 0,
     workers: int = 0,
     fresh: bool = False,
-    advance: Notice | None = None,
-    notice: Notice | None = None,
+    *,
     dask: str | None = None,
-    begin: Notice | None = None,
+    watch: Watch | None = None,
+    notice: Notice | None = None,
 ) -> Iterator[Reproduced]:
     """Run studies, and yield each as it is finished.
 
@@ -89,12 +92,11 @@ def reproduce(
         folder: Where to keep results; each study has a folder of its own in it.
         scale: `quick` or `paper`.
         seed: Seed of all that is random.
-        workers: Number of processes; zero for one a core.
+        workers: Number of processes; zero for one per core.
         fresh: Whether to compute again what is there already.
-        advance: Called with the name of every piece that is done; see `pieces_to_do`.
-        notice: Called with a sentence for every damaged file that is computed again.
         dask: Use Dask: the address of a running scheduler, or `local:N` to start one with `N` workers.
-        begin: Called with the name of every piece that is begun.
+        watch: Called with the progress at the beginning and whenever a piece is begun or done.
+        notice: Called with a sentence for every damaged file that is computed again.
 
     Raises:
         PieceFailed: If a piece of work raises, or kills its worker again and again.
@@ -102,64 +104,66 @@ def reproduce(
         NotOurs: If the folder of a study holds something that tutelage has not written.
         Unreadable: If a file in it cannot be read.
     """
-    advance, notice = advance or _ignore, notice or _ignore
-    jobs = [_Job(study, checked_path("folder", folder), checked_scale(scale), seed) for study in studies]
-    finished = {} if fresh else {job.study.id: found for job in jobs if (found := job.finished(notice)) is not None}
-    yield from finished.values()
-    open_jobs = {job.study.id: job for job in jobs if job.study.id not in finished}
+    notice = notice or _ignore
+    choose_engine(workers, dask, notice)  # what is wrong with these is said before anything is done
+    with begun_studies(studies, folder, scale, seed, fresh, notice) as running:
+        yield from running.finished
+        engine = choose_engine(workers, dask, notice, len(running.pieces))
+        done = carry_out(running.pieces, engine, watch=watch, notice=notice)
+        for piece, _ in itertools.chain([(None, None)], done):
+            yield from running.advance(piece)
+
+
+@dataclass(frozen=True)
+class RunningStudies:
+    """Studies whose folders this process holds: what is finished, and what is left to do of the others.
+
+    Attributes:
+        finished: Studies that were finished before.
+        pieces: What is left to be computed of the others.
+    """
+
+    finished: tuple[Reproduced, ...]
+    pieces: tuple[Piece, ...]
+    _open: dict[str, _StudyFolder]
+    _waiting: dict[str, set[str]]
+    _notice: Notice
+
+    def advance(self, piece: Piece | None) -> Iterator[Reproduced]:
+        """Take note of a piece that is done, or of none, and yield the studies that are complete now."""
+        if piece is not None and piece.family in self._waiting:
+            self._waiting[piece.family].discard(piece.key)  # type: ignore[index]
+        for id in [id for id, left in self._waiting.items() if not left]:
+            del self._waiting[id]
+            yield self._open[id].conclude(self._notice)
+
+
+@contextlib.contextmanager
+def begun_studies(
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool, notice: Notice
+) -> Iterator[RunningStudies]:
+    """Hold the folders of studies that are not finished; arguments and errors are those of `reproduce`."""
+    folders = [_StudyFolder(study, checked_path("folder", folder), checked_scale(scale), seed) for study in studies]
+    finished = {} if fresh else {one.study.id: found for one in folders if (found := one.finished(notice)) is not None}
+    still_open = {one.study.id: one for one in folders if one.study.id not in finished}
     with contextlib.ExitStack() as held:
         # All folders before the first lock, which is a file: nothing is written where something is not ours.
-        for job in open_jobs.values():
-            job.check()
-        for job in open_jobs.values():
-            held.enter_context(locked(inner_folder(job.root, *job.place)))
-            job.begin(notice)
-        work = partial(in_processes, _measure, workers=workers, dask=dask, family=_study_of, begin=begin)
-        yield from _complete(open_jobs, work, fresh, advance, notice)
+        for one in still_open.values():
+            one.check()
+        for one in still_open.values():
+            held.enter_context(locked(inner_folder(one.root, *one.place)))
+            one.begin(notice)
+        pieces = {
+            id: [piece for piece in one.pieces() if fresh or piece.stored(notice) is None]
+            for id, one in still_open.items()
+        }
+        waiting = {id: {piece.key for piece in left} for id, left in pieces.items()}
+        yield RunningStudies(
+            tuple(finished.values()), tuple(itertools.chain(*pieces.values())), still_open, waiting, notice
+        )
 
 
-def _complete(
-    open_jobs: Mapping[str, _Job],
-    work: Callable[[Mapping[str, tuple[Any, ...]]], Generator[tuple[str, Any], None, None]],
-    fresh: bool,
-    advance: Notice,
-    notice: Notice,
-) -> Iterator[Reproduced]:
-    """Do what is missing of studies whose folders are held, and yield each when it is complete."""
-    names = {job: job.names if fresh else job.missing(notice) for job in open_jobs.values()}
-    missing = {_full(job, name): (job.study.id, job.scale, job.seed, name) for job in names for name in names[job]}
-    waiting = {id: {name for name, piece in missing.items() if piece[0] == id} for id in open_jobs}
-    for id in [id for id, names in waiting.items() if not names]:
-        yield open_jobs[id].conclude(notice)
-        del waiting[id]
-    with contextlib.closing(work(missing)) as measured:
-        for name, (arrays, seconds) in measured:
-            id = missing[name][0]
-            open_jobs[id].keep(missing[name][3], arrays, seconds, notice)
-            advance(name)
-            waiting[id].remove(name)
-            if not waiting[id]:
-                yield open_jobs[id].conclude(notice)
-
-
-def pieces_to_do(
-    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool = False
-) -> list[tuple[Study, str]]:
-    """Return the pieces that `reproduce` will have to do: study, and name."""
-    jobs = [_Job(study, folder, scale, seed) for study in studies]
-    names = {job: job.names if fresh else job.missing(_ignore) for job in jobs if fresh or not job.finished(_ignore)}
-    return [(job.study, _full(job, name)) for job in names for name in names[job]]
-
-
-def _full(job: _Job, name: str) -> str:
-    return f"{job.study.id}: {name}"
-
-
-def _study_of(full: str) -> str:
-    return full.partition(":")[0]
-
-
-def _ignore(text: str) -> None:
+def _ignore(_: Any) -> None:
     pass
 
 
@@ -167,7 +171,7 @@ _measured: str | None = None
 """The study that this process has measured last."""
 
 
-def _measure(id: str, scale: Scale, seed: int, name: str):
+def _measure(id: str, scale: Scale, seed: int, name: str) -> Content:
     global _measured
     study = find([id])[0]
     values = study.values(scale)
@@ -176,10 +180,11 @@ def _measure(id: str, scale: Scale, seed: int, name: str):
     release_memory(_LARGE if id == _measured else _SMALL)
     _measured = id
     arrays = study.measure(values, seed, **study.pieces(values)[name])
-    return arrays, time.perf_counter() - started
+    plain = {label: np.asarray(array) for label, array in arrays.items()}
+    return Content({"seconds": time.perf_counter() - started}, plain)
 
 
-class _Job:
+class _StudyFolder:
     """One study in its folder."""
 
     def __init__(self, study: Study, folder: Path, scale: Scale, seed: int):
@@ -188,14 +193,27 @@ class _Job:
         self.folder = folder.joinpath(*self.place)
         self.values = study.values(scale)
         self.names = list(study.pieces(self.values))
+        self.store = Store(self.folder, study.id)
         self._checksums: dict[str, str] = {}
         # Another seed, setting or program is another study.
         program = program_digest(*sorted(modules_of((study.pieces, study.measure, study.conclude))))
         described = [study.id, scale, seed, dict(self.values), program]
         self.specification = digest(json.dumps(described, sort_keys=True, default=str))
 
-    def _piece(self, name: str) -> Path:
-        return self.folder / _PIECES / f"{name}.npz"
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces of the study."""
+        seconds = expected_seconds().get(self.study.id) if self.scale == "quick" else None
+        for name in self.names:
+            yield Piece(
+                name=f"{self.study.id}: {name}",
+                function=_measure,
+                arguments=(self.study.id, self.scale, self.seed, name),
+                store=self.store,
+                key=name,
+                stamp=self.specification,
+                cost=_SECONDS_PER_PIECE if seconds is None else seconds / len(self.names),
+                family=self.study.id,
+            )
 
     def check(self) -> str:
         """Look whether the folder is ours or free, and return what its manifest is: `there`, `damaged` or `absent`.
@@ -204,7 +222,7 @@ class _Job:
             NotOurs: If it holds something else.
             Unreadable: If something in it cannot be read.
         """
-        for name in (_PIECES, DAMAGED):
+        for name in (PIECES, DAMAGED):
             inner_folder(self.root, *self.place, name, make=False)
         try:
             if read_study(self.folder)["id"] != self.study.id:
@@ -215,21 +233,14 @@ class _Job:
         except MalformedData:
             state, name = "damaged", MANIFEST
         # Without a manifest, a piece that has our stamp and checksum says whose folder this is.
-        if name is not None and not any(self._is_piece(self._piece(name)) for name in self.names):
+        if name is not None and not self.store.owns():
             raise not_ours(self.folder, name)
         return state
-
-    @staticmethod
-    def _is_piece(path: Path) -> bool:
-        try:
-            return read_arrays(path, None) is not None
-        except MalformedData:
-            return False
 
     def begin(self, notice: Notice) -> None:
         """See again, now that the folder is held, that it is ours, and write that down."""
         state = self.check()
-        inner_folder(self.root, *self.place, _PIECES)
+        self.store.tidy()
         if state == "there":
             manifest = read_study(self.folder)
             self._checksums = manifest["files"] if manifest["complete"] else {}
@@ -239,29 +250,9 @@ class _Job:
             notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
         write_sealed(self.folder / MANIFEST, begun(self.study.id, version("tutelage")))
 
-    def missing(self, notice: Notice) -> list[str]:
-        """Return the names of the pieces that are absent, damaged, or of another specification."""
-        return [name for name in self.names if self._read(name, notice) is None]
-
-    def _read(self, name: str, notice: Notice):
-        try:
-            return read_arrays(self._piece(name), self.specification)
-        except MalformedData as error:
-            notice(f"{error} It is computed again.")
-            return None
-
-    def keep(self, name: str, arrays, seconds: float, notice: Notice) -> None:
-        """Keep what a piece has measured; a damaged file in its place is set aside."""
-        path = self._piece(name)
-        try:
-            read_arrays(path, None)
-        except MalformedData:
-            notice(f"{path} is damaged, and kept as {set_aside(self.folder, path)}.")
-        write_arrays(path, {**arrays, _SECONDS: seconds}, self.specification)
-
     def finished(self, notice: Notice) -> Reproduced | None:
         """Return the study if it is complete, of this specification, and undamaged."""
-        inner_folder(self.root, *self.place, _PIECES, make=False)
+        inner_folder(self.root, *self.place, PIECES, make=False)
         try:
             manifest = read_study(self.folder)
         except FileNotFoundError:
@@ -287,12 +278,13 @@ class _Job:
     def conclude(self, notice: Notice) -> Reproduced:
         """Draw figures, write tables, compare with the print, and write the manifest last."""
         started = time.perf_counter()
-        found = {name: read_arrays(self._piece(name), self.specification) for name in self.names}
-        pieces = {name: arrays for name, arrays in found.items() if arrays is not None}
-        if gone := sorted(set(found) - set(pieces)):
+        found = {name: self.store.read(name, self.specification) for name in self.names}
+        contents = {name: content for name, content in found.items() if content is not None}
+        if gone := sorted(set(found) - set(contents)):
             raise PieceFailed(f"{self.study.id}: {gone[0]} has gone from {self.folder} meanwhile. Run the study again.")
         # Pieces may have been measured at other times: each knows how long it took.
-        measuring = sum(float(arrays.pop(_SECONDS)) for arrays in pieces.values())
+        measuring = sum(content.facts["seconds"] for content in contents.values())
+        pieces = {name: content.arrays for name, content in contents.items()}
         with styled():
             conclusion = self.study.conclude(self.values, pieces)
         files = {}
@@ -300,7 +292,7 @@ class _Job:
             put(self.folder, self.folder / name, content, self._checksums.get(name), notice)
             files[name] = digest(content)
         for name in self.names:
-            files[f"{_PIECES}/{name}.npz"] = digest(read_regular(self._piece(name)))
+            files[f"{PIECES}/{name}.npz"] = digest(read_regular(self.store.path(name)))
         concluding = time.perf_counter() - started
         manifest = {
             "format": FORMAT,

@@ -14,7 +14,7 @@ from tutelage.plot import COLOURS, panels, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tutelage.sweeps.reading import Fields, Results
+    from tutelage.sweeps.results import Fields, Results
 
 _MOST_STEPS = 200  # A curve has no more points than a reader can see.
 _DECADES = 30  # A field or a quantity whose values are so many times apart is drawn in decades.

@@ -1,4 +1,4 @@
-"""Following the runs of a shard, and the tables of what they reached."""
+"""Following the runs of a range, and the tables of what they reached."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import polars as pl
 from tutelage.dynamics import Runs, descend, restarts
 from tutelage.dynamics.records import QUANTITIES
 from tutelage.dynamics.restarts import sign_choices
-from tutelage.sweeps.contract import Outcome, Shard, Watch
-from tutelage.sweeps.parts import FAILED
+from tutelage.sweeps.kinds import Watch
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.plan import Plan
+from tutelage.sweeps.tables import FAILED, Outcome, Range
 
 RUN_COLUMNS: dict[str, Any] = {
     "cell": pl.Int64,
@@ -50,13 +50,13 @@ def record_columns(plan: Plan) -> dict[str, Any]:
     }
 
 
-def follow(plan: Plan, built: Built | None, shard: Shard, watch: Watch, reason: str = "") -> Outcome:
-    """Follow the runs of a shard.
+def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch, reason: str = "") -> Outcome:
+    """Follow the runs of a range.
 
     Args:
         plan: The sweep.
         built: The objects of the cell; `None` if they cannot be built.
-        shard: The shard.
+        covered: The range.
         watch: Called now and then with the numbers of ended runs, of all runs, and of steps; may raise.
         reason: Why the objects cannot be built.
 
@@ -64,15 +64,15 @@ def follow(plan: Plan, built: Built | None, shard: Shard, watch: Watch, reason: 
         Its rows. If following them together fails, each is followed alone, so that one cannot take the others along.
     """
     if built is None:
-        return _failed(plan, None, shard, reason)
+        return _failed(plan, None, covered, reason)
     try:
-        return _followed(plan, built, shard, watch)
+        return _followed(plan, built, covered, watch)
     except Exception as error:
-        if shard.runs == 1:
-            return _failed(plan, built, shard, f"{type(error).__name__}: {error}")
+        if covered.runs == 1:
+            return _failed(plan, built, covered, f"{type(error).__name__}: {error}")
     alone = [
-        follow(plan, built, replace(shard, first=run, runs=1), watch)
-        for run in range(shard.first, shard.first + shard.runs)
+        follow(plan, built, replace(covered, first=run, runs=1), watch)
+        for run in range(covered.first, covered.first + covered.runs)
     ]
     names = alone[0].arrays
     return Outcome(
@@ -82,14 +82,14 @@ def follow(plan: Plan, built: Built | None, shard: Shard, watch: Watch, reason: 
     )
 
 
-def _failed(plan: Plan, built: Built | None, shard: Shard, reason: str) -> Outcome:
-    rows: dict[str, Any] = dict.fromkeys(RUN_COLUMNS, [None] * shard.runs)
-    rows |= {"cell": [shard.cell] * shard.runs, "run": list(range(shard.first, shard.first + shard.runs))}
-    rows |= {"status": [FAILED] * shard.runs, "reason": [reason] * shard.runs, "success": [False] * shard.runs}
+def _failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Outcome:
+    rows: dict[str, Any] = dict.fromkeys(RUN_COLUMNS, [None] * covered.runs)
+    rows |= {"cell": [covered.cell] * covered.runs, "run": list(range(covered.first, covered.first + covered.runs))}
+    rows |= {"status": [FAILED] * covered.runs, "reason": [reason] * covered.runs, "success": [False] * covered.runs}
     arrays = {}
-    if built is not None and plan.cells[shard.cell].keep_points:
+    if built is not None and plan.cells[covered.cell].keep_points:
         shapes = _named(built.problem.template_tree())
-        arrays = {name: np.full((shard.runs, *leaf.shape), np.nan) for name, leaf in shapes.items()}
+        arrays = {name: np.full((covered.runs, *leaf.shape), np.nan) for name, leaf in shapes.items()}
     return Outcome(pl.DataFrame(rows, schema=RUN_COLUMNS), pl.DataFrame(schema=record_columns(plan)), arrays)
 
 
@@ -99,12 +99,12 @@ def _named(points: Any) -> dict[str, Any]:
     return {f"points{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
 
 
-def _followed(plan: Plan, built: Built, shard: Shard, watch: Watch) -> Outcome:
-    cell = plan.cells[shard.cell]
+def _followed(plan: Plan, built: Built, covered: Range, watch: Watch) -> Outcome:
+    cell = plan.cells[covered.cell]
     begun = time.monotonic()
-    starts = built.starts(shard.first, shard.runs)
+    starts = built.starts(covered.first, covered.runs)
     if cell.restarts:
-        points, table, records = _restarted(built, cell, shard, starts, watch)
+        points, table, records = _restarted(built, cell, covered, starts, watch)
     else:
         reached = descend(
             built.objective,
@@ -113,7 +113,7 @@ def _followed(plan: Plan, built: Built, shard: Shard, watch: Watch) -> Outcome:
             built.stop,
             built.record,
             seed=cell.seed,
-            first_run=shard.first,
+            first_run=covered.first,
             finish=built.finish,
             progress=watch,
         )
@@ -121,14 +121,14 @@ def _followed(plan: Plan, built: Built, shard: Shard, watch: Watch) -> Outcome:
         records = None if built.record is None else reached.history()
     arrays = _named(jax.tree.map(np.asarray, points)) if cell.keep_points else {}
     table = table.with_columns(
-        cell=pl.lit(shard.cell),
+        cell=pl.lit(covered.cell),
         success=(pl.col("loss") - built.floor <= cell.success) & pl.col("loss").is_not_nan(),
         # Runs are followed side by side: each has its share of the time.
-        seconds=pl.lit((time.monotonic() - begun) / shard.runs),
+        seconds=pl.lit((time.monotonic() - begun) / covered.runs),
     )
     return Outcome(
         table.select(pl.col(name).cast(kind) for name, kind in RUN_COLUMNS.items()),
-        _records(records, shard.cell, record_columns(plan)),
+        _records(records, covered.cell, record_columns(plan)),
         arrays,
     )
 
@@ -148,7 +148,7 @@ def _records(history: pl.DataFrame | None, cell: int, columns: dict[str, Any]) -
 
 
 def _restarted(
-    built: Built, cell: Cell, shard: Shard, starts: Any, watch: Watch
+    built: Built, cell: Cell, covered: Range, starts: Any, watch: Watch
 ) -> tuple[Any, pl.DataFrame, pl.DataFrame | None]:
     """Follow starts and, where they fail, copies with other signs; the row of a start is that of its best copy."""
     outcome = restarts(
@@ -157,7 +157,7 @@ def _restarted(
         built.method,
         cell.success + built.floor,
         seed=cell.seed,
-        first_run=shard.first,
+        first_run=covered.first,
         progress=watch,
         stop=built.stop,
         record=built.record,
@@ -169,13 +169,13 @@ def _restarted(
     for attempt, reached in enumerate(outcome.runs):
         followed = _starts_of(attempt, reached, outcome.attempts)
         kept = np.flatnonzero(best[followed] == attempt)
-        numbers = pl.DataFrame({"run": reached.first_run + np.arange(len(reached)), "start": shard.first + followed})[
+        numbers = pl.DataFrame({"run": reached.first_run + np.arange(len(reached)), "start": covered.first + followed})[
             kept
         ]
         tables.append(_renumbered(reached.frame(), numbers))
         if built.record is not None:
             records.append(_renumbered(reached.history(), numbers))
-    attempts = pl.DataFrame({"run": shard.first + np.arange(shard.runs), "attempts": outcome.attempts})
+    attempts = pl.DataFrame({"run": covered.first + np.arange(covered.runs), "attempts": outcome.attempts})
     table = pl.concat(tables).sort("run").join(attempts, on="run", how="left", maintain_order="left")
     return outcome.points, table, pl.concat(records) if records else None
 

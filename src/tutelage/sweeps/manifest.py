@@ -1,8 +1,9 @@
-"""The manifest of a sweep's folder and the grid beside it: what is swept, checked whenever it is read."""
+"""The manifest of a sweep's folder: what is swept, by which programs, and in which sessions."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,16 +12,12 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData
 from tutelage.files import about, digest, largest_text, read_regular
-from tutelage.sweeps.entries import Checksum, Number
-from tutelage.sweeps.identity import specification_digest
-from tutelage.work.documents import Document, parsed, shaped, unsealed
+from tutelage.work.documents import Document, parsed, unsealed
 from tutelage.work.folder import MANIFEST
-from tutelage.work.parquet import read_table
 
-CELLS = "cells.parquet"
-"""Name of the file of the grid."""
-FORMAT = 2
-"""Number of the format that is written."""
+FORMAT = 3
+"""Number of the format; version 0.1 wrote the first."""
+Checksum = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class _Session(Document):
@@ -33,94 +30,111 @@ class _Session(Document):
     runs: int | None
 
 
-class _Manifest(Document):
-    format: Literal[1, 2]
+class Manifest(Document):
+    """What the manifest says.
+
+    Attributes:
+        kind: The kind of work.
+        specification: Digest of the resolved specification.
+        programs: Digests of the programs that have computed runs.
+        document: The resolved specification.
+        grid: One row per cell, by columns: its number, the fields of the grid, and its number of runs.
+        command: The command that began it.
+        sessions: Who has worked on it, and for how long.
+        files: Checksums of the tables that were written for others to read, when all was done.
+    """
+
+    format: Literal[3]
     kind: str
     specification: Checksum
+    programs: list[Checksum]
+    document: dict[str, Any]
+    grid: dict[str, list[bool | int | float | str]]
     version: str
-    command: str
     machine: str
     created: str
-    cells: Annotated[int, Field(ge=1)]
-    runs: Number
+    command: str
     sessions: list[_Session]
-    # Digests of the programs that have computed runs; version 0.1 did not write them down.
-    programs: list[Checksum] = Field(default_factory=list)
-    document: dict[str, Any]
-    files: dict[Literal["cells.parquet"], Checksum]
+    files: dict[str, Checksum]
+
+    @property
+    def cells(self) -> pl.DataFrame:
+        """One row per cell: its number, the fields of the grid, and its number of runs."""
+        return pl.DataFrame(self.grid)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs of all cells."""
+        return sum(self.grid["runs"])  # type: ignore[arg-type]
 
 
-class DamagedManifest(MalformedData):
-    """The manifest cannot be read, but can be written again."""
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a sweep's folder.
 
     Raises:
-        MalformedData: If there is none, or it is damaged.
+        FileNotFoundError: If there is none.
+        MalformedData: If it is damaged, or of another version.
         Unreadable: If it cannot be read, or is not a regular file.
     """
     path = folder / MANIFEST
-    try:
-        content = read_regular(path, most=largest_text())
-    except FileNotFoundError:
-        raise MalformedData(f"{folder} is not the folder of a sweep: it has no {MANIFEST}.") from None
-    try:
-        manifest = _unsealed(content)
-    except MalformedData as error:
-        raise DamagedManifest(f"{path} {error}. `tutelage sweep` with its specification writes it again.") from error
-    if isinstance(manifest, int):
-        raise MalformedData(
-            f"{path} has format {manifest}, and this version of tutelage reads 1 and {FORMAT}. Use another version."
-        )
-    if manifest.format == 1:
-        # Version 0.1 wrote no checksum: what can be compared is, above and with the grid.
-        read_cells(folder, manifest.model_dump())
-    return manifest.model_dump()
-
-
-def _unsealed(content: bytes) -> _Manifest | int:
-    """Return what a manifest says, or the number of its format if it is another one."""
-    document = parsed(content)
-    number = document.get("format") if isinstance(document, dict) else None
-    if isinstance(number, int) and number not in (1, FORMAT):
-        return number
-    manifest = shaped(document, _Manifest) if number == 1 else unsealed(content, _Manifest)
-    try:
-        same = specification_digest(manifest.document) == manifest.specification
-    except (ValueError, TypeError) as error:
-        raise MalformedData(f"is damaged: {error}") from error
-    if not same:
-        raise MalformedData("does not match the digest of its specification")
+    content = read_regular(path, most=largest_text())
+    with about(path):
+        document = parsed(content)
+        number = document.get("format") if isinstance(document, dict) else None
+        if isinstance(number, int) and number != FORMAT:
+            raise OtherFormat(
+                f"has format {number}, and this version of tutelage reads {FORMAT}. Read it with the version that has "
+                f"written it ({str(document.get('version'))[:20]}), or choose another folder and compute it again"
+            )
+        manifest = unsealed(content, Manifest)
+        try:
+            same = specification_digest(manifest.document) == manifest.specification
+        except (ValueError, TypeError) as error:
+            raise MalformedData(f"is damaged: {error}") from error
+        if not same:
+            raise MalformedData("does not match the digest of its specification")
+        _check_grid(manifest.grid)
     return manifest
 
 
-def read_cells(folder: Path, manifest: dict[str, Any]) -> pl.DataFrame:
-    """Return the grid of a sweep: one row a cell.
+class OtherFormat(MalformedData):
+    """A folder was written by another version, and is left as it is."""
 
-    Raises:
-        MalformedData: If its file is absent, does not match its checksum, or contradicts the manifest.
-        Unreadable: If it cannot be read, or is too large.
+
+def _check_grid(grid: Mapping[str, list[Any]]) -> None:
+    lengths = {len(values) for values in grid.values()}
+    if len(lengths) != 1 or 0 in lengths or not {"cell", "runs"} <= grid.keys():
+        raise MalformedData("is damaged: its grid is no table")
+    numbers = [*grid["cell"], *grid["runs"]]
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise MalformedData("is damaged: its grid has cells or runs that are no numbers")
+    for name, values in grid.items():
+        if len({type(value) for value in values}) > 1:
+            raise MalformedData(f"is damaged: the field {name[:40]!r} of its grid has values of several kinds")
+
+
+def specification_digest(document: Mapping[str, Any]) -> str:
+    """Return the digest of what a resolved specification says, whatever the order of its keys.
+
+    Two specifications are the same when they say the same, wherever their files are kept: arrays and files count by
+    their content, so that a folder that was moved has the same specification, and so has an array that was a file and
+    is now written inline.
+
+    Args:
+        document: The resolved specification. Its `arrays`, if it has some, are listed by the digests of their content;
+            another file that it names is a table of its `file` and the `digest` of its content.
     """
-    path = folder / CELLS
-    damaged = MalformedData(f"{path} is damaged. `tutelage sweep` with its specification writes it again.")
-    try:
-        content = read_regular(path)
-    except FileNotFoundError:
-        raise damaged from None
-    if digest(content) != manifest["files"].get(CELLS):
-        raise damaged
-    with about(path):
-        cells = read_table(content)
-    if not all(name in cells.columns and cells[name].dtype.is_integer() for name in ("cell", "runs")):
-        raise damaged
-    if (cells.height, int(cells["runs"].sum())) != (manifest["cells"], manifest["runs"]):
-        raise MalformedData(
-            f"{folder / MANIFEST} is damaged: it speaks of {manifest['runs']} runs in {manifest['cells']} cells, "
-            f"{path} of {cells['runs'].sum()} in {cells.height}."
-        )
-    return cells
+    said = dict(document)
+    if isinstance(said.get("arrays"), Mapping):
+        said["arrays"] = sorted(said["arrays"])
+    return digest(json.dumps(_without_places(said), sort_keys=True, ensure_ascii=False, allow_nan=False))
+
+
+def _without_places(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        placed = {"file", "digest"} <= value.keys()
+        return {key: _without_places(one) for key, one in value.items() if not (placed and key == "file")}
+    return [_without_places(one) for one in value] if isinstance(value, list) else value
 
 
 def difference(old: Any, new: Any, where: str = "") -> str:

@@ -7,17 +7,15 @@ import io
 import math
 import zipfile
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 from tutelage.errors import MalformedData, TutelageError, invalid
-from tutelage.files import about, largest_size, read_regular, too_large, write_bytes
+from tutelage.files import largest_size, too_large
 
-# Entries of an archive beside its arrays: what they were computed from, and a checksum of all the others.
-_STAMP = "__specification__"
+# Entry of an archive beside its arrays: a checksum of all the others.
 _CHECKSUM = "checksum"
 _SUFFIX = ".npy"
 _MOST_OF_A_BYTE = 1032  # that deflate can make
@@ -133,35 +131,3 @@ def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
         found.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         found.update(array.tobytes())
     return found.hexdigest()
-
-
-def write_arrays(path: Path, arrays: Mapping[str, Any], specification: str) -> None:
-    """Write arrays by name, stamped with the specification they belong to.
-
-    Args:
-        path: The `.npz` file.
-        arrays: Arrays of numbers, by name.
-        specification: What the arrays were computed from, as a digest.
-    """
-    write_bytes(path, pack_arrays({**arrays, _STAMP: specification}))
-
-
-def read_arrays(path: Path, specification: str | None) -> dict[str, np.ndarray] | None:
-    """Return the arrays of a file, or `None` if there is none or it belongs to another specification.
-
-    Args:
-        path: The `.npz` file.
-        specification: What the arrays must have been computed from; anything if `None`.
-
-    Raises:
-        MalformedData: If the file is damaged.
-        Unreadable: If it cannot be read, is not a regular file, or too large.
-    """
-    try:
-        content = read_regular(path)
-    except FileNotFoundError:
-        return None
-    with about(path):
-        arrays = unpack_arrays(content)
-    stamp = arrays.pop(_STAMP, None)
-    return arrays if stamp is not None and (specification is None or str(stamp) == specification) else None

@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import stat
+import time
 from collections.abc import Callable, Collection
 from importlib.metadata import version
 from pathlib import Path
@@ -193,12 +194,15 @@ def remove_own(path: Path, checksum: str) -> bool:
     return True
 
 
-def remove_temporary(folder: Path) -> None:
-    """Remove the temporary files of interrupted writes from a folder of ours."""
+def remove_temporary(folder: Path, age: float = 0.0) -> None:
+    """Remove the temporary files of interrupted writes from a folder of ours, if they are so many seconds old."""
     for name in listed(folder):
         if is_temporary(name):
             try:
-                (folder / name).unlink(missing_ok=True)
+                if time.time() - os.lstat(folder / name).st_mtime >= age:
+                    (folder / name).unlink(missing_ok=True)
+            except FileNotFoundError:
+                continue
             except (IsADirectoryError, PermissionError) as error:
                 if error.errno not in (errno.EISDIR, errno.EPERM):
                     raise

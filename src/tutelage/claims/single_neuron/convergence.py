@@ -9,7 +9,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.integrate import quad
+from scipy.special import gammaln, ndtr, xlogy
 
 from tutelage.activations import LeakyReLU, ReLU
 from tutelage.claims import scan
@@ -32,22 +33,32 @@ from tutelage.problems import neuron
 
 # Lemma 5.1 ------------------------------------------------------------------------------------------------------------
 
-_LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(200)
-
 
 def start_probability(dimension: int, deviation: float) -> float:
     r"""The probability that $\|w - v\|^2 \le 1 - 2\tau^2d$ for $w \sim N(0, \tau^2I)$ and a unit vector $v$.
 
-    With $w\cdot v = \tau g$ and $\tau^2S$ the square of the rest, the condition is $g^2 - 2g/\tau + S + 2d \le 0$: an interval for $g$,
-    given $S$, which is integrated over its quantiles.
+    With $w\cdot v = \tau g$ and $\tau\rho$ the norm of the rest, the condition is $g^2 - 2g/\tau + \rho^2 + 2d \le 0$: an interval for
+    $g$, given $\rho$, which is integrated over its density.
     """
-    levels = (_LEVELS + 1) / 2
-    rest = chi2.ppf(levels, dimension - 1) if dimension > 1 else np.zeros_like(levels)
-    total = deviation**2 * (rest + 2 * dimension)
-    root = np.sqrt(np.maximum(1 - total, 0.0))
-    low, high = total / (1 + root) / deviation, (1 + root) / deviation
-    inside = np.where(total < 1, norm.sf(low) - norm.sf(high), 0.0)
-    return float(_LEVEL_WEIGHTS @ inside / 2)
+
+    def inside(rest: float) -> float:
+        total = deviation**2 * (rest**2 + 2 * dimension)
+        root = np.sqrt(max(1 - total, 0.0))
+        return float(ndtr((1 + root) / deviation) - ndtr(total / (1 + root) / deviation))
+
+    freedom = dimension - 1
+    if freedom == 0:
+        return inside(0.0)
+    scale = (1 - freedom / 2) * np.log(2) - gammaln(freedom / 2)
+
+    def density(rest: float) -> float:
+        return float(np.exp(scale + xlogy(freedom - 1, rest) - rest**2 / 2))
+
+    # Beyond its edge the interval is empty; beyond ten standard deviations nothing is left of the density.
+    edge = np.sqrt(max(1 / deviation**2 - 2 * dimension, 0.0))
+    low, high = max(np.sqrt(freedom) - 10, 0.0), np.sqrt(freedom) + 10
+    ends = min(low, edge), min(high, edge)
+    return quad(lambda rest: density(rest) * inside(rest), *ends, epsabs=1e-13, epsrel=1e-11)[0]
 
 
 def _start(constant: float, base: float):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tutelage.claims.base import Claim, Form, Outcome
+from tutelage.claims.weight_sharing.cube import fourier
 from tutelage.claims.weight_sharing.formulas import PAPER
 from tutelage.claims.weight_sharing.plane import FLOW, fitted_exponent, predicted_exponent
-from tutelage.cube import fourier
 
 _DEGREES = (1, 2, 3, 4, 5, 6)
 

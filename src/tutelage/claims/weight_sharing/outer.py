@@ -3,8 +3,8 @@
 import numpy as np
 
 from tutelage.claims.base import Claim, Form, worst_of
+from tutelage.claims.weight_sharing.cube import learn_outer, points
 from tutelage.claims.weight_sharing.formulas import PAPER
-from tutelage.cube import learn_outer, points
 
 _ACCURACIES = (0.5, 0.2, 0.05)
 

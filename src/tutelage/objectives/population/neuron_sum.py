@@ -14,12 +14,14 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
+from tutelage.instant import instantly
 from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
@@ -57,10 +59,10 @@ class NeuronSum(Expected):
         return exactness_of(self.quadrature)
 
     def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
-        return self.problem.student.neurons(point)  # type: ignore[attr-defined]
+        return self.problem.student._neurons(point)  # type: ignore[attr-defined]
 
     def _dense_teacher_groups(self) -> tuple[Neurons, ...]:
-        return self.problem.teacher.neurons(self.target)  # type: ignore[attr-defined]
+        return self.problem.teacher._neurons(self.target)  # type: ignore[attr-defined]
 
     def _teacher_groups(self) -> tuple[Neurons, ...]:
         groups = self._dense_teacher_groups()
@@ -82,31 +84,42 @@ class NeuronSum(Expected):
         return loss_total(tuple(terms), point)
 
     def _gradient(self, point: PyTree, key=None) -> PyTree:
-        arrays, back = jax.vjp(self._trainable, point)
+        _, back = jax.vjp(self._trainable, point)
         groups, teachers = self._groups(point), self._teacher_groups()
-        cotangents = [self._group_gradient(i, groups, teachers) for i in range(len(groups))]
-        (gradient,) = back(jax.tree.unflatten(jax.tree.structure(arrays), jax.tree.leaves(cotangents)))
+        cotangents = [self._by_weights(i, groups, teachers) for i in range(len(groups))]
+        if not self._fixed_coefficients:
+            cotangents += [self._by_coefficients(i, groups, teachers) for i in range(len(groups))]
+        (gradient,) = back(cotangents)
         return gradient
 
-    def _trainable(self, point: PyTree) -> list[tuple[Array, Array]]:
-        return [(group.weights, group.coefficients) for group in self._groups(point)]
+    @property
+    def _fixed_coefficients(self) -> bool:
+        return isinstance(self.problem.student, Neuronwise)
 
-    def _group_gradient(self, i: int, groups, teachers) -> tuple[Array, Array]:
-        """Return the gradients in weights and coefficients of one group."""
-        group = groups[i]
-        by_weights = jnp.zeros_like(group.weights)
-        by_coefficients = jnp.zeros_like(group.coefficients)
-        for j, other in enumerate(groups):
-            dual, same = self.student_duals[i][j], i == j
-            weights = group.coefficients[:, None] * other.coefficients
-            by_weights = by_weights + dual._pull(group.weights, other.weights, weights, same)
-            by_coefficients = by_coefficients + dual._gram(group.weights, other.weights, same) @ other.coefficients
-        for j, teacher in enumerate(teachers):
-            dual = self.teacher_duals[i][j]
-            weights = group.coefficients[:, None] * teacher.coefficients
-            by_weights = by_weights - dual._pull(group.weights, teacher.weights, weights, False)
-            by_coefficients = by_coefficients - dual._gram(group.weights, teacher.weights, False) @ teacher.coefficients
-        return by_weights, by_coefficients
+    def _trainable(self, point: PyTree) -> list[Array]:
+        groups = self._groups(point)
+        weights = [group.weights for group in groups]
+        return weights if self._fixed_coefficients else weights + [group.coefficients for group in groups]
+
+    def _pairs(self, i: int, groups, teachers):
+        """Return what a group meets: dual, sign, neurons, and whether these are its own."""
+        own = [(self.student_duals[i][j], 1.0, other, i == j) for j, other in enumerate(groups)]
+        return own + [(self.teacher_duals[i][j], -1.0, teacher, False) for j, teacher in enumerate(teachers)]
+
+    def _by_weights(self, i: int, groups, teachers) -> Float[Array, "neuron dim"]:
+        """Return the gradient in the weights of one group."""
+        group, total = groups[i], 0.0
+        for dual, sign, other, same in self._pairs(i, groups, teachers):
+            weights = group.coefficients[:, None] * (sign * other.coefficients)
+            total = total + dual._pull(group.weights, other.weights, weights, same)
+        return total  # type: ignore[return-value]
+
+    def _by_coefficients(self, i: int, groups, teachers) -> Float[Array, " neuron"]:
+        """Return the gradient in the coefficients of one group."""
+        weights, total = groups[i].weights, 0.0
+        for dual, sign, other, same in self._pairs(i, groups, teachers):
+            total = total + dual._gram(weights, other.weights, same) @ (sign * other.coefficients)
+        return total  # type: ignore[return-value]
 
     def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
         total = jnp.zeros(())
@@ -178,7 +191,6 @@ class NeuronSum(Expected):
         return reduction._replace(objective=_with_axes(reduction.objective))
 
 
-@eqx.filter_jit
 def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim dim"]:
     student = objective.problem.student
     assert isinstance(student, Neuronwise)
@@ -244,31 +256,26 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     return _with_axes(objective)
 
 
-# Compiled as a whole: operation by operation, every shape would be dozens of programs.
-@eqx.filter_jit
+@instantly
 def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
-    return model.neurons(parameters)
+    return model._neurons(parameters)
 
 
-@eqx.filter_jit
-def _mean_square(teacher: Model, target: PyTree, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
-    teachers = teacher.neurons(target)  # type: ignore[attr-defined]
-    total = jnp.zeros(())
+@instantly
+def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+    """Return half the mean square of the labels."""
+    teachers = problem.teacher._neurons(problem.target)  # type: ignore[attr-defined]
+    total = jnp.asarray(problem.noise**2)
     for i, first in enumerate(teachers):
         for j, second in enumerate(teachers):
             gram = duals[i][j]._gram(first.weights, second.weights, i == j)
             total = total + first.coefficients @ gram @ second.coefficients
-    return total
+    return 0.5 * total
 
 
-def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
-    """Return half the mean square of the labels."""
-    return 0.5 * problem.noise**2 + 0.5 * _mean_square(problem.teacher, problem.target, duals)
-
-
-@eqx.filter_jit
+@instantly
 def _on_axes(teacher: Model, target: PyTree) -> Bool[Array, ""]:
-    weights = teacher.neurons(target)[0].weights  # type: ignore[attr-defined]
+    weights = teacher._neurons(target)[0].weights  # type: ignore[attr-defined]
     return jnp.all(weights == jnp.eye(*weights.shape))
 
 
@@ -296,5 +303,5 @@ def exactness_of(quadrature: Quadrature | None) -> Exactness:
 def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:
     """Whether duals see vectors only through their norms and angles: they then hold no arrays but numbers."""
     return problem.inputs.symmetry == "rotation" and all(
-        jnp.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
+        np.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.activations import Activation
@@ -309,5 +310,5 @@ def wave_loss(problem: Problem, quadrature: Quadrature) -> WaveLoss:
             f"The wave has a closed form only under laws with x and −x alike, not under {problem.inputs.name}. "
             "Use `empirical` or `stream` to sample."
         )
-    problem.inputs.characteristic(jnp.zeros(problem.dimension))  # raises the law's refusal now, not later
+    problem.inputs.characteristic(np.zeros(problem.dimension))  # raises the law's refusal now, not later
     return WaveLoss(problem, problem.target)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.inputs import Gaussian, gaussian
 from tutelage.models import Model
 from tutelage.objectives.base import Objective, Reduction
@@ -27,9 +28,9 @@ def _teacher_coordinates(vectors: Float[Array, "teacher dim"]) -> tuple[Array, A
     # In NumPy: operation by operation, every shape of a teacher would be a dozen programs.
     rows = np.asarray(vectors)
     if rows.shape[0] <= rows.shape[1] and np.array_equal(rows @ rows.T, np.eye(rows.shape[0])):
-        return vectors, jnp.asarray(np.eye(rows.shape[0]))
+        return vectors, of_jax(np.eye(rows.shape[0]))
     basis, coordinates = np.linalg.qr(rows.T)
-    return jnp.asarray(basis.T), jnp.asarray(coordinates.T)
+    return of_jax(basis.T), of_jax(coordinates.T)
 
 
 def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
@@ -44,12 +45,12 @@ def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
     # Along the basis first, then along axes of each student's own.
     reduced, extras = in_tiles(_reduce, _tile(points), (student, basis), points)
     padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
-    target = teacher.with_vectors(objective.target, jnp.asarray(padded))
+    target = teacher.with_vectors(objective.target, of_jax(padded))
     moved = in_coordinates(objective, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
     def lift(reduced_points, runs):
         rows = (reduced_points, extras[np.asarray(runs)])
-        return jax.tree.map(jnp.asarray, in_tiles(_lift, _tile(rows), (student, basis), rows))
+        return jax.tree.map(of_jax, in_tiles(_lift, _tile(rows), (student, basis), rows))
 
     return Reduction(moved, reduced, lift)
 

@@ -43,6 +43,11 @@ def _loss_of_opposite(objective: Objective):
     return objective.loss(FilterAndOutput(-target.filter, spurious_output(target.output)))
 
 
+def structured_start(values) -> tuple[np.ndarray, np.ndarray]:
+    """A start with equal entries, from which descent succeeds: a unit filter, and output weights with a chosen sum."""
+    return np.full(values.p, 1 / np.sqrt(values.p)), np.full(values.k, values.output_sum / values.k)
+
+
 def saddle_ratio(patches: int) -> float:
     r"""The value of $(\mathbf 1\cdot a^*)^2/\|a^*\|^2$ above which the second stationary point is a saddle."""
     return (patches + np.pi - 1) / np.pi

@@ -1,16 +1,15 @@
 """Figure 1b: a run that finds the teacher and one that does not."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.starts import sphere_ball
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.convolutional_filter.common import SUCCESS, objective_of, spurious_loss
-from tutelage.studies.expectations import described, within
+from tutelage.statistics import straight_line
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.convolutional_filter.common import SUCCESS, objective_of, spurious_loss, structured_start
+from tutelage.studies.expectations import above, below, described, within
 
 
 def _pieces(values: Values):
@@ -21,9 +20,8 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
     output = np.eye(values.k)[0]
     objective = objective_of(values.p, output)
     if kind == "structured":
-        # The same direction and size for all entries; the second start is the first with both signs turned.
-        filters = np.full(values.p, 1 / np.sqrt(values.p))
-        outputs = np.full(values.k, values.output_sum / values.k)
+        # The second start is the first with both signs turned.
+        filters, outputs = structured_start(values)
         starts = (np.stack([filters, -filters]), np.stack([outputs, -outputs]))
     else:
         starts = sphere_ball(objective.problem, values.random_runs, seed=seed)
@@ -34,12 +32,8 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
         step_limit(values.steps),
         record("loss", "angle", every=1, at_most=values.steps + 1),
     )
-    curves = [(runs.curve("loss", run)[1], runs.curve("angle", run)[1]) for run in range(len(runs))]
-    return {
-        "loss": np.stack([curve[0] for curve in curves]),
-        "angle": np.stack([curve[1] for curve in curves]),
-        "spurious_loss": np.asarray(spurious_loss(output)),
-    }
+    curves = {name: np.stack([runs.curve(name, run)[1] for run in range(len(runs))]) for name in ("loss", "angle")}
+    return {**curves, "spurious_loss": np.asarray(spurious_loss(output))}
 
 
 def _half_life(loss: np.ndarray) -> int:
@@ -48,15 +42,13 @@ def _half_life(loss: np.ndarray) -> int:
 
 
 def _linear_tail(loss: np.ndarray) -> tuple[float, float]:
-    """Return the factor a step and the R² of a straight line through the logarithm of the loss, between 1e-3 and 1e-12."""
+    """Return the factor per step and the R² of a straight line through the logarithm of the loss, between 1e-3 and 1e-12."""
     steps = np.flatnonzero((loss < 1e-3) & (loss > 1e-12))
-    logs = np.log(loss[steps])
-    slope, intercept = np.polyfit(steps, logs, 1)
-    residual = logs - slope * steps - intercept
-    return float(np.exp(slope)), float(1 - residual.var() / logs.var())
+    slope, fit = straight_line(steps, np.log(loss[steps]))
+    return float(np.exp(slope)), fit
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     loss, spurious = pieces["structured"]["loss"], float(pieces["structured"]["spurious_loss"])
     angle = pieces["structured"]["angle"]
     others = pieces["random"]["loss"]
@@ -64,23 +56,17 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     halves = np.array([_half_life(curve) for curve in others[succeeded]])
     factor, fit = _linear_tail(loss[0])
     expectations = (
-        described("success case", "converges to the global minimum", float(loss[0, -1]), loss[0, -1] < SUCCESS),
+        below("success case", "converges to the global minimum", loss[0, -1], SUCCESS),
         described(
             "failure case: loss over that of the second stationary point",
             "converges to the spurious local minimum",
-            float(loss[1, -1] / spurious),
+            loss[1, -1] / spurious,
             abs(loss[1, -1] / spurious - 1) < 0.01 and angle[1, -1] > 0.9 * np.pi,
             "1 % (its approach is slower than linear)",
         ),
         within("slow iterations: until the loss is halved", 50, _half_life(loss[0]), 25),
         within("the same, median over random starts that succeed", 50, float(np.median(halves)), 25),
-        described(
-            "afterwards: R² of a straight line through log loss",
-            "a fast linear rate",
-            round(fit, 6),
-            fit > 0.99,
-            "R² above 0.99",
-        ),
+        above("afterwards: R² of a straight line through log loss", "a fast linear rate", round(fit, 6), 0.99),
     )
     figure, (curves, angles) = panels(columns=2)
     steps = np.arange(loss.shape[1])
@@ -111,7 +97,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         }
     )
     remarks = (
-        f"After the slow phase the loss shrinks by a factor {factor:.3f} an iteration.",
+        f"After the slow phase the loss shrinks by a factor {factor:.3f} per iteration.",
         "The failing run approaches the second stationary point more slowly than any linear rate: there the filter's "
         "gradient is of second order in the distance to a half turn.",
         f"{succeeded.mean():.0%} of {len(others)} random starts succeed; half of these have halved the loss after "

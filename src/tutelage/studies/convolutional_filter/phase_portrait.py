@@ -4,21 +4,21 @@ Output weights matter only through $a\cdot a^*$ and $\mathbf 1\cdot a$. The plan
 is in equilibrium given the first; if $\mathbf 1\cdot a^* = 0$, the plane is invariant and the picture exact.
 """
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.claims.convolutional_filter.formulas import spurious_output
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, record, step_limit
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective
 from tutelage.plot import BLACK, BLUE, ORANGE, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
 from tutelage.studies.convolutional_filter.common import SUCCESS, objective_of, output_weights, saddle_ratio
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import table
 
 _SIGNALS = (-1.0, 1.5)
 _MARGIN = 0.05
@@ -97,43 +97,42 @@ def _measure(values: Values, seed: int, ratio: float) -> Arrays:
         "admissible": (np.abs(starts[1].sum(axis=1)) <= abs(target.sum()) + 1e-12).reshape(shape),
         "paths": np.stack(padded),
         # At a half turn the mean of the gradient vanishes only at one signal: that of the second stationary point.
-        "second_signal": _second_signal(values.k, ratio),
+        "second_signal": np.asarray(spurious_output(target) @ target),
     }
 
 
-def _second_signal(patches: int, ratio: float) -> np.ndarray:
-    """The signal at the second stationary point of Lemma 4.1, for unit output weights."""
-    mean_part = ratio / patches
-    return np.asarray(mean_part * (patches - 1) / (patches + np.pi - 1) - (1 - mean_part) / (np.pi - 1))
+def _good(arrays: Arrays) -> np.ndarray:
+    """Which starts have an acute angle and a positive signal, `[signal, angle]`."""
+    return (arrays["signal"] > 0)[:, None] & (arrays["phi"] < np.pi / 2)[None]
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows, good_total, good_reached = [], 0, 0
-    for name, cell in _pieces(values).items():
-        arrays = pieces[name]
-        acute, positive = arrays["phi"] < np.pi / 2, arrays["signal"] > 0
-        good = positive[:, None] & acute[None]
-        bad = (arrays["signal"] < 0)[:, None] & (arrays["phi"] > np.pi / 2)[None]
-        counted = good & (arrays["admissible"] if cell["ratio"] else True)
-        good_total, good_reached = good_total + counted.sum(), good_reached + (counted & arrays["success"]).sum()
-        rows.append(
-            {
-                "ratio": cell["ratio"],
-                "success": float(arrays["success"].mean()),
-                "acute_and_positive": float(arrays["success"][good].mean()),
-                "obtuse_and_negative": float(arrays["success"][bad].mean()),
-            }
-        )
-    frame = pl.DataFrame(rows)
+def _rows(arrays: Arrays, ratio: float):
+    bad = (arrays["signal"] < 0)[:, None] & (arrays["phi"] > np.pi / 2)[None]
+    yield {
+        "ratio": ratio,
+        "success": arrays["success"].mean(),
+        "acute_and_positive": arrays["success"][_good(arrays)].mean(),
+        "obtuse_and_negative": arrays["success"][bad].mean(),
+    }
+
+
+def _covered(arrays: Arrays, ratio: float) -> np.ndarray:
+    """Which of the starts that Theorem 3.1 covers find the teacher."""
+    return arrays["success"][_good(arrays) & (arrays["admissible"] if ratio else True)]
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows)
+    covered = np.concatenate([_covered(pieces[name], **cell) for name, cell in _pieces(values).items()])
     balanced = frame.row(0, named=True)
     threshold = saddle_ratio(values.k)
-    above = frame.filter(pl.col("ratio") > threshold)["success"].to_numpy().min()
+    beyond = frame.filter(pl.col("ratio") > threshold)["success"].to_numpy().min()
     expectations = (
         described(
             "acute angle, positive signal, sum within bounds: starts that find the teacher",
             "all (Theorem 3.1)",
-            float(good_reached / good_total),
-            good_reached == good_total,
+            covered.mean(),
+            covered.all(),
         ),
         described(
             "obtuse angle, negative signal, teacher with sum zero: starts that find the teacher",
@@ -144,8 +143,8 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         described(
             f"starts that end at the second stationary point if (1·a*)²/|a*|² > {threshold:.2f}",
             "some: it is a local minimum (Lemma 4.1)",
-            float(1 - above),
-            above < 1,
+            1 - beyond,
+            beyond < 1,
         ),
     )
     remarks = (
@@ -155,17 +154,10 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         "positive, which turns the filter towards the teacher: it is a saddle, and no start of the grid ends there. "
         "Lemma 4.1 calls it a local minimum without this condition.",
     )
-    caption = (
-        "Gradient descent in the plane of the angle between the filters and the signal a·a*, for three teachers. Arrows: "
-        "direction of gradient flow. Blue region: starts from which descent finds the teacher (dot); orange region: starts "
-        "from which it ends at the second stationary point (square; a cross where it is a saddle). Lines: paths of descent."
-    )
-    return Conclusion(
-        expectations, (Picture("portrait", caption, _figure(values, pieces)),), {"basins": frame}, remarks
-    )
+    return Conclusion(expectations, (_picture(values, pieces),), {"basins": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, axes = panels(columns=len(values.ratios), width=2.6, height=2.7, sharey=True)
     for panel, (name, cell) in zip(axes, _pieces(values).items(), strict=True):
         arrays = pieces[name]
@@ -188,7 +180,12 @@ def _figure(values: Values, pieces: Mapping[str, Arrays]):
         panel.set_title(rf"$(\mathbf{{1}}\cdot a^*)^2/\|a^*\|^2 = {cell['ratio']:g}$")
         panel.set_xticks([0, np.pi / 2, np.pi], ["0", "π/2", "π"])
     axes[0].set_ylabel(r"signal $a\cdot a^*$")
-    return figure
+    caption = (
+        "Gradient descent in the plane of the angle between the filters and the signal a·a*, for three teachers. Arrows: "
+        "direction of gradient flow. Blue region: starts from which descent finds the teacher (dot); orange region: starts "
+        "from which it ends at the second stationary point (square; a cross where it is a saddle). Lines: paths of descent."
+    )
+    return Picture("portrait", caption, figure)
 
 
 STUDY = Study(
@@ -202,7 +199,7 @@ STUDY = Study(
         chosen("ratios", (0.0, 1.0, 3.0), note="(1·a*)²/|a*|²: balanced, below and above (k+π−1)/π"),
         chosen("step", 0.2),
         chosen("steps", 8000),
-        chosen("grid", 41, paper=161, note="starts a side"),
+        chosen("grid", 41, paper=161, note="starts per side"),
         chosen(
             "shown",
             ((1.45, -0.6), (2.6, 1.3), (1.8, 0.05), (1.3, 0.4), (2.2, -0.8), (0.8, -0.9)),

@@ -1,33 +1,33 @@
 """Stochastic gradient descent with fresh batches, beside descent on the population loss."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective, stream
-from tutelage.plot import BLACK, COLOURS, GREY, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.convolutional_filter.common import objective_of
+from tutelage.plot import BLACK, COLOURS, GREY, intervals, panels
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.convolutional_filter.common import objective_of, structured_start
 from tutelage.studies.expectations import described, within
+from tutelage.studies.tables import table
+
+
+def _batches(values: Values):
+    return {f"batch-{batch}": {"batch": batch} for batch in sorted(values.batches, reverse=True)}
 
 
 def _pieces(values: Values):
-    batches = {f"batch-{batch}": {"batch": batch} for batch in sorted(values.batches, reverse=True)}
-    return {**batches, "population": {"batch": 0}}
+    return {**_batches(values), "population": {"batch": 0}}
 
 
 def _measure(values: Values, seed: int, batch: int) -> Arrays:
     population = objective_of(values.p, np.eye(values.k)[0])
-    filters = np.full(values.p, 1 / np.sqrt(values.p))
-    outputs = np.full(values.k, values.output_sum / values.k)
     number = values.runs if batch else 1
-    starts = (np.tile(filters, (number, 1)), np.tile(outputs, (number, 1)))
+    starts = tuple(np.tile(entries, (number, 1)) for entries in structured_start(values))
     objective = stream(population.problem, batch) if batch else population
     remembered = record(every=1, at_most=values.steps + 1, parameters=_parameters)
     runs = descend(objective, starts, GradientDescent(values.step), step_limit(values.steps), remembered, seed=seed)
@@ -50,30 +50,27 @@ def _losses(objective: Objective, parameters):
     return jax.vmap(lambda one: objective.loss(FilterAndOutput(one[:size], one[size:])))(parameters)
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     exact = pieces["population"]
     path, curve = exact["parameters"][0], exact["loss"][0]
-    rows = []
-    for batch in values.batches:
-        arrays = pieces[f"batch-{batch}"]
+
+    def rows(arrays: Arrays, batch: int):
         distances = np.linalg.norm(arrays["parameters"] - path, axis=-1)
-        early = distances[:, values.early]
-        final = arrays["loss"][:, -1]
-        rows.append(
-            {
-                "batch": batch,
-                "runs": len(final),
-                "deviation": float(np.sqrt(np.mean(early**2))),
-                "deviation_low": float(early.min()),
-                "deviation_high": float(early.max()),
-                "largest_deviation": float(np.median(np.nanmax(distances, axis=1))),
-                "final_loss": float(np.nanmedian(final)) if np.isfinite(final).any() else float("nan"),
-                "found_teacher": float(np.mean(final < values.found)),
-            }
-        )
-    frame = pl.DataFrame(rows).sort("batch")
+        early, final = distances[:, values.early], arrays["loss"][:, -1]
+        yield {
+            "batch": batch,
+            "runs": len(final),
+            "deviation": np.sqrt(np.mean(early**2)),
+            "deviation_low": early.min(),
+            "deviation_high": early.max(),
+            "largest_deviation": np.median(np.nanmax(distances, axis=1)),
+            "final_loss": float(np.nanmedian(final)) if np.isfinite(final).any() else float("nan"),
+            "found_teacher": np.mean(final < values.found),
+        }
+
+    frame = table(_batches(values), pieces, rows).sort("batch")
     large = frame.tail(values.fitted)
-    slope = float(np.polyfit(np.log(large["batch"]), np.log(large["deviation"]), 1)[0])
+    slope = exponent(large["batch"], large["deviation"])
     best = frame.row(-1, named=True)
     expectations = (
         described(
@@ -108,14 +105,14 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     left.set(xlabel="iteration", ylabel="population loss", ylim=(1e-14, 10), xlim=(0, values.steps))
     left.legend(loc="lower left")
     x, y = frame["batch"].to_numpy(), frame["deviation"].to_numpy()
-    bars = np.stack([y - frame["deviation_low"].to_numpy(), frame["deviation_high"].to_numpy() - y])
-    right.errorbar(x, y, bars, fmt="o", capsize=2, label=f"after {values.early} iterations")
+    ends = (frame["deviation_low"], frame["deviation_high"])
+    intervals(x, y, *ends, right, fmt="o", label=f"after {values.early} iterations")
     right.plot(x, frame["largest_deviation"], "s", color=COLOURS[1], label="largest on the way")
     right.plot(x, y[-1] * (x / x[-1]) ** -0.5, color=GREY, linestyle=":", label="slope −1/2")
     right.set(xscale="log", yscale="log", xlabel="batch size", ylabel="distance to the population run")
     right.legend(loc="upper right")
     caption = (
-        f"Fresh batches at every iteration, {values.runs} runs a size, from the successful start of Figure 1b. Left: median "
+        f"Fresh batches at every iteration, {values.runs} runs per size, from the successful start of Figure 1b. Left: median "
         "population loss, with the middle 80 %. Right: distance between the parameters of a run and those of the population "
         "run, root mean square and range after a few iterations, and median of the largest on the way (where noise shifts "
         "the time at which a run leaves the plateau)."

@@ -10,12 +10,5 @@ from tutelage.studies.local_convergence import (
     samples,
 )
 
-STUDIES = (
-    figure_1.STUDY,
-    illustrations.STUDY,
-    lojasiewicz.STUDY,
-    local_runs.STUDY,
-    fitted_starts.STUDY,
-    samples.STUDY,
-    random_starts.STUDY,
-)
+_ORDER = (figure_1, illustrations, lojasiewicz, local_runs, fitted_starts, samples, random_starts)
+STUDIES = tuple(module.STUDY for module in _ORDER)

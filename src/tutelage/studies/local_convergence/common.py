@@ -21,6 +21,28 @@ def spread_teachers(r: int, d: int, delta: float | None = None) -> np.ndarray:
     return np.stack(rows)
 
 
+def near_teachers(random: np.random.Generator, teachers: np.ndarray, m: int, scales) -> np.ndarray:
+    r"""Starts of $m$ students around the teachers, in turn, each with its share of the teacher's mass.
+
+    Args:
+        random: What draws them.
+        teachers: Unit teachers, `[teacher, dim]`.
+        m: Number of students.
+        scales: Deviations from the teachers, relative to their norm; one start for each.
+    """
+    r, d = teachers.shape
+    owner = np.arange(m) % r
+    share = np.sqrt(1 / np.bincount(owner, minlength=r))[owner]
+    noise = random.normal(size=(*np.shape(scales), m, d)) / np.sqrt(d)
+    return share[:, None] * (teachers[owner] + np.asarray(scales)[..., None, None] * noise)
+
+
+def two_students(delta: np.ndarray) -> np.ndarray:
+    r"""The two students of Claim 2, at the angles $\pm\delta$ to a teacher on the first axis; `[..., student, dim]`."""
+    half = 0.5 * np.stack([np.ones_like(delta), np.tan(delta)], axis=-1)
+    return f.students_of(np.stack([half, half * [1.0, -1.0]], axis=-2))
+
+
 def own_angles(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
     """Angle of every student to the nearest teacher's line; `[..., student]`."""
     return f.line_angles(students, teachers).min(axis=-1)

@@ -1,18 +1,16 @@
 """Figure 1: twenty students and three teachers in the plane, in three regimes."""
 
-from collections.abc import Mapping
-
 import numpy as np
-import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, BLUE, GREY, RED, panels
 from tutelage.problems import homogeneous
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
-from tutelage.studies.local_convergence.common import own_angles
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below, described
+from tutelage.studies.local_convergence.common import own_angles, stray_mass
+from tutelage.studies.tables import table
 
 _REGIMES = {
     "lazy": "(a) lazy, output weights ±‖w‖",
@@ -65,26 +63,26 @@ def _measure(values: Values, seed: int, regime: str) -> Arrays:
     return {"place": runs.curve("place", 0)[1], "loss": runs.curve("loss", 0)[1], "step": runs.curve("loss", 0)[0]}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    teachers, rows = _teachers(values), []
-    for regime in _REGIMES:
-        place, loss = pieces[regime]["place"], pieces[regime]["loss"]
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    teachers = _teachers(values)
+
+    def rows(arrays: Arrays, regime: str):
+        place, loss = arrays["place"], arrays["loss"]
         moved = np.linalg.norm(place[-1] - place[0], axis=1) / np.linalg.norm(place[0], axis=1)
-        turn, mass = own_angles(place[-1], teachers), np.sum(place[-1] ** 2, axis=1)
-        rows.append(
-            {
-                "regime": regime,
-                "first_loss": float(loss[0]),
-                "last_loss": float(loss[-1]),
-                "median_move": float(np.median(moved)),
-                "largest_move": float(moved.max()),
-                "median_angle": float(np.median(turn)),
-                "largest_angle": float(turn.max()),
-                "matched_mass": float(mass[turn < values.matched].sum() / mass.sum()),
-            }
-        )
-    table = pl.DataFrame(rows)
-    by = {row["regime"]: row for row in rows}
+        turn = own_angles(place[-1], teachers)
+        yield {
+            "regime": regime,
+            "first_loss": loss[0],
+            "last_loss": loss[-1],
+            "median_move": np.median(moved),
+            "largest_move": moved.max(),
+            "median_angle": np.median(turn),
+            "largest_angle": turn.max(),
+            "matched_mass": 1 - float(stray_mass(place[-1], teachers, values.matched)),
+        }
+
+    frame = table(_pieces(values), pieces, rows)
+    by = {row["regime"]: row for row in frame.iter_rows(named=True)}
     expectations = (
         described(
             "(a) with output weights ±‖w‖: largest relative move of a student, and the loss",
@@ -93,26 +91,23 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
             by["lazy"]["largest_move"] < 0.1 and by["lazy"]["last_loss"] < 0.01 * by["lazy"]["first_loss"],
             "below 0.1, loss a hundredth",
         ),
-        described(
+        below(
             "(a) with Definition 1 as printed: median relative move of a student",
             "student neurons do not move much",
             by["large"]["median_move"],
-            by["large"]["median_move"] < 0.1,
-            "below 0.1",
+            0.1,
         ),
-        described(
+        above(
             "(b) fraction of the students' mass along a teacher",
             "student neurons converge to one of the directions of teacher neurons",
             by["mean-field"]["matched_mass"],
-            by["mean-field"]["matched_mass"] > 0.95,
-            "above 0.95",
+            0.95,
         ),
-        described(
+        below(
             "(c) largest angle of a student to a teacher at the end",
             "students converge locally and match teacher neurons",
             by["local"]["largest_angle"],
-            by["local"]["largest_angle"] < values.matched,
-            f"below {values.matched:g}",
+            values.matched,
         ),
     )
     remarks = (
@@ -121,10 +116,10 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         "neuron doubled, the network starts at zero and students hardly move.",
         f"In (b) the slowest students are still {by['mean-field']['largest_angle']:.2f} rad away after {values.iterations:,} steps: small students turn slowly.",
     )
-    return Conclusion(expectations, (_picture(values, pieces, teachers),), {"regimes": table}, remarks)
+    return Conclusion(expectations, (_picture(values, pieces, teachers),), {"regimes": frame}, remarks)
 
 
-def _picture(values: Values, pieces: Mapping[str, Arrays], teachers: np.ndarray) -> Picture:
+def _picture(values: Values, pieces: Pieces, teachers: np.ndarray) -> Picture:
     figure, axes = panels(columns=4, width=2.3, height=2.5)
     for axis, (regime, title) in zip(axes, _REGIMES.items(), strict=True):
         place = pieces[regime]["place"]

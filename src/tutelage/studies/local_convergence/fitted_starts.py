@@ -1,7 +1,5 @@
 """Algorithms 1 and 2: how many students, and how many samples, a good start takes."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
@@ -11,9 +9,11 @@ from tutelage.claims.local_convergence import formulas as f
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.problems import homogeneous
 from tutelage.starts import fitted, subspace
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below
 from tutelage.studies.local_convergence.common import spread_teachers
+from tutelage.studies.tables import table
 
 _STYLES = ("-", "--", "-.")
 
@@ -53,21 +53,19 @@ def _middle(arrays: Arrays) -> np.ndarray:
 
 def _power(grid, middle) -> float:
     """Power with which a loss falls, without the first point of the grid."""
-    return float(-np.polyfit(np.log(grid[1:]), np.log(middle[1:]), 1)[0])
+    return -exponent(grid[1:], middle[1:])
 
 
-def _sample_power(values: Values, pieces: Mapping[str, Arrays], r: int, d: int) -> float:
+def _sample_power(values: Values, pieces: Pieces, r: int, d: int) -> float:
     """Power of 1/N with which the loss of Algorithm 2 falls towards that in the exact subspace.
 
     Without the first number of samples, which hardly tells the subspace, and where the difference can be told.
     """
     ideal = pieces[f"random-r{r}-d{r}"]
     floor = float(np.interp(values.many, ideal["grid"], _middle(ideal)))
-    grid, above = pieces[f"samples-r{r}-d{d}"]["grid"][1:], _middle(pieces[f"samples-r{r}-d{d}"])[1:] - floor
-    told = above > 0.2 * floor
-    if told.sum() < 2:
-        return float("nan")
-    return float(-np.polyfit(np.log(grid[told]), np.log(above[told]), 1)[0])
+    grid, excess = pieces[f"samples-r{r}-d{d}"]["grid"][1:], _middle(pieces[f"samples-r{r}-d{d}"])[1:] - floor
+    told = excess > 0.2 * floor
+    return -exponent(grid[told], excess[told]) if told.sum() > 1 else float("nan")
 
 
 def _needed(grid, middle, loss: float) -> float | None:
@@ -80,91 +78,81 @@ def _needed(grid, middle, loss: float) -> float | None:
     return float(f"{needed:.2g}")  # more digits would mean nothing
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows, needs = [], []
-    for name, arguments in _pieces(values).items():
-        grid, middle = pieces[name]["grid"], _middle(pieces[name])
-        r, d, kind, n = (arguments[key] for key in ("r", "d", "kind", "n"))
-        effective = d if kind == "random" else r
-        rows.append(
-            {
-                "start": kind,
-                "r": r,
-                "d": d,
-                "samples": n or None,
-                "power": _sample_power(values, pieces, r, d) if kind == "samples" else _power(grid, middle),
-                "printed_power": 0.5 if kind == "samples" else 2 / effective,
-                "last_loss": float(middle[-1]),
-            }
-        )
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+
+    def rows(arrays: Arrays, kind: str, r: int, d: int, n: int):
+        grid, middle = arrays["grid"], _middle(arrays)
+        yield {
+            "start": kind,
+            "r": r,
+            "d": d,
+            "samples": n or None,
+            "power": _sample_power(values, pieces, r, d) if kind == "samples" else _power(grid, middle),
+            "printed_power": 0.5 if kind == "samples" else 2 / (d if kind == "random" else r),
+            "last_loss": middle[-1],
+        }
+
+    def needed(arrays: Arrays, kind: str, r: int, d: int, n: int):
         if kind == "samples":
-            needs += [{"r": r, "d": d, "loss": loss, "samples": _needed(grid, middle, loss)} for loss in values.losses]
-    table = pl.DataFrame(rows, infer_schema_length=None)
+            for loss in values.losses:
+                yield {"r": r, "d": d, "loss": loss, "samples": _needed(arrays["grid"], _middle(arrays), loss)}
+
+    powers = table(_pieces(values), pieces, rows)
     return Conclusion(
-        _expectations(values, pieces, table),
-        (Picture("fitted-starts", _caption(values), _figure(values, pieces)),),
-        {"powers": table, "samples_needed": pl.DataFrame(needs, infer_schema_length=None)},
-        _remarks(values, pieces, table),
+        _expectations(values, pieces, powers),
+        (_picture(values, pieces),),
+        {"powers": powers, "samples_needed": table(_pieces(values), pieces, needed)},
+        _remarks(values, pieces, powers),
     )
 
 
-def _expectations(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFrame):
+def _expectations(values: Values, pieces: Pieces, powers: pl.DataFrame):
     deep = max(values.dimensions)
 
     def excess(frame: pl.DataFrame) -> float:
         return float((frame["power"] - frame["printed_power"]).to_numpy().min())
 
-    random = excess(table.filter(pl.col("start") == "random"))
-    inside = excess(table.filter((pl.col("start") == "random") & (pl.col("d") == pl.col("r"))))
-    sampled = float(table.filter(pl.col("start") == "samples")["power"].to_numpy().min())
     gains = [
-        float(
-            _middle(pieces[f"subspace-r{r}-d{deep}-n{max(values.budgets)}"])[-1]
-            / _middle(pieces[f"random-r{r}-d{deep}"])[-1]
-        )
+        _middle(pieces[f"subspace-r{r}-d{deep}-n{max(values.budgets)}"])[-1]
+        / _middle(pieces[f"random-r{r}-d{deep}"])[-1]
         for r in values.teachers
     ]
     return (
-        described(
+        above(
             "Algorithm 1: power of 1/m with which the loss falls, minus the printed 2/d, smallest",
             "at least 0 (Lemma E.1)",
-            random,
-            random > -0.1,
+            excess(powers.filter(start="random")),
+            -0.1,
             "0.1 for sampling",
         ),
-        described(
+        above(
             "Algorithm 2 in its subspace, known exactly: power of 1/m, minus the printed 2/r, smallest",
             "at least 0 (Lemma E.5)",
-            inside,
-            inside > -0.1,
+            excess(powers.filter(start="random", d=pl.col("r"))),
+            -0.1,
             "0.1 for sampling",
         ),
-        described(
+        above(
             "Algorithm 2: power of 1/N with which the loss falls to that in the exact subspace, smallest",
             "at least 1/2 (Lemma E.5: N ~ 1/ε²)",
-            sampled,
-            sampled > 0.4,
+            powers.filter(start="samples")["power"].to_numpy().min(),
+            0.4,
             "0.1 for sampling",
         ),
-        described(
+        below(
             f"loss of Algorithm 2 over that of Algorithm 1, d = {deep}, most students and samples: largest",
             "a power of r instead of d: far smaller",
             max(gains),
-            max(gains) < 0.3,
-            "below 0.3",
+            0.3,
         ),
     )
 
 
-def _remarks(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFrame) -> tuple[str, ...]:
+def _remarks(values: Values, pieces: Pieces, powers: pl.DataFrame) -> tuple[str, ...]:
     deep = max(values.dimensions)
-    exact = {
-        d: table.filter((pl.col("start") == "random") & (pl.col("d") == d))["power"].to_numpy().mean()
-        for d in values.dimensions
-        if d <= 3
-    }
+    exact = {d: powers.filter(start="random", d=d)["power"].to_numpy().mean() for d in values.dimensions if d <= 3}
     measured = " and ".join(f"m^-{power:.1f} (d = {d})" for d, power in exact.items())
-    late = table.filter(pl.col("start") == "samples")["power"].to_numpy()
+    late = powers.filter(start="samples")["power"].to_numpy()
     parts = []
     for r in values.teachers:
         ideal = _middle(pieces[f"random-r{r}-d{r}"])[-1]
@@ -178,15 +166,7 @@ def _remarks(values: Values, pieces: Mapping[str, Arrays], table: pl.DataFrame) 
     )
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"Median loss of starts with fitted norms, {values.runs} starts a point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
-        f"Algorithm 2 in dimension {max(values.dimensions)} against the number of students, with N samples; black: in the exact subspace. Right: Algorithm 2 with {values.many} students against samples over dimension; dotted, "
-        "the powers 1/2 (Lemma E.5) and 1."
-    )
-
-
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, axes = panels(columns=3, width=2.7, height=2.6)
     left, middle, right = axes
     styles = dict(zip(values.teachers, _STYLES, strict=False))
@@ -232,7 +212,12 @@ def _figure(values: Values, pieces: Mapping[str, Arrays]):
         # Room for the legend below the curves.
         low, high = axis.get_ylim()
         axis.set_ylim(low * (low / high) ** 0.35, high)
-    return figure
+    caption = (
+        f"Median loss of starts with fitted norms, {values.runs} starts per point, unit teachers with angles of 1 in a chain. Left: Algorithm 1 against the number of students; dotted, m^-3, the power in the plane. Middle: "
+        f"Algorithm 2 in dimension {max(values.dimensions)} against the number of students, with N samples; black: in the exact subspace. Right: Algorithm 2 with {values.many} students against samples over dimension; dotted, "
+        "the powers 1/2 (Lemma E.5) and 1."
+    )
+    return Picture("fitted-starts", caption, figure)
 
 
 STUDY = Study(

@@ -1,15 +1,15 @@
 """Figures 2 and 3, computed: the two-student example, the nonlinear region, and the test function."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.strips import detected, level
 from tutelage.plot import BLACK, BLUE, COLOURS, GREY, ORANGE, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described, within
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import below, within
+from tutelage.studies.local_convergence.common import two_students
 
 
 def _pieces(values: Values):
@@ -21,8 +21,7 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
         delta = np.geomspace(values.smallest, 1.0, values.points)
         target = np.array([[1.0, 0.0]])
         turned = np.stack([np.cos(delta), np.sin(delta)], axis=-1)
-        half = turned / (2 * np.cos(delta))[:, None]
-        pair = f.students_of(np.stack([half, half * [1.0, -1.0]], axis=1))
+        pair = two_students(delta)
         return {
             "delta": delta,
             "one": f.loss(turned[:, None], target),
@@ -35,30 +34,27 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
 
 
 def _slope(x, y):
-    small = slice(0, len(x) // 2)
-    return float(np.polyfit(np.log(x[small]), np.log(y[small]), 1)[0])
+    return exponent(x[: len(x) // 2], y[: len(x) // 2])
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     example, strip = pieces["example"], pieces["strip"]
     delta = example["delta"]
     exact = (delta - np.sin(delta) * np.cos(delta)) / (np.pi * np.cos(delta) ** 2)
     expectations = (
         within("exponent of the loss of one student in δ", 2.0, _slope(delta, example["one"]), 0.02),
         within("exponent of the loss of two students in δ (Claim 2)", 3.0, _slope(delta, example["two"]), 0.02),
-        described(
+        below(
             "loss of two students against (δ − sin δ cos δ)/(π cos²δ): largest difference",
             "Θ(δ³), no constant printed",
-            float(np.abs(example["two"] - exact).max()),
-            np.abs(example["two"] - exact).max() < 1e-12,
-            "1e-12",
+            np.abs(example["two"] - exact).max(),
+            1e-12,
         ),
-        described(
+        below(
             "correlation of the test function with a neuron at an angle φ, over that at φ = 0: at φ = 0.5",
             "almost zero for neurons far from the teacher",
-            float(np.interp(0.5, strip["phi"], strip["detected"]) / strip["detected"][0]),
-            np.interp(0.5, strip["phi"], strip["detected"]) < 0.2 * strip["detected"][0],
-            "below 0.2",
+            np.interp(0.5, strip["phi"], strip["detected"]) / strip["detected"][0],
+            0.2,
         ),
     )
     remarks = (
@@ -66,8 +62,8 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         "1/2 of a Polyak–Łojasiewicz inequality nor the exponent 1 of Theorem 3.",
         "The residual of the two students is zero outside the wedge between their kinks, and positive inside: twice the smaller of the two terms.",
     )
-    table = pl.DataFrame({name: example[name] for name in ("delta", "one", "two", "gradient")})
-    return Conclusion(expectations, (_figure_2(values, example), _figure_3(values, strip)), {"example": table}, remarks)
+    pictures = (_figure_2(values, example), _figure_3(values, strip))
+    return Conclusion(expectations, pictures, {"example": pl.DataFrame(dict(example))}, remarks)
 
 
 def _figure_2(values: Values, example: Arrays) -> Picture:

@@ -1,7 +1,5 @@
 """Theorem 4 in practice: from which losses do all students find a teacher, and how fast does the loss fall?"""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -11,32 +9,29 @@ from tutelage.dynamics import AcceleratedDescent, GradientDescent, descend, loss
 from tutelage.objectives import population
 from tutelage.plot import COLOURS, GREY, panels
 from tutelage.problems import homogeneous
-from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
-from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below, described
+from tutelage.studies.local_convergence.common import near_teachers, own_angles, spread_teachers, stray_mass
+from tutelage.studies.tables import share, table
+
+
+def _basins(values: Values):
+    return {f"m{m}-delta{delta:g}": {"m": m, "delta": delta} for m in values.students for delta in values.separations}
 
 
 def _pieces(values: Values):
-    pieces = {
-        f"m{m}-delta{delta:g}": {"kind": "basin", "m": m, "delta": delta}
-        for m in values.students
-        for delta in values.separations
-    }
-    return pieces | {"rates": {"kind": "rates", "m": 0, "delta": 0.0}}
+    return _basins(values) | {"rates": {"m": 0, "delta": 0.0}}  # no basins: losses along single runs
 
 
-def _measure(values: Values, seed: int, kind: str, m: int, delta: float) -> Arrays:
-    if kind == "rates":
+def _measure(values: Values, seed: int, m: int, delta: float) -> Arrays:
+    if not m:
         return _rates(values, seed)
     r, d = values.teachers, values.dimension
     random = np.random.default_rng([seed, m, int(1000 * delta)])
     teachers = spread_teachers(r, d, delta)
-    owner = np.arange(m) % r
-    share = np.sqrt(1 / np.bincount(owner, minlength=r))[owner]
     scales = np.repeat(values.scales, values.runs)
-    noise = random.normal(size=(len(scales), m, d)) / np.sqrt(d)
-    starts = share[:, None] * (teachers[owner] + scales[:, None, None] * noise)
+    starts = near_teachers(random, teachers, m, scales)
     objective = population(homogeneous(teachers, m))
     runs = descend(objective, starts, GradientDescent(values.step / r), step_limit(values.iterations))
     # By now the runs are close to a minimum, but small students turn slowly: acceleration takes them to the end.
@@ -83,40 +78,31 @@ def _rates(values: Values, seed: int) -> Arrays:
 
 def _power(step, loss):
     use = (loss > 1e-13) & (step > step.max() ** 0.6)
-    return float(-np.polyfit(np.log(step[use]), np.log(loss[use]), 1)[0]) if use.sum() > 5 else float("nan")
+    return -exponent(step[use], loss[use]) if use.sum() > 5 else float("nan")
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        if arguments["kind"] != "basin":
-            continue
-        arrays = pieces[name]
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+
+    def rows(arrays: Arrays, m: int, delta: float):
         for scale in values.scales:
             own = arrays["scale"] == scale
-            good = arrays["every"][own]
-            low, high = wilson_interval(int(good.sum()), int(own.sum()))
-            rows.append(
-                {
-                    "students": arguments["m"],
-                    "separation": arguments["delta"],
-                    "scale": scale,
-                    "first_loss": float(np.median(arrays["first"][own])),
-                    "last_loss": float(np.median(arrays["last"][own])),
-                    "plain_matched": float(arrays["plain_every"][own].mean()),
-                    "matched": float(good.mean()),
-                    "stray_mass": float(arrays["stray"][own].max()),
-                    "low": low,
-                    "high": high,
-                }
-            )
-    table = pl.DataFrame(rows)
+            yield {
+                "students": m,
+                "separation": delta,
+                "scale": scale,
+                "first_loss": np.median(arrays["first"][own]),
+                "last_loss": np.median(arrays["last"][own]),
+                "plain_matched": arrays["plain_every"][own].mean(),
+                **share("matched", arrays["every"][own]),
+                "stray_mass": arrays["stray"][own].max(),
+            }
+
+    frame = table(_basins(values), pieces, rows)
     rates = pieces["rates"]
     powers = {name: _power(rates[f"{name}_step"], rates[f"{name}_loss"]) for name in ("two", "four", "across")}
-    smallest = table.filter(pl.col("scale") == min(values.scales))
+    smallest = frame.filter(scale=min(values.scales))
     least = float(smallest["matched"].to_numpy().min())
-    slowest = min(powers.values())
-    widest = table.filter(pl.col("scale") == max(values.scales))
+    widest = frame.filter(scale=max(values.scales))
     expectations = (
         described(
             "runs in which every student ends at a teacher, from the smallest losses, worst case",
@@ -124,25 +110,23 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
             least,
             least == 1.0,
         ),
-        described(
+        below(
             "share of the students' mass that ends away from the teachers, from any loss, largest",
             "none (Theorem 1)",
-            float(table["stray_mass"].to_numpy().max()),
-            float(table["stray_mass"].to_numpy().max()) < values.stray,
-            f"below {values.stray:g}",
+            frame["stray_mass"].to_numpy().max(),
+            values.stray,
         ),
-        described(
+        above(
             "power of 1/t with which the loss falls, slowest of three runs",
             "at least 1 (Theorem 4)",
-            slowest,
-            slowest > 1,
+            min(powers.values()),
+            1,
         ),
-        described(
+        below(
             "the exceptional run: angle of the student across the teacher, at the end",
             "every student matches a teacher (Theorem 1)",
-            float(rates["across_angle"].max()),
-            rates["across_angle"].max() < values.matched,
-            f"below {values.matched:g}",
+            rates["across_angle"].max(),
+            values.matched,
         ),
     )
     remarks = (
@@ -154,45 +138,18 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         f"The way is long: after {values.iterations:,} steps of plain descent every student is at a teacher in as few as {widest['plain_matched'].min():.0%} of those runs. The rest "
         "are on their way, not elsewhere: accelerated descent from where they are takes nearly all of them there.",
     )
-    return Conclusion(
-        expectations,
-        (Picture("local-runs", _caption(values), _figure(values, table, rates, powers)),),
-        {"basins": table},
-        remarks,
-    )
+    return Conclusion(expectations, (_picture(values, frame, rates, powers),), {"basins": frame}, remarks)
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"r = {values.teachers} unit teachers in dimension {values.dimension}. Left: fraction of {values.runs} runs in which every student is within {values.matched:g} rad of a teacher, "
-        f"after {values.iterations:,} steps of descent (dashed, open) and at the end, a loss of {values.enough:g}, to which accelerated descent takes them from there (full), against the median loss of the starts; colours: "
-        "separation Δ, markers: number of students. Right: loss along runs with one teacher; dashed, the guaranteed 1/t."
-    )
-
-
-def _figure(values: Values, table: pl.DataFrame, rates: Arrays, powers):
+def _picture(values: Values, frame: pl.DataFrame, rates: Arrays, powers) -> Picture:
     figure, (left, right) = panels(columns=2, height=2.9, width=3.7)
     for delta, colour in zip(values.separations, COLOURS, strict=False):
         for m, marker in zip(values.students, ("o", "s", "^", "D"), strict=False):
-            own = table.filter((pl.col("separation") == delta) & (pl.col("students") == m)).sort("first_loss")
-            left.semilogx(
-                own["first_loss"],
-                own["plain_matched"],
-                f"{marker}--",
-                color=colour,
-                linewidth=0.6,
-                markersize=4,
-                markerfacecolor="white",
-            )
-            left.semilogx(
-                own["first_loss"],
-                own["matched"],
-                f"{marker}-",
-                color=colour,
-                linewidth=0.8,
-                markersize=4,
-                label=f"Δ = {delta:g}, m = {m}",
-            )
+            own = frame.filter(separation=delta, students=m).sort("first_loss")
+            plain = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white"}
+            ended = {"linestyle": "-", "linewidth": 0.8, "label": f"Δ = {delta:g}, m = {m}"}
+            for column, style in (("plain_matched", plain), ("matched", ended)):
+                left.semilogx(own["first_loss"], own[column], marker=marker, color=colour, markersize=4, **style)
     left.set(xlabel="loss of the start (median)", ylabel="runs with every student at a teacher", ylim=(-0.05, 1.05))
     left.legend(loc="lower left", fontsize=6.5)
     labels = {"one": "one student", "two": "two", "four": "four", "across": "two, one across"}
@@ -205,7 +162,12 @@ def _figure(values: Values, table: pl.DataFrame, rates: Arrays, powers):
     right.loglog(time, 1 / time, "--", color=GREY, label="$1/t$")
     right.set(xlabel="step", ylabel="loss", ylim=(1e-16, 2))
     right.legend(loc="lower left", fontsize=7)
-    return figure
+    caption = (
+        f"r = {values.teachers} unit teachers in dimension {values.dimension}. Left: fraction of {values.runs} runs in which every student is within {values.matched:g} rad of a teacher, "
+        f"after {values.iterations:,} steps of descent (dashed, open) and at the end, a loss of {values.enough:g}, to which accelerated descent takes them from there (full), against the median loss of the starts; colours: "
+        "separation Δ, markers: number of students. Right: loss along runs with one teacher; dashed, the guaranteed 1/t."
+    )
+    return Picture("local-runs", caption, figure)
 
 
 STUDY = Study(

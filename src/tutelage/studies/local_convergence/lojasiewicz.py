@@ -1,7 +1,5 @@
 """Theorem 3 in a picture: the smallest gradient at a given loss."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -11,8 +9,10 @@ from tutelage.claims.local_convergence.descent import across
 from tutelage.claims.local_convergence.instances import settle
 from tutelage.claims.local_convergence.landscape import smallest_gradients
 from tutelage.plot import BLACK, COLOURS, GREY, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, described
+from tutelage.studies.local_convergence.common import two_students
 
 
 def _pieces(values: Values):
@@ -36,8 +36,7 @@ def _measure(values: Values, seed: int, kind: str, number: int) -> Arrays:
         products = settle(products, drawn["teachers"])
     stray = f.students_of(products)
     delta = np.geomspace(1e-3, 0.5, values.points)
-    half = 0.5 * np.stack([np.ones_like(delta), np.tan(delta)], axis=-1)
-    pair = f.students_of(np.stack([half, half * [1.0, -1.0]], axis=1))
+    pair = two_students(delta)
     single = np.stack([np.cos(delta), np.sin(delta)], axis=-1)[:, None]
     target = np.array([[1.0, 0.0]])
     shown = {}
@@ -49,30 +48,26 @@ def _measure(values: Values, seed: int, kind: str, number: int) -> Arrays:
 
 def _slope(x, y):
     kept = x > 1e-11
-    return float(np.polyfit(np.log(x[kept]), np.log(y[kept]), 1)[0])
+    return exponent(x[kept], y[kept])
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     families = pieces["families"]
-    found = [pieces[name] for name in pieces if name.startswith("search")]
-    loss = np.concatenate([one["loss"] for one in found])
-    gradient = np.concatenate([one["gradient"] for one in found])
+    loss, gradient = (
+        np.concatenate([pieces[name][quantity] for name in pieces if name.startswith("search")])
+        for quantity in ("loss", "gradient")
+    )
     decades = np.arange(np.floor(np.log10(loss.min())), np.ceil(np.log10(loss.max())))
     floors = [
         (d + 0.5, np.log10(gradient[(loss >= 10**d) & (loss < 10 ** (d + 1))].min(initial=np.inf))) for d in decades
     ]
-    floors = np.array([pair for pair in floors if np.isfinite(pair[1])])
-    slope = float(np.polyfit(floors[:, 0], floors[:, 1], 1)[0])
+    decades, lowest = np.array([pair for pair in floors if np.isfinite(pair[1])]).T
+    line = np.polyfit(decades, lowest, 1)
+    slope = float(line[0])
     quotient = float((gradient / loss).min())
     stray = _slope(families["stray_loss"], families["stray_gradient"])
     expectations = (
-        described(
-            "smallest ‖∇L‖√(r w_max)/L found at small losses",
-            "at least a constant (Theorem 3)",
-            quotient,
-            quotient > 1,
-            "above 1",
-        ),
+        above("smallest ‖∇L‖√(r w_max)/L found at small losses", "at least a constant (Theorem 3)", quotient, 1),
         described(
             "exponent of the smallest gradients found, as a function of the loss",
             "1 suffices (Theorem 3); 1/2 is impossible (Safran et al.)",
@@ -88,35 +83,17 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     )
     table = pl.DataFrame({"loss": loss, "gradient": gradient})
     figure, (axis,) = panels(width=6.2, height=3.2)
-    axis.loglog(
-        loss,
-        gradient,
-        ".",
-        color=GREY,
-        markersize=2,
-        label="searched, $r \\leq 3$, $m \\leq 8$",
-        zorder=1,
-        rasterized=True,
-    )
+    label = r"searched, $r \leq 3$, $m \leq 8$"
+    axis.loglog(loss, gradient, ".", color=GREY, markersize=2, label=label, zorder=1, rasterized=True)
     names = {"single": "one student, 1/2", "pair": "two students, 2/3", "stray": "a stray student, 3/4"}
     for (name, label), colour in zip(names.items(), COLOURS, strict=False):
         kept = families[f"{name}_loss"] > 1e-12
         axis.loglog(families[f"{name}_loss"][kept], families[f"{name}_gradient"][kept], color=colour, label=label)
     x = np.array([1e-11, 1e-2])
     axis.loglog(x, x, "--", color=RED, label="exponent 1 (Theorem 3)")
-    axis.loglog(
-        x,
-        10 ** np.polyval(np.polyfit(floors[:, 0], floors[:, 1], 1), np.log10(x)),
-        ":",
-        color=BLACK,
-        label=f"lower envelope, {slope:.2f}",
-    )
-    axis.set(
-        xlabel="loss $L/w_{max}^2$",
-        ylabel=r"$\sqrt{r}\,\|\nabla L\|/w_{max}^{3/2}$",
-        xlim=(1e-11, 1e-1),
-        ylim=(1e-11, 1),
-    )
+    axis.loglog(x, 10 ** np.polyval(line, np.log10(x)), ":", color=BLACK, label=f"lower envelope, {slope:.2f}")
+    axis.set(xlabel="loss $L/w_{max}^2$", ylabel=r"$\sqrt{r}\,\|\nabla L\|/w_{max}^{3/2}$")
+    axis.set(xlim=(1e-11, 1e-1), ylim=(1e-11, 1))
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
         "Gradient norm against loss close to the global minima. Grey: networks found by a search for small gradients. Lines: three families with one teacher. Dashed: the bound of Theorem 3 with the "

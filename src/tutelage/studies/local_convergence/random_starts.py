@@ -1,7 +1,5 @@
 """Beyond the theory: random starts of every scale, and how much of the students' mass comes to match a teacher."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -9,9 +7,10 @@ from tutelage.dynamics import AcceleratedDescent, descend, loss_below, step_limi
 from tutelage.objectives import population
 from tutelage.plot import COLOURS, panels
 from tutelage.problems import homogeneous
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
+from tutelage.studies.expectations import below
 from tutelage.studies.local_convergence.common import own_angles, spread_teachers, stray_mass
+from tutelage.studies.tables import table
 
 _FLOOR = 1e-8
 
@@ -43,47 +42,42 @@ def _measure(values: Values, seed: int, m: int) -> Arrays:
     }
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+
+    def rows(arrays: Arrays, m: int):
         for scale in values.scales:
             own = arrays["scale"] == scale
-            rows.append(
-                {
-                    "students": arguments["m"],
-                    "scale": scale,
-                    "matched_students": float(arrays["matching"][own].mean()),
-                    "close_students": float(arrays["close"][own].mean()),
-                    "stray_mass": float(arrays["stray"][own].max()),
-                    "success": float(np.mean((arrays["loss"] < values.solved)[own])),
-                    "median_loss": float(np.median(arrays["loss"][own])),
-                    "median_steps": float(np.median(arrays["steps"][own])),
-                }
-            )
-    table = pl.DataFrame(rows)
-    solved = [(pieces[name]["loss"] < values.solved) for name in pieces]
-    strays = [pieces[name]["stray"] for name in pieces]
-    worst = max((float(s[ok].max()) for s, ok in zip(strays, solved, strict=True) if ok.any()), default=float("nan"))
+            yield {
+                "students": m,
+                "scale": scale,
+                "matched_students": arrays["matching"][own].mean(),
+                "close_students": arrays["close"][own].mean(),
+                "stray_mass": arrays["stray"][own].max(),
+                "success": np.mean((arrays["loss"] < values.solved)[own]),
+                "median_loss": np.median(arrays["loss"][own]),
+                "median_steps": np.median(arrays["steps"][own]),
+            }
+
+    frame = table(_pieces(values), pieces, rows)
+    solved = np.concatenate([arrays["stray"][arrays["loss"] < values.solved] for arrays in pieces.values()])
     expectations = (
-        described(
+        below(
             f"stray mass in runs with a loss below {values.solved:g}, largest",
             "small loss means that the mass matches (Lemma C.4)",
-            worst,
-            worst < 0.01,
-            "below 0.01",
+            solved.max() if solved.size else np.nan,
+            0.01,
         ),
     )
-    remarks = _remarks(values, table, sum(int(pieces[name]["diverged"].sum()) for name in pieces))
-    return Conclusion(expectations, (_picture(values, table),), {"runs": table}, remarks)
+    remarks = _remarks(values, frame, sum(int(arrays["diverged"].sum()) for arrays in pieces.values()))
+    return Conclusion(expectations, (_picture(values, frame),), {"runs": frame}, remarks)
 
 
-def _remarks(values: Values, table: pl.DataFrame, diverged: int) -> tuple[str, ...]:
+def _remarks(values: Values, runs: pl.DataFrame, diverged: int) -> tuple[str, ...]:
     def average(frame: pl.DataFrame, column: str) -> float:
         return float(frame[column].to_numpy().mean())
 
-    few = table.filter(pl.col("students") == min(values.students))
-    many = table.filter(pl.col("students") == max(values.students))
+    few = runs.filter(students=min(values.students))
+    many = runs.filter(students=max(values.students))
     return (
         f"{average(few, 'success'):.0%} of the runs with {min(values.students)} students and {average(many, 'success'):.0%} of those with "
         f"{max(values.students)} reach a loss below {values.solved:g}, from starts of every scale: nothing like the small loss that the "
@@ -95,11 +89,11 @@ def _remarks(values: Values, table: pl.DataFrame, diverged: int) -> tuple[str, .
     )
 
 
-def _picture(values: Values, table: pl.DataFrame) -> Picture:
+def _picture(values: Values, runs: pl.DataFrame) -> Picture:
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
     # Curves of fewer students lie below, with larger markers, where they coincide.
     for m, colour, size in zip(values.students, COLOURS, (8, 5.5, 3.5, 2), strict=False):
-        own = table.filter(pl.col("students") == m).sort("scale")
+        own = runs.filter(students=m).sort("scale")
         left.semilogx(own["scale"], own["matched_students"], "o-", color=colour, markersize=size, label=f"m = {m}")
         left.semilogx(own["scale"], own["close_students"], "s--", color=colour, markersize=3, linewidth=0.8)
         # Zero is drawn at the lower edge.
@@ -107,14 +101,14 @@ def _picture(values: Values, table: pl.DataFrame) -> Picture:
             own["scale"], np.maximum(own["stray_mass"].to_numpy(), _FLOOR), "o-", color=colour, markersize=size
         )
         right.loglog(own["scale"], own["median_steps"], "o-", color=colour, markersize=size)
-    least = float(table["close_students"].to_numpy().min())
+    least = float(runs["close_students"].to_numpy().min())
     left.set(xlabel="scale of the start", ylabel="students at a teacher", ylim=(min(least, 0.9) - 0.1, 1.02))
     left.legend(loc="lower right", fontsize=7)
     middle.set(xlabel="scale of the start", ylabel=f"mass beyond {values.matched:g}, largest", ylim=(0.5 * _FLOOR, 1))
     right.set(xlabel="scale of the start", ylabel=f"steps to loss {values.enough:g}, median")
     right.set_ylim(0.5 * right.get_ylim()[0], 2 * right.get_ylim()[1])
     caption = (
-        f"{values.teachers} orthonormal teachers in dimension {values.dimension}, {values.runs} Gaussian starts a point, accelerated descent to a loss of {values.enough:g} or {values.iterations:,} steps. Scale: square root of the "
+        f"{values.teachers} orthonormal teachers in dimension {values.dimension}, {values.runs} Gaussian starts per point, accelerated descent to a loss of {values.enough:g} or {values.iterations:,} steps. Scale: square root of the "
         f"students' mass over the teachers'. Left: fraction of the students within {values.matched:g} of a teacher, and (dashed) within {values.close:g}. Middle: largest share of a run's mass further than {values.matched:g} from all "
         "teachers; at the lower edge, none. Right: median number of steps."
     )

@@ -1,7 +1,5 @@
 """Lemma F.1 and Theorem 6: gradients over samples, and runs on mini-batches."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from matplotlib.ticker import NullFormatter
@@ -9,9 +7,10 @@ from matplotlib.ticker import NullFormatter
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.descent import sampled_gradient
 from tutelage.plot import BLACK, COLOURS, GREY, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.statistics import exponent
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import at_most, within
-from tutelage.studies.local_convergence.common import spread_teachers
+from tutelage.studies.local_convergence.common import near_teachers, spread_teachers
 
 
 def _pieces(values: Values):
@@ -21,10 +20,7 @@ def _pieces(values: Values):
 
 def _start(values: Values, random, d: int):
     teachers = spread_teachers(values.teachers, d, 1.0)
-    m = values.students
-    owner = np.arange(m) % values.teachers
-    share = np.sqrt(values.teachers / m)
-    return share * (teachers[owner] + values.scale * random.normal(size=(m, d)) / np.sqrt(d)), teachers
+    return near_teachers(random, teachers, values.students, values.scale), teachers
 
 
 def _measure(values: Values, seed: int, kind: str, size: int) -> Arrays:
@@ -54,14 +50,15 @@ def _measure(values: Values, seed: int, kind: str, size: int) -> Arrays:
     return {"loss": losses}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     samples, dimensions = np.array(values.samples, float), np.array(values.dimensions, float)
     means = np.array([np.sqrt(np.mean(pieces[f"gradient-d{d}"]["error"] ** 2, axis=1)) for d in values.dimensions])
-    losses = np.array([float(pieces[f"gradient-d{d}"]["loss"]) for d in values.dimensions])
-    mass = np.array([float(pieces[f"gradient-d{d}"]["mass"]) for d in values.dimensions])
-    in_samples = float(np.mean([np.polyfit(np.log(samples), np.log(row), 1)[0] for row in means]))
+    losses, mass = (
+        np.array([float(pieces[f"gradient-d{d}"][name]) for d in values.dimensions]) for name in ("loss", "mass")
+    )
+    in_samples = float(np.mean([exponent(samples, row) for row in means]))
     scaled = means[:, -1] / np.sqrt(losses * mass)
-    in_dimension = float(np.polyfit(np.log(dimensions), np.log(scaled), 1)[0])
+    in_dimension = exponent(dimensions, scaled)
     constant = float((means * np.sqrt(samples) / np.sqrt(2 * losses * mass * (dimensions + 3))[:, None]).mean())
     batch = {n: pieces[f"batch-{n}"]["loss"] for n in (*values.batches, 0)}
     expectations = (

@@ -1,7 +1,5 @@
 """Section 4.2: the minima that descent reaches for n = k, their norms and their curvatures; Figure 1."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
@@ -9,9 +7,10 @@ from tutelage.dynamics import GradientDescent, descend, descend_to_minima, gradi
 from tutelage.geometry import atlas
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.starts import large_norm, xavier
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below, described
 from tutelage.studies.mild_overparameterization.common import objective_of
+from tutelage.studies.tables import table
 
 _NUMBERS = ("count", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature", "index")
 
@@ -34,11 +33,11 @@ def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
         extra["same_step_converged"] = same.statuses == "converged"
     runs = descend_to_minima(objective, starts, step, values.tolerance, values.steps)
     found = atlas(objective, runs)
-    table = found.table()
+    classes = found.table()
     return {
-        **{name: table[name].to_numpy() for name in _NUMBERS},
-        "kind": np.array(table["kind"].to_list(), dtype="U40"),
-        "symmetry": np.array(table["symmetry"].to_list(), dtype="U80"),
+        **{name: classes[name].to_numpy() for name in _NUMBERS},
+        "kind": np.array(classes["kind"].to_list(), dtype="U40"),
+        "symmetry": np.array(classes["symmetry"].to_list(), dtype="U80"),
         "run_norm_sum": np.linalg.norm(np.asarray(runs.points), axis=-1).sum(axis=-1),
         "run_loss": runs.losses,
         "run_steps": runs.steps,
@@ -48,69 +47,52 @@ def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
     }
 
 
-def _frame(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
-        for i in range(len(arrays["count"])):
-            rows.append(
-                {
-                    "k": arguments["k"],
-                    "starts": arguments["kind"],
-                    "count": int(arrays["count"][i]),
-                    "kind": str(arrays["kind"][i]),
-                    "loss": float(arrays["loss"][i]),
-                    "norm_sum": float(arrays["norm_sum"][i]),
-                    "smallest_eigenvalue": float(arrays["smallest_eigenvalue"][i]),
-                    "split_curvature": float(arrays["split_curvature"][i]),
-                    "symmetry": str(arrays["symmetry"][i]),
-                }
-            )
-    return pl.DataFrame(rows).sort("k", "starts", "loss")
+def _rows(arrays: Arrays, kind: str, k: int):
+    names = ("count", "kind", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature", "symmetry")
+    for entry in zip(*(arrays[name].tolist() for name in names), strict=True):
+        yield {"k": k, "starts": kind, **dict(zip(names, entry, strict=True))}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    frame = _frame(values, pieces)
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows).sort("k", "starts", "loss")
     spurious = frame.filter(pl.col("loss") > 1e-9)
     excess = (frame["norm_sum"] - frame["k"]).to_numpy()
     relative = (spurious["norm_sum"] / spurious["k"]).to_numpy()
     converged = np.concatenate([arrays["run_converged"] for arrays in pieces.values()])
-    diverged = np.concatenate(
-        [arrays["same_step_diverged"] for name, arrays in pieces.items() if name.startswith("large")]
-    )
-    settled = np.concatenate(
-        [arrays["same_step_converged"] for name, arrays in pieces.items() if name.startswith("large")]
+    diverged, settled = (
+        np.concatenate([pieces[f"large-{k}"][f"same_step_{status}"] for k in values.neurons])
+        for status in ("diverged", "converged")
     )
     smallest = frame["smallest_eigenvalue"].to_numpy().min()
     curvature = spurious["split_curvature"].to_numpy()
     expectations = (
-        described(
+        above(
             "smallest eigenvalue of the Hessian over all classes of points reached",
             "positive, always: all are minima",
-            float(smallest),
-            smallest > 0,
+            smallest,
+            0,
         ),
-        described(
+        below(
             "largest norm sum minus k, over all classes",
             "at most 0: the bound holds for all minima found",
-            float(excess.max()),
-            excess.max() < 1e-9,
+            excess.max(),
+            1e-9,
         ),
         described(
             "norm sum over k at the spurious minima, median",
             "tightly concentrated slightly below k",
-            float(np.median(relative)),
+            np.median(relative),
             0.9 < np.median(relative) < 1,
             "between 0.9 and 1",
         ),
-        described(
+        below(
             "largest, over spurious minima and neurons, of the smallest eigenvalue of H′ᵢᵢ",
             "negative: every block of every minimum has a negative eigenvalue, and every split is a saddle",
-            float(curvature.max()),
-            curvature.max() < 0,
+            curvature.max(),
+            0,
         ),
     )
-    standard = spurious.filter(pl.col("starts") == "xavier")
+    standard = spurious.filter(starts="xavier")
     counts = standard.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
     remarks = (
         f"{converged.mean():.1%} of {len(converged)} runs reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
@@ -123,28 +105,10 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         f" of the runs and brings {settled.mean():.0%} of them to a gradient norm of 1e-6 within 2,000 steps; they are followed "
         f"with {values.large_step:g}/k.",
     )
-    pictures = (
-        Picture("norm-sums", _caption(values), _histograms(values, pieces)),
-        Picture("curvatures", _curvature_caption(), _curvatures(frame)),
-    )
-    return Conclusion(expectations, pictures, {"minima": frame}, remarks)
+    return Conclusion(expectations, (_histograms(values, pieces), _curvatures(frame)), {"minima": frame}, remarks)
 
 
-def _caption(values: Values) -> str:
-    return (
-        "Sums of the Euclidean norms of the neurons at the points that descent reaches from Xavier starts, as fractions of k: spurious "
-        "minima (bars) and the global one (dashed line)."
-    )
-
-
-def _curvature_caption() -> str:
-    return (
-        "Every class of minima, by k and kind of start. Left: loss. Middle: smallest eigenvalue of the Hessian. Right: the largest, over "
-        "the neurons, of the smallest eigenvalues of H′ᵢᵢ, whose negativity makes every split a saddle; spurious minima only."
-    )
-
-
-def _histograms(values: Values, pieces: Mapping[str, Arrays]):
+def _histograms(values: Values, pieces: Pieces) -> Picture:
     figure, axes = panels(columns=len(values.shown), width=2.4, height=2.3)
     for panel, k in zip(axes, values.shown, strict=True):
         arrays = pieces[f"xavier-{k}"]
@@ -155,10 +119,14 @@ def _histograms(values: Values, pieces: Mapping[str, Arrays]):
         panel.set(title=f"$k = {k}$, {kept.mean():.0%} of runs", xlabel=r"$\sum_i \|w_i\|/k$")
         panel.ticklabel_format(useOffset=False)
     axes[0].set_ylabel("runs")
-    return figure
+    caption = (
+        "Sums of the Euclidean norms of the neurons at the points that descent reaches from Xavier starts, as fractions of k: spurious "
+        "minima (bars) and the global one (dashed line)."
+    )
+    return Picture("norm-sums", caption, figure)
 
 
-def _curvatures(frame: pl.DataFrame):
+def _curvatures(frame: pl.DataFrame) -> Picture:
     figure, axes = panels(columns=3, width=2.5, height=2.3)
     spurious = frame.filter(pl.col("loss") > 1e-9)
     for panel, name, label, rows in (
@@ -171,12 +139,16 @@ def _curvatures(frame: pl.DataFrame):
             ("xavier", "Xavier starts", ".", BLUE, BLUE),
             ("large", "large starts", "o", ORANGE, "none"),
         ):
-            own = rows.filter(pl.col("starts") == kind)
+            own = rows.filter(starts=kind)
             panel.plot(own["k"], own[name], marker, color=colour, markerfacecolor=inside, label=title)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(xlabel="$k$", ylabel=label)
     axes[2].legend(loc="best")
-    return figure
+    caption = (
+        "Every class of minima, by k and kind of start. Left: loss. Middle: smallest eigenvalue of the Hessian. Right: the largest, over "
+        "the neurons, of the smallest eigenvalues of H′ᵢᵢ, whose negativity makes every split a saddle; spurious minima only."
+    )
+    return Picture("curvatures", caption, figure)
 
 
 STUDY = Study(

@@ -1,17 +1,14 @@
 """The effect that the paper sets out to explain: one or two students more, and spurious minima all but vanish."""
 
-from collections.abc import Mapping
-
 import numpy as np
-import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
 from tutelage.plot import COLOURS, intervals, panels
 from tutelage.starts import xavier
-from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
 from tutelage.studies.mild_overparameterization.common import SPURIOUS, objective_of
+from tutelage.studies.tables import share, table
 
 
 def _pieces(values: Values):
@@ -35,27 +32,21 @@ def _measure(values: Values, seed: int, k: int, n: int) -> Arrays:
     return {"loss": runs.losses, "converged": runs.statuses == "converged", "steps": runs.steps}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
-        spurious = arrays["loss"] > SPURIOUS
-        low, high = wilson_interval(int(spurious.sum()), len(spurious))
-        rows.append(
-            {
-                "k": arguments["k"],
-                "extra": arguments["n"] - arguments["k"],
-                "runs": len(spurious),
-                "spurious": float(spurious.mean()),
-                "low": low,
-                "high": high,
-                "unsettled": float((~arrays["converged"]).mean()),
-                "median_steps": float(np.median(arrays["steps"])),
-            }
-        )
-    frame = pl.DataFrame(rows).sort("extra", "k")
-    exact, one, two = (frame.filter(pl.col("extra") == extra)["spurious"].to_numpy() for extra in (0, 1, 2))
-    last = frame.filter(pl.col("k") == max(values.neurons)).sort("extra")
+def _rows(arrays: Arrays, k: int, n: int):
+    yield {
+        "k": k,
+        "extra": n - k,
+        "runs": len(arrays["loss"]),
+        **share("spurious", arrays["loss"] > SPURIOUS),
+        "unsettled": (~arrays["converged"]).mean(),
+        "median_steps": np.median(arrays["steps"]),
+    }
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows).sort("extra", "k")
+    exact, one, two = (frame.filter(extra=extra)["spurious"].to_numpy() for extra in (0, 1, 2))
+    last = frame.filter(k=max(values.neurons)).sort("extra")
     largest, low, high = last["spurious"].to_list(), last["low"].to_list(), last["high"].to_list()
     expectations = (
         described(
@@ -75,7 +66,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     remarks = (f"For n = k the share of spurious ends grows with k, to {exact[-1]:.0%} at k = {max(values.neurons)}.",)
     figure, (panel,) = panels(width=4.2)
     for extra, colour in zip((0, 1, 2), COLOURS, strict=False):
-        own = frame.filter(pl.col("extra") == extra)
+        own = frame.filter(extra=extra)
         label = "$n = k$" if not extra else f"$n = k + {extra}$"
         intervals(own["k"], own["spurious"], own["low"], own["high"], panel, color=colour, label=label)
     panel.set(xlabel="teachers, $k$", ylabel="share of spurious ends", ylim=(-0.02, None))

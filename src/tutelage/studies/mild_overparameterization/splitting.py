@@ -1,18 +1,16 @@
 """Splitting a neuron of each spurious minimum, and following the way down."""
 
-from collections.abc import Mapping
-
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, step_limit
 from tutelage.geometry import atlas, critical_point, descent_direction, split, wider
 from tutelage.plot import BLUE, GREEN, GREY, ORANGE, panels
 from tutelage.starts import xavier
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import below, described
 from tutelage.studies.mild_overparameterization.common import SPURIOUS, objective_of
+from tutelage.studies.tables import table
 
 
 def _pieces(values: Values):
@@ -51,41 +49,39 @@ def _measure(values: Values, seed: int, k: int) -> Arrays:
     return {"rows": np.array(rows, float), "loss": ends.losses, "settled": ends.statuses == "converged"}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
-        for (number, block, size, loss, count, eigenvalue, index), after in zip(
-            arrays["rows"], arrays["loss"], strict=True
-        ):
-            rows.append(
-                {
-                    "k": arguments["k"],
-                    "class": int(number),
-                    "block": int(block),
-                    "block_size": int(size),
-                    "reached": int(count),
-                    "loss_before": loss,
-                    "smallest_eigenvalue": eigenvalue,
-                    "index": int(index),
-                    "loss_after": float(after),
-                }
-            )
-    frame = pl.DataFrame(rows).sort("k", "loss_before", "block")
+def _rows(arrays: Arrays, k: int):
+    for (number, block, size, loss, count, eigenvalue, index), after in zip(
+        arrays["rows"], arrays["loss"], strict=True
+    ):
+        yield {
+            "k": k,
+            "class": int(number),
+            "block": int(block),
+            "block_size": int(size),
+            "reached": int(count),
+            "loss_before": loss,
+            "smallest_eigenvalue": eigenvalue,
+            "index": int(index),
+            "loss_after": float(after),
+        }
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows).sort("k", "loss_before", "block")
     before, after = frame["loss_before"].to_numpy(), frame["loss_after"].to_numpy()
     eigenvalues = frame["smallest_eigenvalue"].to_numpy()
     reached = after < SPURIOUS
     expectations = (
-        described(
+        below(
             "smallest eigenvalue of the Hessian at the split points, largest over all splits",
             "negative: every split is a saddle (Theorem 9 and Section 4.2)",
-            float(eigenvalues.max()),
-            eigenvalues.max() < 0,
+            eigenvalues.max(),
+            0,
         ),
         described(
             "loss after the descent over the loss of the spurious minimum, largest",
             "below 1: the saddle is left downwards",
-            float((after / before).max()),
+            (after / before).max(),
             (after < before - 1e-9).all(),
         ),
     )
@@ -120,7 +116,7 @@ STUDY = Study(
         printed("fraction", 0.5, note="any fraction between 0 and 1 is allowed"),
         chosen("neurons", (8, 12), paper=(8, 10, 12, 14, 16, 18, 20, 25, 30), note="k = n"),
         chosen("runs", 100, paper=500, note="Xavier starts, to find minima"),
-        chosen("classes", 6, paper=50, note="most classes a k"),
+        chosen("classes", 6, paper=50, note="most classes per k"),
         chosen("size", 0.01, note="of the first step along the direction of descent"),
         chosen("search_steps", 30_000, paper=100_000),
         chosen("steps", 6000, paper=30_000),

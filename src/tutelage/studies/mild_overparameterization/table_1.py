@@ -1,7 +1,5 @@
 """Table 1: the smallest curvature near a global minimum, for random and for adversarial noise."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,9 +8,10 @@ import polars as pl
 
 from tutelage.objectives import Objective
 from tutelage.plot import BLUE, GREY, ORANGE, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below
 from tutelage.studies.mild_overparameterization.common import objective_of
+from tutelage.studies.tables import table
 
 PRINTED = {
     (5, 2): (0.84, 2.27e-4),
@@ -61,54 +60,50 @@ def _measure(values: Values, seed: int, k: int, m: int) -> Arrays:
     return {"smallest": np.array(smallest) / values.deviation**2}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        k, m = arguments["k"], arguments["m"]
-        left, difference, adversarial, _ = np.median(pieces[name]["smallest"], axis=0)
-        rows.append(
-            {
-                "k": k,
-                "m": m,
-                "printed_gaussian": PRINTED[k, m][0],
-                "difference": difference,
-                "left_side": left,
-                "printed_adversarial": PRINTED[k, m][1],
-                "adversarial": adversarial,
-                "smallest_difference": min(pieces[name]["smallest"][:, 1].min(), pieces[name]["smallest"][:, 3].min()),
-            }
-        )
-    frame = pl.DataFrame(rows).sort("k", "m")
-    gaussian = np.log(frame["difference"].to_numpy() / frame["printed_gaussian"].to_numpy())
-    adversarial = np.log(frame["adversarial"].to_numpy() / frame["printed_adversarial"].to_numpy())
-    sides = np.log(frame["left_side"].to_numpy() / frame["printed_gaussian"].to_numpy())
-    least = float(frame["smallest_difference"].to_numpy().min())
+def _rows(arrays: Arrays, k: int, m: int):
+    smallest = arrays["smallest"]
+    left, difference, adversarial, _ = np.median(smallest, axis=0)
+    yield {
+        "k": k,
+        "m": m,
+        "printed_gaussian": PRINTED[k, m][0],
+        "difference": difference,
+        "left_side": left,
+        "printed_adversarial": PRINTED[k, m][1],
+        "adversarial": adversarial,
+        "smallest_difference": smallest[:, [1, 3]].min(),
+    }
+
+
+def _factors(frame: pl.DataFrame, measured: str, column: str) -> np.ndarray:
+    """Factors, at least one, between measured and printed numbers."""
+    return np.exp(np.abs(np.log(frame[measured].to_numpy() / frame[column].to_numpy())))
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows).sort("k", "m")
+    least = frame["smallest_difference"].to_numpy().min()
     expectations = (
-        described(
-            "difference of both sides of Conjecture 1, smallest over all samples",
-            "strictly positive",
-            least,
-            least > 0,
-        ),
-        described(
+        above("difference of both sides of Conjecture 1, smallest over all samples", "strictly positive", least, 0),
+        below(
             "third column, as the difference of both sides over σ²: largest factor between print and measurement",
             "the printed numbers",
-            float(np.exp(np.abs(gaussian).max())),
-            np.abs(gaussian).max() < np.log(2.2),
+            _factors(frame, "difference", "printed_gaussian").max(),
+            2.2,
             "a factor 2.2: minima over 1,000 samples scatter",
         ),
-        described(
+        below(
             "fourth column, in the same way: largest factor",
             "the printed numbers",
-            float(np.exp(np.abs(adversarial).max())),
-            np.abs(adversarial).max() < np.log(2.2),
+            _factors(frame, "adversarial", "printed_adversarial").max(),
+            2.2,
             "a factor 2.2",
         ),
-        described(
+        below(
             "third column, as the left-hand side over σ²: smallest factor between print and measurement",
             "the caption's reading: the table shows the left-hand side",
-            float(np.exp(np.abs(sides).min())),
-            np.abs(sides).min() < np.log(2.2),
+            _factors(frame, "left_side", "printed_gaussian").min(),
+            2.2,
             "a factor 2.2",
         ),
     )
@@ -131,7 +126,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         if measured == "difference":
             panel.semilogy(x, frame["left_side"], "^", color=GREY, label="left-hand side")
         panel.set_xticks(x, [f"{row['k']}, {row['m']}" for row in frame.iter_rows(named=True)], rotation=45)
-        panel.set(xlabel="$k$, $m$", ylabel=r"smallest curvature over $\\sigma^2$".replace("\\\\", "\\"), title=label)
+        panel.set(xlabel="$k$, $m$", ylabel=r"smallest curvature over $\sigma^2$", title=label)
         panel.legend(loc="upper left")
     caption = (
         f"Table 1 as a figure: the smallest of {values.samples:,} samples (median of {values.repetitions} repetitions), in units of the "

@@ -1,19 +1,18 @@
 """Figure 1: under Gaussian inputs with a mean, the angle to the teacher grows before it falls."""
 
-from collections.abc import Mapping
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.geometry import line_angles
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
 from tutelage.plot import BLACK, COLOURS, GREY, panels
 from tutelage.problems import neuron
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below, described
+from tutelage.studies.single_neuron.common import paths
 
 _X, _Y = (-1.3, 1.5), (-1.1, 1.4)
 
@@ -33,33 +32,16 @@ def _measure(values: Values, seed: int, kind: str) -> Arrays:
         points = jnp.stack(jnp.meshgrid(x, y), axis=-1).reshape(-1, 2)
         losses = jax.jit(jax.vmap(lambda student: objective.loss(student)))(points)
         return {"x": x, "y": y, "loss": np.asarray(losses).reshape(values.grid, values.grid)}
-    place, loss = _follow(
-        objective, jnp.asarray(values.starts), values.step, values.iterations // values.every, values.every
+    place, loss = paths(
+        objective, np.array(values.starts), values.step, values.iterations // values.every, values.every
     )
-    return {"step": values.every * np.arange(place.shape[1]), "place": np.asarray(place), "loss": np.asarray(loss)}
+    return {"step": values.every * np.arange(place.shape[1]), "place": place, "loss": loss}
 
 
-@eqx.filter_jit
-def _follow(objective: Objective, starts, step: float, entries: int, every: int):
-    """Descend from a few starts, remembering every so many steps; a program of its own compiles faster than `descend`."""
-
-    def one(start):
-        def stretch(student, _):
-            moved = jax.lax.fori_loop(0, every, lambda _, at: at - step * objective.gradient(at), student)
-            return moved, student
-
-        end, path = jax.lax.scan(stretch, start, length=entries)
-        return jnp.concatenate([path, end[None]]), objective.loss(end)
-
-    return jax.vmap(one)(starts)
-
-
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     step, place = pieces["paths"]["step"], pieces["paths"]["place"]
     target = np.array(values.target)
-    # From the chords, so that angles near zero and near a half turn are accurate.
-    unit = place / np.linalg.norm(place, axis=-1, keepdims=True)
-    angle = 2 * np.arctan2(np.linalg.norm(unit - target, axis=-1), np.linalg.norm(unit + target, axis=-1))
+    angle = np.asarray(line_angles(place, target[None], signed=True))[..., 0]
     peak = angle.argmax(axis=1)
     distance = np.linalg.norm(place[:, -1] - target, axis=-1)
     names = [f"({x:g}, {y:g})".replace("-", "−") for x, y in values.starts]
@@ -75,12 +57,11 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         }
     )
     expectations = [
-        described(
+        below(
             f"from {name}: distance to the teacher after {values.iterations:,} iterations",
             "eventually reaches the global minimum",
-            float(found),
-            found < values.reached,
-            f"below {values.reached:g}",
+            found,
+            values.reached,
         )
         for name, found in zip(names, distance, strict=True)
     ]
@@ -95,13 +76,12 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         )
         for i, name in enumerate(names)
     ]
-    largest = angle[:2].max()
     expectations.append(
-        described(
+        above(
             "largest angle from the first two starts",
             "appears to attain every value in (0, π]",
-            float(largest),
-            largest > 0.95 * np.pi,
+            angle[:2].max(),
+            0.95 * np.pi,
             "at least 0.95 π",
         )
     )
@@ -147,7 +127,7 @@ STUDY = Study(
         printed("starts", ((-1.0, 1.0), (-1.0, 0.5), (-1.0, 0.0))),
         chosen("iterations", 25_000, note="long enough to converge"),
         chosen("every", 10, note="iterations between two entries of a path"),
-        chosen("grid", 81, note="points a side of the loss surface"),
+        chosen("grid", 81, note="points per side of the loss surface"),
         chosen("reached", 0.01, note="distance at which the teacher has been found"),
     ),
     pieces=_pieces,

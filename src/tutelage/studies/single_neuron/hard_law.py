@@ -1,18 +1,13 @@
 r"""The law of Theorem 3.1, on which descent is stuck: inputs $b_i e_i$, with $b_i$ against the likely sign of the start."""
 
-from collections.abc import Mapping
-
 import numpy as np
-import polars as pl
-from scipy.stats import binom
 
-from tutelage.inputs import finite
+from tutelage.claims.single_neuron.hardness import escape, hard_problem
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
-from tutelage.problems import neuron
 from tutelage.starts import signs, uniform, xavier
-from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import share, table
 
 _STARTS = {"Xavier": xavier, "uniform": uniform, "Rademacher": signs}
 
@@ -23,7 +18,7 @@ def _pieces(values: Values):
 
 def _measure(values: Values, seed: int, d: int) -> Arrays:
     # All three laws of starts are symmetric: P(w_i > 0) = 1/2, for which the construction takes b_i = −1.
-    problem = neuron(np.full(d, -1 / np.sqrt(d)), inputs=finite(-np.eye(d)))
+    problem = hard_problem(np.full(d, 0.5))
     return {
         name: _final_losses(np.asarray(draw(problem, values.runs, seed=seed)), values.step, values.iterations)
         for name, draw in _STARTS.items()
@@ -48,30 +43,24 @@ def _final_losses(starts: np.ndarray, step: float, iterations: int) -> np.ndarra
 
 def _exact(d: int) -> float:
     """Probability that at least d/4 coordinates are dead, for symmetric starts: P(Bin(d, ½) ≤ 3d/4)."""
-    return float(binom.cdf(np.floor(0.75 * d), d, 0.5))
+    return 1 - escape(d, d)
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for d in values.dimensions:
-        for name in _STARTS:
-            losses = pieces[f"d-{d}"][name]
-            stuck = losses >= 1 / (8 * d) - 1e-12
-            low, high = wilson_interval(int(stuck.sum()), len(stuck))
-            rows.append(
-                {
-                    "starts": name,
-                    "d": d,
-                    "stuck": float(stuck.mean()),
-                    "low": low,
-                    "high": high,
-                    "exact": _exact(d),
-                    "printed_bound": float(1 - np.exp(-d / 4)),
-                    "proved_bound": float(1 - np.exp(-d / 8)),
-                    "mean_loss_times_d": float(losses.mean() * d),
-                }
-            )
-    frame = pl.DataFrame(rows)
+def _rows(arrays: Arrays, d: int):
+    for name in _STARTS:
+        yield {
+            "starts": name,
+            "d": d,
+            **share("stuck", arrays[name] >= 1 / (8 * d) - 1e-12),
+            "exact": _exact(d),
+            "printed_bound": 1 - np.exp(-d / 4),
+            "proved_bound": 1 - np.exp(-d / 8),
+            "mean_loss_times_d": arrays[name].mean() * d,
+        }
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_pieces(values), pieces, _rows).sort("d", maintain_order=True)
     exact = np.array([_exact(d) for d in values.dimensions])
     dimensions = np.array(values.dimensions)
     violated = dimensions[1 - exact > np.exp(-dimensions / 4)]
@@ -82,7 +71,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         described(
             "runs stuck at a loss of at least 1/(8d), against the exact probability: largest deviation in standard errors",
             "the construction works for every product start",
-            float((deviations / (errors + 0.5 / values.runs)).max()),
+            (deviations / (errors + 0.5 / values.runs)).max(),
             (deviations <= 4 * errors + 1.5 / values.runs).all(),
             "4 standard errors",
         ),
@@ -107,7 +96,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     )
     figure, (left, right) = panels(columns=2)
     for shift, (name, colour) in zip((0.94, 1.0, 1.06), zip(_STARTS, COLOURS, strict=False), strict=True):
-        own = frame.filter(pl.col("starts") == name)
+        own = frame.filter(starts=name)
         x, y = own["d"].to_numpy(), own["stuck"].to_numpy()
         intervals(shift * x, y, own["low"], own["high"], left, fmt="o", color=colour, label=name, alpha=0.8)
     grid = np.arange(4, max(dimensions) + 1, 4)
@@ -115,7 +104,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     left.set(xscale="log", xlabel="dimension $d$", ylabel="fraction of runs stuck", ylim=(0.85, 1.01))
     left.legend(loc="lower right")
     shown = grid[grid <= 130]
-    right.semilogy(shown, [max(1 - _exact(int(d)), 1e-300) for d in shown], color=GREY, label="exact")
+    right.semilogy(shown, [max(escape(int(d), int(d)), 1e-300) for d in shown], color=GREY, label="exact")
     right.semilogy(shown, np.exp(-shown / 4), color=RED, linestyle="--", label="printed, $e^{-d/4}$")
     right.semilogy(shown, np.exp(-shown / 8), color=COLOURS[2], linestyle=":", label="proved, $e^{-d/8}$")
     right.set(xlabel="dimension $d$", ylabel="probability of not being stuck")

@@ -4,21 +4,18 @@ Descent never leaves the span of start, teacher and mean, so that every dimensio
 axis is the mean's direction, the teacher lies in the plane of the first two, and what is left of the start is on the third.
 """
 
-from collections.abc import Mapping
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, intervals, panels
 from tutelage.problems import neuron
-from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
+from tutelage.studies.expectations import above, described
+from tutelage.studies.tables import share, table
 
 
 def _pieces(values: Values):
@@ -74,39 +71,35 @@ def _measure(values: Values, seed: int, d: int, length: float) -> Arrays:
     }
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+
+    def rows(arrays: Arrays, d: int, length: float):
         success = arrays["distance"] < values.found
-        low, high = wilson_interval(int(success.sum()), len(success))
-        rows.append(
-            {
-                "d": arguments["d"],
-                "length": arguments["length"],
-                "runs": len(success),
-                "success": float(success.mean()),
-                "low": low,
-                "high": high,
-                "dead": float((~success & (arrays["mean_along_start"] < -1.5)).sum() / max((~success).sum(), 1)),
-                "median_loss_of_failures": float(np.median(arrays["loss"][~success])) if (~success).any() else 0.0,
-            }
-        )
-    frame = pl.DataFrame(rows).sort("d", "length")
-    centred = frame.filter(pl.col("length") == min(values.lengths))["success"].to_numpy()
-    long = frame.filter((pl.col("length") == max(values.lengths)) & (pl.col("d") == min(values.dimensions)))
+        failures = ~success
+        yield {
+            "d": d,
+            "length": length,
+            "runs": len(success),
+            **share("success", success),
+            "dead": (failures & (arrays["mean_along_start"] < -1.5)).sum() / max(failures.sum(), 1),
+            "median_loss_of_failures": float(np.median(arrays["loss"][failures])) if failures.any() else 0.0,
+        }
+
+    frame = table(_pieces(values), pieces, rows).sort("d", "length")
+    centred = frame.filter(length=min(values.lengths))["success"].to_numpy()
+    long = frame.filter(length=max(values.lengths), d=min(values.dimensions))
     least = frame.sort("success").row(0, named=True)
     expectations = (
-        described(
+        above(
             "success without a mean, smallest over the dimensions",
             "probability close to 1 (Theorem 6.4)",
-            float(centred.min()),
-            centred.min() > 0.97,
+            centred.min(),
+            0.97,
         ),
         described(
             "success with the longest mean, in the smallest dimension",
             "open (Section 6.2): no guarantee",
-            float(long["success"][0]),
+            long["success"][0],
             True,
         ),
     )
@@ -119,7 +112,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     )
     figure, (left, right) = panels(columns=2)
     for d, colour in zip(values.dimensions, COLOURS, strict=False):
-        own = frame.filter(pl.col("d") == d)
+        own = frame.filter(d=d)
         intervals(own["length"], own["success"], own["low"], own["high"], left, color=colour, label=f"$d = {d}$")
     left.set(xlabel=r"length of the mean $\|\mu\|$", ylabel="finds the teacher", ylim=(-0.03, 1.05))
     left.legend(loc="lower left")
@@ -127,18 +120,12 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     arrays = pieces[f"d{values.dimensions[0]}-mean{chosen_length:g}"]
     success = arrays["distance"] < values.found
     for mask, marker, label in ((success, "o", "finds the teacher"), (~success, "x", "does not")):
-        right.plot(
-            arrays["mean_along_start"][mask],
-            arrays["mean_along_teacher"][mask],
-            marker,
-            markersize=3,
-            alpha=0.7,
-            label=label,
-        )
+        along = arrays["mean_along_start"][mask], arrays["mean_along_teacher"][mask]
+        right.plot(*along, marker, markersize=3, alpha=0.7, label=label)
     right.set(xlabel=r"mean along the start, $\mu\cdot w_0/\|w_0\|$", ylabel=r"mean along the teacher, $\mu\cdot v$")
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     caption = (
-        f"A ReLU neuron under N(μ, I), {values.runs} random teachers and N(0, I/d) starts a point, exact gradients. Left: fraction "
+        f"A ReLU neuron under N(μ, I), {values.runs} random teachers and N(0, I/d) starts per point, exact gradients. Left: fraction "
         f"that ends within {values.found:g} of the teacher, with 95 % intervals. Right: which starts and teachers succeed for d = "
         f"{values.dimensions[0]} and |μ| = {max(values.lengths):g}, by how much they point along the mean."
     )

@@ -1,22 +1,20 @@
 """Constant against high probability: where starts succeed, and how fast they converge."""
 
-from collections.abc import Mapping
-
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
-from scipy.stats import chi, norm
 
+from tutelage.claims.single_neuron.convergence import start_probability
 from tutelage.inputs import ball, gaussian, sphere, student_t
 from tutelage.objectives import Objective, population
 from tutelage.plot import COLOURS, GREY, RED, intervals, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
-from tutelage.statistics import wilson_interval
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import at_least, described
+from tutelage.statistics import straight_line
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, at_least, below, described
+from tutelage.studies.single_neuron.common import paths
+from tutelage.studies.tables import share, table
 
 # Radii are chosen so that every law has the identity as its covariance: rates can be compared.
 _LAWS = {
@@ -52,9 +50,10 @@ def _measure(values: Values, seed: int, kind: str, d: int, tau: float, law: str)
     objective = population(problem)
     # Heavy tails have a larger variance in this parametrisation: keep the step times the curvature fixed.
     step = values.step / np.asarray(inputs.covariance())[0, 0]
-    followed = _in_plane(objective, starts) if objective.span_suffices else (objective, starts)
+    objective, followed = _in_plane(objective, starts) if objective.span_suffices else (objective, starts)
+    path, _ = paths(objective, followed, step, values.iterations // _EVERY, _EVERY)
     return {
-        "distance": np.asarray(_distances(*followed, step, values.iterations // _EVERY)),
+        "distance": np.linalg.norm(path - np.asarray(objective.target), axis=-1),
         "step": _EVERY * np.arange(values.iterations // _EVERY + 1),
         "inside": ((starts - np.eye(d)[0]) ** 2).sum(axis=1) <= 1 - 2 * scale**2 * d,
         "scale": np.asarray(scale),
@@ -72,109 +71,74 @@ def _in_plane(objective: Objective, starts: np.ndarray) -> tuple[Objective, np.n
     return flat, np.stack([starts[:, 0], across], axis=1)
 
 
-@eqx.filter_jit
-def _distances(objective: Objective, starts, step, entries: int):
-    """Return distances to the teacher along descent, `[run, entry]`, the first at the start."""
-
-    def one(start):
-        def stretch(student, _):
-            moved = jax.lax.fori_loop(0, _EVERY, lambda _, at: at - step * objective.gradient(at), student)
-            return moved, jnp.linalg.norm(student - objective.target)
-
-        return jax.lax.scan(stretch, start, length=entries + 1)[1]
-
-    return jax.vmap(one)(starts)
-
-
-def _exact_inside(scale: float, d: int) -> float:
-    r"""P(|w − v|² ≤ 1 − 2τ²d) for w ~ N(0, τ²I): the first coordinate must exceed (|w|² + 2τ²d)/2."""
-    # Over the norm of the other coordinates: the condition is a quadratic in the first one.
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    if d == 1:
-        radii, masses = np.zeros(1), np.ones(1)
-    else:
-        low, high = chi.ppf(1e-13, d - 1), chi.ppf(1 - 1e-13, d - 1)
-        radii = 0.5 * (high - low) * nodes + 0.5 * (high + low)
-        masses = 0.5 * (high - low) * weights * chi.pdf(radii, d - 1)
-    room = 1 - scale**2 * (radii**2 + 2 * d)
-    root = np.sqrt(np.maximum(room, 0))
-    inside = norm.cdf((1 + root) / scale) - norm.cdf((1 - root) / scale)
-    return float(np.sum(masses * np.where(room > 0, inside, 0.0)))
-
-
 def _rate(step: np.ndarray, curves: np.ndarray) -> float:
     """Median over runs of the slope of log distance², over the last decades before rounding."""
     rates = []
     for curve in curves:
         use = (curve < 0.3) & (curve > 1e-7)
         if use.sum() > 5:
-            rates.append(-2 * np.polyfit(step[use], np.log(curve[use]), 1)[0])
+            rates.append(-2 * straight_line(step[use], np.log(curve[use]))[0])
     return float(np.median(rates)) if rates else float("nan")
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for name, arguments in _pieces(values).items():
-        arrays = pieces[name]
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+
+    def rows(arrays: Arrays, kind: str, d: int, tau: float, law: str):
         success = arrays["distance"][:, -1] < values.found
-        low, high = wilson_interval(int(success.sum()), len(success))
-        d, scale = arguments["d"], float(arrays["scale"])
-        rows.append(
-            {
-                "starts": arguments["kind"],
-                "law": arguments["law"],
-                "d": d,
-                "tau": scale,
-                "relative_tau": arguments["tau"],
-                "success": float(success.mean()),
-                "low": low,
-                "high": high,
-                "inside": float(arrays["inside"].mean()),
-                "exact_inside": _exact_inside(scale, d),
-                "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
-                "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),
-                "inside_that_succeed": float(success[arrays["inside"]].mean()) if arrays["inside"].any() else None,
-                "rate": _rate(arrays["step"], arrays["distance"][success]) / values.step,
-            }
-        )
-    frame = pl.DataFrame(rows)
-    small = frame.filter(pl.col("starts") == "small")
-    standard = frame.filter(pl.col("starts") == "standard")
+        scale = float(arrays["scale"])
+        yield {
+            "starts": kind,
+            "law": law,
+            "d": d,
+            "tau": scale,
+            "relative_tau": tau,
+            **share("success", success),
+            "inside": arrays["inside"].mean(),
+            "exact_inside": start_probability(d, scale),
+            "printed_bound": 0.5 - 0.25 * scale * d - 1.2 ** (-d),
+            "corrected_bound": 0.5 - np.sqrt(2 / np.pi) * scale * d - (2 / np.e) ** (d / 2),
+            "inside_that_succeed": float(success[arrays["inside"]].mean()) if arrays["inside"].any() else None,
+            "rate": _rate(arrays["step"], arrays["distance"][success]) / values.step,
+        }
+
+    frame = table(_pieces(values), pieces, rows)
+    small = frame.filter(starts="small")
+    standard = frame.filter(starts="standard")
     excess = (small["exact_inside"] - small["printed_bound"]).to_numpy()
     inside = small["inside_that_succeed"].drop_nulls().to_numpy()
     sampling = np.abs(small["inside"].to_numpy() - small["exact_inside"].to_numpy())
     errors = np.sqrt(0.25 / values.runs)
-    largest = standard.filter(pl.col("d") == max(values.dimensions))["success"].to_numpy().min()
+    largest = standard.filter(d=max(values.dimensions))["success"].to_numpy().min()
     rates = standard["rate"].to_numpy()
     guaranteed = 1 / 210  # α⁴βγ²/210 with α, β, γ at most 1
     expectations = (
-        at_least("probability of |w − v|² ≤ 1 − 2τ²d minus Lemma 5.1's bound, smallest", 0.0, float(excess.min())),
+        at_least("probability of |w − v|² ≤ 1 − 2τ²d minus Lemma 5.1's bound, smallest", 0.0, excess.min()),
         at_least(
             "the same minus 1/2 − √(2/π) τd − (2/e)^(d/2), the corrected bound, smallest",
             0.0,
-            float((small["exact_inside"] - small["corrected_bound"]).to_numpy().min()),
+            (small["exact_inside"] - small["corrected_bound"]).to_numpy().min(),
         ),
-        described(
+        below(
             "the same probability, sampled against quadrature: largest difference",
             "equal",
-            float(sampling.max()),
-            sampling.max() < 4 * errors,
+            sampling.max(),
+            4 * errors,
             "4 standard errors",
         ),
         described(
-            "starts inside that ball that find the teacher", "all (Theorem 5.3)", float(inside.min()), inside.min() == 1
+            "starts inside that ball that find the teacher", "all (Theorem 5.3)", inside.min(), inside.min() == 1
         ),
-        described(
+        above(
             f"N(0, I/d) starts that find the teacher under spherical laws, d = {max(values.dimensions)}",
             "all but an exponentially small part (Theorem 6.4)",
-            float(largest),
-            largest > 1 - 3 / values.runs,
+            largest,
+            1 - 3 / values.runs,
         ),
-        described(
+        above(
             "rate of |w − v|² per unit of time, smallest over laws and dimensions",
             f"at least λ, which is at most {guaranteed:.4f}",
-            float(np.nanmin(rates)),
-            np.nanmin(rates) > guaranteed,
+            np.nanmin(rates),
+            guaranteed,
         ),
     )
     remarks = (
@@ -185,25 +149,12 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         f"is half the covariance, which gives {-2 * np.log(1 - values.step / 2) / values.step:.2f} for this step and 1 for gradient "
         f"flow. The guaranteed rate is smaller by a factor of at least {np.nanmin(rates) / guaranteed:.0f}.",
     )
-    return Conclusion(
-        expectations,
-        (Picture("success", _caption(values), _figure(values, frame, pieces)),),
-        {"success": frame},
-        remarks,
-    )
+    return Conclusion(expectations, (_picture(values, frame, pieces),), {"success": frame}, remarks)
 
 
-def _caption(values: Values) -> str:
-    return (
-        f"A ReLU neuron, {values.runs} starts a point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
-        "that finds the teacher, exact probability of the lemma's event, and its bound. Middle: N(0, I/d) starts under spherical "
-        "laws. Right: median distance to the teacher, with the guaranteed rate (dashed, for the largest constants possible)."
-    )
-
-
-def _figure(values: Values, frame: pl.DataFrame, pieces: Mapping[str, Arrays]):
+def _picture(values: Values, frame: pl.DataFrame, pieces: Pieces) -> Picture:
     figure, (left, middle, right) = panels(columns=3, width=2.7, height=2.5)
-    own = frame.filter((pl.col("starts") == "small") & (pl.col("relative_tau") == 0.1)).sort("d")
+    own = frame.filter(starts="small", relative_tau=0.1).sort("d")
     x, y = own["d"].to_numpy(), own["success"].to_numpy()
     intervals(x, y, own["low"], own["high"], left, label="finds the teacher")
     left.plot(x, own["exact_inside"], "s-", color=COLOURS[1], label="Lemma 5.1's event")
@@ -213,7 +164,7 @@ def _figure(values: Values, frame: pl.DataFrame, pieces: Mapping[str, Arrays]):
     left.set_title(r"$w \sim N(0, \tau^2 I)$, $\tau = 0.1/(d\sqrt{2})$")
     left.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
     for law, colour in zip(_LAWS, COLOURS, strict=False):
-        own = frame.filter((pl.col("starts") == "standard") & (pl.col("law") == law)).sort("d")
+        own = frame.filter(starts="standard", law=law).sort("d")
         middle.plot(own["d"], own["success"], "o-", color=colour, label=law)
         arrays = pieces[f"standard-d{values.dimensions[-1]}-{law.replace(' ', '-')}"]
         right.semilogy(arrays["step"] * values.step, np.median(arrays["distance"], axis=0), color=colour, label=law)
@@ -224,7 +175,12 @@ def _figure(values: Values, frame: pl.DataFrame, pieces: Mapping[str, Arrays]):
     right.semilogy(time, np.exp(-time / 420), color=GREY, linestyle="--", label="guaranteed")
     right.set(xlabel="time (step × iterations)", ylabel=r"$\|w - v\|$, median", ylim=(1e-9, 3), xlim=(0, 50))
     right.set_title(f"$d = {values.dimensions[-1]}$")
-    return figure
+    caption = (
+        f"A ReLU neuron, {values.runs} starts per point. Left: small Gaussian starts, a tenth of the size that Lemma 5.1 allows: fraction "
+        "that finds the teacher, exact probability of the lemma's event, and its bound. Middle: N(0, I/d) starts under spherical "
+        "laws. Right: median distance to the teacher, with the guaranteed rate (dashed, for the largest constants possible)."
+    )
+    return Picture("success", caption, figure)
 
 
 STUDY = Study(

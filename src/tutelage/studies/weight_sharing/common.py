@@ -104,8 +104,8 @@ def train(
 
     Args:
         inputs: Law of one patch.
-        students: The kinds of students.
-        teachers: The teachers' vectors, one a seed.
+        students: The kinds of students; those that learn their outer function last.
+        teachers: The teachers' vectors, one per seed.
         patches: Number of patches.
         batch: Batch size.
         iterations: Number of steps of stochastic descent.
@@ -116,17 +116,15 @@ def train(
         `loss`, the batch losses before each step, `[seed, student, iteration]`; `cosine`, the mean over patches of the
         final cosine with the teacher, `[seed, student]`.
     """
-    order = np.argsort([student.learned for student in students], kind="stable")
     starts = []
     for seed in seeds:
         random = np.random.default_rng([seed, 2])
         points = [_start(student, patches, inputs.dimension, units, random) for student in students]
         layers = [point.outer for point in points if point.outer is not None]
-        starts.append(_Points(np.stack([points[one].first for one in order]), _stacked(layers) if layers else None))
-    kinds = _stacked([_kinds([students[one] for one in order])] * len(seeds))
+        starts.append(_Points(np.stack([point.first for point in points]), _stacked(layers) if layers else None))
+    kinds = _stacked([_kinds(students)] * len(seeds))
     losses, rows = _train(inputs, kinds, _stacked(starts), teachers, np.array(seeds), batch, iterations)
-    back = np.argsort(order)
-    return {"loss": np.moveaxis(np.asarray(losses), 1, 2)[:, back], "cosine": _cosines(rows, teachers)[:, back]}
+    return {"loss": np.moveaxis(np.asarray(losses), 1, 2), "cosine": _cosines(rows, teachers)}
 
 
 def train_starts(

@@ -1,14 +1,13 @@
 """Figure 1: shared and unshared weights on targets of low, high and both degrees, trained on batches."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 
 from tutelage.inputs import Inputs
 from tutelage.plot import BLUE, COLOURS, GREY, RED, panels
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import described
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, below
+from tutelage.studies.tables import table
 from tutelage.studies.weight_sharing.common import (
     DATA,
     OUTERS,
@@ -91,29 +90,26 @@ def _vary(values: Values, seed: int, inputs: Inputs) -> Arrays:
     return {"final": final, "zero": _zero_losses(values, inputs, teachers, seed)}
 
 
-def _rows(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
-    rows = []
-    for data in values.data:
-        arrays = pieces[data]
+def _final(values: Values, pieces: Pieces) -> pl.DataFrame:
+    def rows(arrays: Arrays, data: str):
         for index, student in enumerate(_students(values)):
             ratio = arrays["final"][:, index] / arrays["zero"][:, OUTERS.index(student.outer)]
             high = arrays["final"][:, index] / arrays["zero"][:, OUTERS.index("high")]
-            rows.append(
-                {
-                    "data": data,
-                    "outer": student.outer,
-                    "outer_function": "learned" if student.learned else "known",
-                    "sharing": student.sharing,
-                    "seeds": len(ratio),
-                    "final_mean": float(ratio.mean()),
-                    "final_least": float(ratio.min()),
-                    "final_largest": float(ratio.max()),
-                    "least_of_high_part": float(high.min()),
-                    "solved": float((ratio < _LEARNED).mean()),
-                    "cosine": float(np.abs(arrays["cosine"][:, index]).mean()),
-                }
-            )
-    return pl.DataFrame(rows)
+            yield {
+                "data": data,
+                "outer": student.outer,
+                "outer_function": "learned" if student.learned else "known",
+                "sharing": student.sharing,
+                "seeds": len(ratio),
+                "final_mean": ratio.mean(),
+                "final_least": ratio.min(),
+                "final_largest": ratio.max(),
+                "least_of_high_part": high.min(),
+                "solved": (ratio < _LEARNED).mean(),
+                "cosine": np.abs(arrays["cosine"][:, index]).mean(),
+            }
+
+    return table({data: {"data": data} for data in values.data}, pieces, rows)
 
 
 def _expectations(values: Values, frame: pl.DataFrame):
@@ -122,68 +118,56 @@ def _expectations(values: Values, frame: pl.DataFrame):
             continue  # the paper has no photographs: nothing is published
         name = DATA[data]
 
-        def cell(outer: str, column: str, sharing: bool | None, data=data) -> np.ndarray:
-            rows = frame.filter((pl.col("data") == data) & (pl.col("outer") == outer))
-            rows = rows if sharing is None else rows.filter(pl.col("sharing") == sharing)
-            return rows[column].to_numpy()
+        def cell(outer: str, column: str, sharing: tuple[bool, ...] = (True, False), data=data) -> np.ndarray:
+            rows = (pl.col("data") == data) & (pl.col("outer") == outer) & pl.col("sharing").is_in(sharing)
+            return frame.filter(rows)[column].to_numpy()
 
-        least = cell("high", "final_least", None).min()
-        yield described(
+        yield above(
             f"{name}, high degree: smallest final loss of all runs, relative to predicting zero",
             "clear failure of both architectures, known and learned outer function",
-            float(least),
-            least > _FAILED,
-            f"above {_FAILED}",
+            cell("high", "final_least").min(),
+            _FAILED,
         )
-        largest = cell("low", "final_largest", None).max()
-        yield described(
+        yield below(
             f"{name}, low degree: largest final loss of all runs",
             "success of both architectures, known and learned outer function",
-            float(largest),
-            largest < _LEARNED,
-            f"below {_LEARNED}",
+            cell("low", "final_largest").max(),
+            _LEARNED,
         )
-        largest = cell("both", "final_largest", True).max()
-        yield described(
+        yield below(
             f"{name}, both degrees, shared: largest final loss of all runs",
             "converges very quickly",
-            float(largest),
-            largest < _LEARNED,
-            f"below {_LEARNED}",
+            cell("both", "final_largest", (True,)).max(),
+            _LEARNED,
         )
-        least = cell("both", "least_of_high_part", False).min()
-        yield described(
+        yield above(
             f"{name}, both degrees, unshared: smallest final loss of all runs, relative to the high part",
             "the high frequency component has not been learnt",
-            float(least),
-            least > 0.8,
-            "above 0.8",
+            cell("both", "least_of_high_part", (False,)).min(),
+            0.8,
         )
 
 
-def _varied(values: Values, pieces: Mapping[str, Arrays]) -> pl.DataFrame:
-    rows, arrays = [], pieces["varied"]
-    for number, (norm, factor) in enumerate(values.variations):
-        high = arrays["zero"][number, OUTERS.index("high")]
-        for index, scale in enumerate(values.scales):
-            # Relative to the high part: for a short teacher it is a small part of the loss.
-            shared = arrays["final"][number, 0, index] / high
-            unshared = arrays["final"][number, 1, index] / high
-            rows.append(
-                {
-                    "teacher_norm": norm * values.teacher_norm,
-                    "step": factor * values.step,
-                    "start_scale": scale,
-                    "starts": values.starts,
-                    "shared_learns": float((shared < _LEARNED).mean()),
-                    "unshared_fails": float((unshared > 0.8).mean()),
-                }
-            )
-    return pl.DataFrame(rows)
+def _varied(values: Values, pieces: Pieces) -> pl.DataFrame:
+    arrays = pieces["varied"]
+    # Relative to the high part: for a short teacher it is a small part of the loss.
+    relative = arrays["final"] / arrays["zero"][:, OUTERS.index("high"), None, None, None]
+    learns, fails = (relative[:, 0] < _LEARNED).mean(axis=-1), (relative[:, 1] > 0.8).mean(axis=-1)
+    norms, steps = np.repeat(values.variations, len(values.scales), axis=0).T
+    return pl.DataFrame(
+        {
+            "teacher_norm": norms * values.teacher_norm,
+            "step": steps * values.step,
+            "start_scale": list(values.scales) * len(values.variations),
+            "starts": [values.starts] * len(norms),
+            "shared_learns": learns.ravel(),
+            "unshared_fails": fails.ravel(),
+        }
+    )
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    frame, varied = _rows(values, pieces), _varied(values, pieces)
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame, varied = _final(values, pieces), _varied(values, pieces)
     expectations = tuple(_expectations(values, frame))
     dimensions = {data: float(pieces[data]["effective_dimension"]) for data in values.data}
     broken = varied.filter(pl.min_horizontal("shared_learns", "unshared_fails") < 0.9)
@@ -202,7 +186,7 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         "With a learned outer function a shared vector may end at −u₀: the outer function absorbs the sign.",
     ]
     if "photos" in values.data:
-        rows = frame.filter((pl.col("data") == "photos") & (pl.col("outer") == "high"))
+        rows = frame.filter(data="photos", outer="high")
         remarks.append(
             f"On photographs (not in the paper) {rows['solved'].to_numpy().mean():.0%} of the runs learn the high degree alone, "
             "shared or not: there the separation disappears."
@@ -245,10 +229,7 @@ def _picture(values: Values, arrays: Arrays, data: str) -> Picture:
 def _varied_picture(values: Values, varied: pl.DataFrame) -> Picture:
     figure, (left, right) = panels(columns=2, sharey=True)
     for number, (norm, factor) in enumerate(values.variations):
-        picked = np.isclose(varied["teacher_norm"].to_numpy(), norm * values.teacher_norm) & np.isclose(
-            varied["step"].to_numpy(), factor * values.step
-        )
-        rows = varied.filter(pl.Series(picked))
+        rows = varied[number * len(values.scales) : (number + 1) * len(values.scales)]
         label = f"|u₀| = {norm * values.teacher_norm:.3g}, step {factor * values.step:g}"
         marker, colour = "osD^v"[number % 5], COLOURS[number]
         # Slightly apart, so that equal fractions stay visible.

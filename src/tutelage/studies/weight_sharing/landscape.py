@@ -1,19 +1,22 @@
 """The shared objective on the line through the teacher, and which starts reach which of its minima."""
 
-from collections.abc import Mapping
+from itertools import cycle
 
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
+from scipy.optimize.elementwise import find_root
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
+from tutelage.claims.weight_sharing.plane import patch_parts
 from tutelage.dynamics import Ball, GradientDescent, descend, gradient_norm, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, BLUE, COLOURS, ORANGE, panels
 from tutelage.problems import parity
 from tutelage.starts import gaussian
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import described
+from tutelage.studies.tables import table
 
 _WIDE = 1.5
 
@@ -32,32 +35,20 @@ def _measure(values: Values, seed: int, kind: str, patches: int) -> Arrays:
 
 def _on_line(x, radius, patches):
     """The loss on the teacher's line at `x`, its derivative along the line, and its curvature across it."""
-    square = x * x
-    first, second = 1 + 2 * square, 1 + 2 * radius**2
-    rho = 2 * x * radius / np.sqrt(first * second)
-    own, cross = 2 / np.pi * np.arcsin(2 * square / first), 2 / np.pi * np.arcsin(rho)
-    teacher = 2 / np.pi * np.arcsin(2 * radius**2 / second)
-    factor = 4 / np.pi / (first * np.sqrt(1 + 4 * square))
-    slope = 4 / np.pi / np.sqrt(1 - rho**2)
-    powers = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
+    own, cross, factor, pull, _ = patch_parts(x, 0.0, radius)
+    teacher = patch_parts(radius, 0.0, radius)[0]
     loss = 0.5 * (own - 2 * cross + teacher + own**patches - 2 * cross**patches + teacher**patches)
-    # r/D − ρx/(1 + 2x²) = r/(D(1 + 2x²)), without cancellation.
-    along = powers[0] * factor * x - powers[1] * slope * radius / (np.sqrt(first * second) * first)
-    return loss, along, powers[0] * factor + powers[1] * slope * rho / first
+    pushed, pulled = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
+    return loss, pushed * factor * x - pulled * pull, pushed * factor + 2 * pulled * pull * x
 
 
 def _roots(patches: int, radius: float, nodes: int) -> np.ndarray:
-    """All stationary points on the line within three radii, by bisection between nodes."""
+    """All stationary points on the line within three radii, each between two nodes."""
     half = np.r_[0, np.geomspace(1e-6, 3, nodes)]  # fine near zero, where the high degree begins to act
     x = radius * np.unique(np.r_[-half, half])
     signs = np.sign(_on_line(x, radius, patches)[1])
     found = np.flatnonzero(signs[1:] != signs[:-1])
-    low, high = x[found], x[found + 1]
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        same = np.sign(_on_line(middle, radius, patches)[1]) == signs[found]
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return 0.5 * (low + high)
+    return find_root(lambda at: _on_line(at, radius, patches)[1], (x[found], x[found + 1])).x
 
 
 def _lines(values: Values) -> Arrays:
@@ -113,29 +104,29 @@ def _random(values: Values, seed: int, patches: int) -> Arrays:
     starts = np.asarray(gaussian(problem, values.runs, scale=1 / np.sqrt(values.dimension), seed=seed))
     # A run stays in the plane of its start and the teacher.
     plane = np.stack([starts[:, 0], np.linalg.norm(starts[:, 1:], axis=1)], axis=1)
-    reached = np.linalg.norm(_ends(values, patches, plane / radius) - np.array([1.0, 0.0]), axis=1) < 0.1
-    return {"reached": reached, "side": starts[:, 0] > 0}
+    return {"reached": _reached(_ends(values, patches, plane / radius)), "side": starts[:, 0] > 0}
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
+def _reached(ends: np.ndarray) -> np.ndarray:
+    """Which ends are at the teacher."""
+    return np.linalg.norm(ends - np.array([1.0, 0.0]), axis=-1) < 0.1
+
+
+def _rows(arrays: Arrays, patches: int):
+    reached, along = _reached(arrays["ends"]), arrays["starts"][..., 0]
+    yield {
+        "patches": patches,
+        "teacher_side": reached[along > 1e-9].mean(),
+        "other_side": reached[along < -1e-9].mean(),
+    }
+
+
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     lines = pieces["lines"]
     minima = lines["curvature"][:, 0] > 0
     spurious = minima & (lines["place"] < 0)
     even = sorted({int(k) for k in lines["patches"][spurious]})
-    rows = []
-    for k in values.shown:
-        arrays = pieces[f"basins-{k}"]
-        reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
-        along = arrays["starts"][..., 0]
-        good, other = along > 1e-9, along < -1e-9
-        rows.append(
-            {
-                "patches": k,
-                "teacher_side": float(reached[good].mean()),
-                "other_side": float(reached[other].mean()),
-            }
-        )
-    frame = pl.DataFrame(rows)
+    frame = table({f"basins-{k}": {"patches": k} for k in values.shown}, pieces, _rows)
     points = pl.DataFrame(
         {
             "patches": lines["patches"],
@@ -151,28 +142,18 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
     chance = np.array([pieces[f"random-{k}"]["reached"].mean() for k in values.random])
     crossed = np.array([(~pieces[f"random-{k}"]["side"]).mean() for k in values.random])
     expectations = (
-        described(
-            "starts on the teacher's side that find it, smallest over k",
-            "all (Section 4.6 and Theorem 4)",
-            float(side.min()),
-            side.min() == 1,
-        ),
-        described(
-            "starts on the other side that find it, odd k",
-            "all (Theorem 4, any start)",
-            float(odd.min()),
-            odd.min() == 1,
-        ),
-        described(
-            "starts on the other side that find it, smallest over k",
-            "all (Theorem 4, any start)",
-            float(other.min()),
-            other.min() == 1,
+        *(
+            described(f"starts on {which}", f"all ({where})", shares.min(), shares.min() == 1)
+            for which, where, shares in (
+                ("the teacher's side that find it, smallest over k", "Section 4.6 and Theorem 4", side),
+                ("the other side that find it, odd k", "Theorem 4, any start", odd),
+                ("the other side that find it, smallest over k", "Theorem 4, any start", other),
+            )
         ),
         described(
             f"random starts of norm one that find it, d = {values.dimension}, smallest over k",
             "with probability one half at least (Section 4.6)",
-            float(chance.min()),
+            chance.min(),
             chance.min() >= 0.5,
         ),
     )
@@ -203,16 +184,11 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
 
 def _line_figure(values: Values, lines: Arrays):
     figure, (left, right) = panels(columns=2)
-    for number, k in enumerate(values.shown):
-        colour = COLOURS[number % len(COLOURS)]
-        left.plot(lines["grid"], lines["curves"][number], color=colour, label=f"k = {k}")
-        for at, value, curvature in zip(
-            lines["place"][lines["patches"] == k],
-            lines["loss"][lines["patches"] == k],
-            lines["curvature"][lines["patches"] == k],
-            strict=True,
-        ):
-            left.plot(at, value, "o" if curvature[0] > 0 else "x", color=colour, markersize=4.5)
+    for k, curve, colour in zip(values.shown, lines["curves"], cycle(COLOURS), strict=False):
+        left.plot(lines["grid"], curve, color=colour, label=f"k = {k}")
+        for point in np.flatnonzero(lines["patches"] == k):
+            marker = "o" if lines["curvature"][point, 0] > 0 else "x"
+            left.plot(lines["place"][point], lines["loss"][point], marker, color=colour, markersize=4.5)
     left.set(xlabel=r"position on the line, in units of $u_0$", ylabel="loss")
     left.legend(loc="upper right")
     minima = lines["curvature"][:, 0] > 0
@@ -224,13 +200,13 @@ def _line_figure(values: Values, lines: Arrays):
     return figure
 
 
-def _basin_figure(values: Values, pieces: Mapping[str, Arrays]):
+def _basin_figure(values: Values, pieces: Pieces):
     rows = -(-len(values.shown) // 2)
     figure, axes = panels(rows=rows, columns=2, width=3.4, height=2.2, sharex=True, sharey=True)
     lines = pieces["lines"]
     for panel, k in zip(axes, values.shown, strict=True):
         arrays = pieces[f"basins-{k}"]
-        reached = np.linalg.norm(arrays["ends"] - np.array([1.0, 0.0]), axis=-1) < 0.1
+        reached = _reached(arrays["ends"])
         x, y = np.moveaxis(arrays["starts"], -1, 0)
         panel.contourf(x, y, reached, levels=[-0.5, 0.5, 1.5], colors=["#f9dfae", "#cfe3f1"])
         turn = np.linspace(0, np.pi, 100)

@@ -1,28 +1,32 @@
 """The ring of Theorem 1: gradients of the wave in the other patches, and how long it takes to cross."""
 
-from collections.abc import Mapping
+from itertools import cycle
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
 from tutelage.problems import wave
-from tutelage.studies.base import Arrays, Conclusion, Picture, Study, Values, chosen, printed
-from tutelage.studies.expectations import at_most, described
+from tutelage.statistics import straight_line
+from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
+from tutelage.studies.expectations import above, at_most
+from tutelage.studies.tables import table
+
+
+def _rings(values: Values):
+    return {f"k-{patches}": {"patches": patches} for patches in values.patches}
 
 
 def _pieces(values: Values):
-    cells = {f"k-{patches}": {"kind": "ring", "patches": patches} for patches in values.patches}
-    return {**cells, "shared": {"kind": "shared", "patches": 0}}
+    return {**_rings(values), "shared": {"patches": 0}}  # with sharing, all numbers of patches together
 
 
-def _measure(values: Values, seed: int, kind: str, patches: int) -> Arrays:
-    return _shared(values, seed) if kind == "shared" else _ring(values, seed, patches)
+def _measure(values: Values, seed: int, patches: int) -> Arrays:
+    return _ring(values, seed, patches) if patches else _shared(values, seed)
 
 
 def _ring(values: Values, seed: int, patches: int) -> Arrays:
@@ -44,7 +48,7 @@ def _ring(values: Values, seed: int, patches: int) -> Arrays:
         rest = (radii[:, None, None, None] * directions[None]).reshape(-1, patches - 1, 2)
         first = np.tile([[size, 0.0]], (len(rest), 1, 1))
         points = jnp.asarray(np.concatenate([first, rest], axis=1))
-        losses, gradients = _evaluate(objective, points)
+        losses, gradients = map(np.asarray, _batch(objective, points))
         rows.append((gradients.max(), losses.min(), _crossing_time(size, reach)))
     gradient, loss, time = (np.array(column) for column in zip(*rows, strict=True))
     return {"exponent": exponents, "gradient": gradient, "loss": loss, "time": time}
@@ -54,11 +58,6 @@ def _ring(values: Values, seed: int, patches: int) -> Arrays:
 def _batch(objective, points):
     gradient = jax.vmap(lambda point: objective.gradient(point))(points)[:, 1:]
     return jax.vmap(lambda point: objective.loss(point))(points), jnp.sqrt(jnp.sum(gradient**2, axis=(1, 2)))
-
-
-def _evaluate(objective, points):
-    losses, gradients = _batch(objective, points)
-    return np.asarray(losses), np.asarray(gradients)
 
 
 def _crossing_time(size: float, reach: float) -> float:
@@ -102,68 +101,56 @@ def _shared(values: Values, seed: int) -> Arrays:
     return {"patches": patches, "count": count, "left": left}
 
 
-def _fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    slope, intercept = np.polyfit(x, y, 1)
-    return float(slope), float(1 - np.var(y - slope * x - intercept) / np.var(y))
+def _rows(arrays: Arrays, patches: int):
+    x, scaled = arrays["exponent"], arrays["gradient"] / np.sqrt(arrays["exponent"])
+    late = x > x[-1] / 4
+    rate, fit = straight_line(x[late], np.log(scaled[late]))
+    speed, speed_fit = straight_line(x[late], np.log(arrays["time"][late]))
+    yield {
+        "patches": patches,
+        "rate": -rate,
+        "predicted_rate": (patches - 1) / (8 * patches),
+        "fit": fit,
+        "crossing_rate": speed,
+        "crossing_fit": speed_fit,
+        "constant": np.max(scaled * np.exp(x / 16)),
+        "smallest_loss": arrays["loss"][-1],
+    }
 
 
-def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
-    rows = []
-    for patches in values.patches:
-        arrays = pieces[f"k-{patches}"]
-        x = arrays["exponent"]
-        late = x > x[-1] / 4
-        scaled = np.log(arrays["gradient"] / np.sqrt(x))
-        rate, fit = _fit(x[late], scaled[late])
-        speed, speed_fit = _fit(x[late], np.log(arrays["time"][late]))
-        rows.append(
-            {
-                "patches": patches,
-                "rate": -rate,
-                "predicted_rate": (patches - 1) / (8 * patches),
-                "fit": fit,
-                "crossing_rate": speed,
-                "crossing_fit": speed_fit,
-                "constant": float(np.max(arrays["gradient"] / np.sqrt(x) * np.exp(x / 16))),
-                "smallest_loss": float(arrays["loss"][-1]),
-            }
-        )
-    frame = pl.DataFrame(rows)
-    rates, fits = frame["rate"].to_numpy(), frame["fit"].to_numpy()
-    loss = frame["smallest_loss"].to_numpy()
+def _conclude(values: Values, pieces: Pieces) -> Conclusion:
+    frame = table(_rings(values), pieces, _rows)
+    columns = frame.to_dict()
     shared = pieces["shared"]
     counted = shared["left"] > 1e-12
     # Steps for a factor e, beside the five of Theorem 2.
     needed = float(np.max(shared["count"][counted] / np.log(1 / shared["left"][counted])))
     expectations = (
-        described(
+        above(
             "largest gradient in the ring: R² of log(gradient/(√k|u₀|)) against k|u₀|², smallest over k",
             "exponentially small (Theorem 1)",
-            float(fits.min()),
-            fits.min() > 0.99,
-            "R² above 0.99",
+            columns["fit"].min(),
+            0.99,
         ),
-        described(
+        above(
             "its rate, c₂, smallest over k",
             "some positive number (1/16 is what the proof gives)",
-            float(rates.min()),
-            rates.min() > 1 / 16 - 0.003,
+            columns["rate"].min(),
+            1 / 16 - 0.003,
             "above 1/16, up to the fit",
         ),
-        at_most("constant c₁ with c₂ = 1/16, largest over k", 2.0, float(frame["constant"].to_numpy().max())),
-        described(
+        at_most("constant c₁ with c₂ = 1/16, largest over k", 2.0, columns["constant"].max()),
+        above(
             "time to cross the ring: R² of its logarithm against k|u₀|²",
             "exponentially many iterations",
-            float(frame["crossing_fit"].to_numpy().min()),
-            frame["crossing_fit"].to_numpy().min() > 0.99,
-            "R² above 0.99",
+            columns["crossing_fit"].min(),
+            0.99,
         ),
-        described(
+        above(
             "smallest loss found in the ring, largest k|u₀|²",
             "1 − c₃exp(−c₄k|u₀|²), so 1",
-            float(loss.min()),
-            loss.min() > 0.9,
-            "above 0.9",
+            columns["smallest_loss"].min(),
+            0.9,
         ),
         at_most("with sharing: steps for a factor e in the distance, largest", 5.0, needed),
     )
@@ -175,30 +162,27 @@ def _conclude(values: Values, pieces: Mapping[str, Arrays]) -> Conclusion:
         f"With sharing and the step 1/(9k) a step divides the distance by {np.exp(1 / needed):.1f} or more: the condition number is "
         "below 1.3, not 5.",
     )
-    caption = (
-        "The wave without sharing. Left: largest gradient in w₂…w_k found in the ring, over √k|u₀|, against k|u₀|²; dotted, "
-        "2·exp(−k|u₀|²/16). Right: time of gradient flow to cross the ring along the teacher's direction."
-    )
-    picture = Picture("ring", caption, _figure(values, pieces))
-    return Conclusion(expectations, (picture,), {"rates": frame}, remarks)
+    return Conclusion(expectations, (_picture(values, pieces),), {"rates": frame}, remarks)
 
 
-def _figure(values: Values, pieces: Mapping[str, Arrays]):
+def _picture(values: Values, pieces: Pieces) -> Picture:
     figure, (left, right) = panels(columns=2)
-    for number, patches in enumerate(values.patches):
+    for patches, colour in zip(values.patches, cycle(COLOURS), strict=False):
         arrays = pieces[f"k-{patches}"]
-        x, colour = arrays["exponent"], COLOURS[number % len(COLOURS)]
-        left.semilogy(
-            x, arrays["gradient"] / np.sqrt(x), "o-", color=colour, markersize=2.5, linewidth=1, label=f"k = {patches}"
-        )
-        right.semilogy(x, arrays["time"], "o-", color=colour, markersize=2.5, linewidth=1, label=f"k = {patches}")
+        x = arrays["exponent"]
+        for panel, y in ((left, arrays["gradient"] / np.sqrt(x)), (right, arrays["time"])):
+            panel.semilogy(x, y, "o-", color=colour, markersize=2.5, linewidth=1, label=f"k = {patches}")
     x = np.linspace(values.exponents[0], values.exponents[1], 50)
     left.semilogy(x, 2 * np.exp(-x / 16), color=BLACK, linestyle=":", linewidth=1, label="bound")
     left.set(xlabel=r"$k\|u_0\|^2$", ylabel=r"largest gradient over $\sqrt{k}\|u_0\|$")
     right.set(xlabel=r"$k\|u_0\|^2$", ylabel="time to cross the ring")
     left.legend(loc="lower left")
     right.legend(loc="upper left")
-    return figure
+    caption = (
+        "The wave without sharing. Left: largest gradient in w₂…w_k found in the ring, over √k|u₀|, against k|u₀|²; dotted, "
+        "2·exp(−k|u₀|²/16). Right: time of gradient flow to cross the ring along the teacher's direction."
+    )
+    return Picture("ring", caption, figure)
 
 
 STUDY = Study(

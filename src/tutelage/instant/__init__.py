@@ -1,0 +1,3 @@
+"""Evaluation at once: traced functions run by NumPy, without a compiler."""
+
+from tutelage.instant.calls import instantly as instantly

@@ -1,0 +1,124 @@
+"""Functions that are evaluated at once where their arguments are arrays with values, and compiled where that pays.
+
+`equinox.filter_jit` compiles a function for each shape of its arguments, which takes from a tenth of a second to half a
+minute. `instantly` traces it, as that does, but hands the traced operations to NumPy. So formulas are written once, in
+`jax.numpy`; their derivatives are JAX's or the closed ones that they state; and nothing is compiled. A function is left
+to XLA if NumPy has no rule for one of its operations, or if it computes so many numbers that XLA repays its
+compilation: that depends on the shapes of the arguments alone. Under a transformation of JAX (`jit`, `vmap`, `grad`)
+the function is part of what is being transformed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from tutelage.arrays import of_jax
+from tutelage.instant import keys
+from tutelage.instant.programs import Program
+from tutelage.instant.rules import Unsupported
+
+F = TypeVar("F", bound=Callable)
+
+# NumPy computes some 3e8 numbers a second; XLA compiles for about a second.
+_MOST_NUMBERS = 1e8
+
+_ARRAYS = (np.ndarray, np.generic, jax.Array)
+
+
+def instantly(function: F) -> F:
+    """Return a function that is evaluated by NumPy, or compiled where that takes too long.
+
+    Arguments are pytrees. Arrays in them are traced by shape and type, all else is taken as it is and must be hashable,
+    as with `equinox.filter_jit`. The results are NumPy arrays where the arguments are (modules and random keys do not
+    count), and JAX arrays where one of them is, or where there are none.
+    """
+    compiled = eqx.filter_jit(function)
+
+    @functools.wraps(function)
+    def call(*arguments):
+        leaves, structure = jax.tree.flatten(arguments)
+        kinds, arrays = [], []
+        for leaf in leaves:
+            if isinstance(leaf, _ARRAYS):
+                if isinstance(leaf, Tracer):
+                    # Formulas may index by traced numbers, which arrays of NumPy do not take.
+                    return function(*jax.tree.unflatten(structure, map(_of_jax, leaves)))
+                kinds.append((leaf.shape, leaf.dtype))
+                arrays.append(leaf)
+            else:
+                kinds.append((type(leaf), leaf))
+        program, results = _traced(function, structure, tuple(kinds))
+        plain = _are_of_numpy(arguments)
+        if program is None:
+            outcome = compiled(*arguments)
+            return jax.tree.map(np.asarray, outcome) if plain else outcome
+        with np.errstate(all="ignore"):
+            outcome = program([_given(array) for array in arrays])
+        return results(outcome, plain)
+
+    return call  # type: ignore[return-value]
+
+
+def _of_jax(leaf: Any) -> Any:
+    return of_jax(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _are_of_numpy(arguments: tuple) -> bool:
+    leaves = []
+    for argument in arguments:
+        if isinstance(argument, _ARRAYS):
+            leaves.append(argument)
+        elif not isinstance(argument, eqx.Module):
+            leaves.extend(jax.tree.leaves(argument))
+    arrays = [
+        leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not keys.is_key(leaf)
+    ]
+    return bool(arrays) and not any(isinstance(leaf, jax.Array) for leaf in arrays)
+
+
+def _given(array: Any) -> Any:
+    """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
+    if isinstance(array, jax.Array) and keys.is_key(array):
+        return keys.packed(np.asarray(jax.random.key_data(array)))
+    return np.asarray(array)
+
+
+class _Results(NamedTuple):
+    """How the results of a program become those of the function: a pytree, with keys as JAX has them."""
+
+    structure: Any
+    keys: tuple[bool, ...]
+
+    def __call__(self, outcome: Iterable[Any], plain: bool) -> Any:
+        leaves = [
+            keys.of_jax(one) if key else np.asarray(one) if plain else of_jax(one)
+            for one, key in zip(outcome, self.keys, strict=True)
+        ]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
+@functools.lru_cache(maxsize=4096)
+def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program | None, _Results]:
+    """Return the program of a function for arguments of these kinds, `None` if it is XLA's; and what it returns."""
+    arrays = [jax.ShapeDtypeStruct(*kind) for kind in kinds if isinstance(kind[0], tuple)]
+
+    def flat(*values):
+        rest = iter(values)
+        leaves = [next(rest) if isinstance(kind[0], tuple) else kind[1] for kind in kinds]
+        return function(*jax.tree.unflatten(structure, leaves))
+
+    closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
+    leaves, structure = jax.tree.flatten(shapes)
+    results = _Results(structure, tuple(map(keys.is_key, leaves)))
+    try:
+        program = Program(closed)
+    except Unsupported:
+        return None, results
+    return program if program.cost <= _MOST_NUMBERS else None, results

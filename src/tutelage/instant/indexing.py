@@ -1,0 +1,45 @@
+"""Gathering slices at places that are arrays themselves, as XLA defines it, in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def gather(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callable:
+    """Return the function of an array and of the beginnings of slices in it, one for each batch of indices."""
+    numbers, sizes, (shape, index_shape) = parameters["dimension_numbers"], parameters["slice_sizes"], shapes
+    moved, batching = list(numbers.start_index_map), list(numbers.operand_batching_dims)
+    kept = [axis for axis in range(len(shape)) if axis not in (*numbers.collapsed_slice_dims, *batching)]
+    batch, rank = index_shape[:-1], len(index_shape) - 1 + len(kept)
+    limits = np.array([shape[axis] - sizes[axis] for axis in moved])
+    # Batches come first here, then the axes of the slices; the result has the latter at `offset_dims`.
+    slices, batches = iter(range(len(batch), rank)), iter(range(len(batch)))
+    order = [next(slices) if axis in numbers.offset_dims else next(batches) for axis in range(rank)]
+    filling = "FILL" in str(parameters["mode"]).upper()
+
+    def along(axis: int, places: np.ndarray) -> np.ndarray:
+        return places.reshape([-1 if other == axis else 1 for other in range(rank)])
+
+    def function(x, indices):
+        begins = np.clip(indices, 0, limits)
+        places: list[Any] = []
+        for axis in range(len(shape)):
+            place: Any = np.zeros((1,) * rank, int)
+            if axis in moved:
+                place = begins[..., moved.index(axis)].reshape(batch + (1,) * len(kept))
+            if axis in batching:
+                own = numbers.start_indices_batching_dims[batching.index(axis)]
+                place = place + along(own, np.arange(batch[own]))
+            if axis in kept:
+                place = place + along(len(batch) + kept.index(axis), np.arange(sizes[axis]))
+            places.append(place)
+        result = np.broadcast_to(x[tuple(places)], batch + tuple(sizes[axis] for axis in kept))
+        if filling:
+            inside = np.all((indices >= 0) & (indices <= limits), axis=-1).reshape(batch + (1,) * len(kept))
+            result = np.where(inside, result, parameters["fill_value"] or np.array(np.nan).astype(x.dtype))
+        return np.transpose(result, order)
+
+    return function

@@ -1,0 +1,144 @@
+"""Functions of entries that are one operation when traced, and one call in NumPy.
+
+Tracing takes a tenth of a millisecond for each operation, and NumPy a microsecond: a formula that is used everywhere
+should be one. It is written over a namespace of arrays, and evaluated with NumPy's at once or with JAX's when compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
+
+_FLOAT = np.dtype(float)
+
+
+def leaf(
+    derivative: Callable[[Sequence[Any], Sequence[Any]], Any] | None = None,
+    in_numpy: Callable[..., Any] | None = None,
+    linear: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that makes a function of entries one operation of float64 arrays, which broadcast.
+
+    Calls of the decorated function take arrays only; its `formula` is the function that was decorated.
+
+    The function has the namespace, `numpy` or `jax.numpy`, as its first argument, and arrays of one shape besides.
+
+    Args:
+        derivative: The change of the result, from the arrays and their changes; `None` stands for a change of zero. If
+            left out, the function counts as constant.
+        in_numpy: What the function is in NumPy, where that is something else.
+        linear: Whether the function is linear in its first argument.
+    """
+
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        # Formulas may have the same name, as those that a function makes; operations may not.
+        primitive = Primitive(f"{formula.__module__}.{formula.__name__}.{len(ENTRIES)}")
+
+        def traced(*arrays):
+            return formula(jnp, *arrays)
+
+        def at_once(*arrays):
+            return formula(np, *arrays)
+
+        def batched(arrays, axes):
+            return primitive.bind(*_in_front(arrays, axes)), 0
+
+        def changed(arrays, changes):
+            value = primitive.bind(*arrays)
+            known = [None if type(change) is ad.Zero else change for change in changes]
+            change = None if derivative is None else derivative(arrays, known)
+            return value, ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
+
+        def transposed(change, _, *others):
+            return change if type(change) is ad.Zero else primitive.bind(change, *others), *(None for _ in others)
+
+        def call(*arrays):
+            shape = np.broadcast_shapes(*map(np.shape, arrays))
+            return primitive.bind(*(_aligned(array, shape) for array in arrays))
+
+        primitive.def_impl(jax.jit(traced))
+        primitive.def_abstract_eval(lambda *avals: ShapedArray(avals[0].shape, _FLOAT))
+        mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=False))
+        batching.primitive_batchers[primitive] = batched
+        ad.primitive_jvps[primitive] = changed
+        if linear:
+            ad.primitive_transposes[primitive] = transposed
+        ENTRIES[primitive.name] = at_once if in_numpy is None else in_numpy
+        call.formula = formula  # type: ignore[attr-defined]
+        call.__doc__, call.__module__ = formula.__doc__, formula.__module__
+        call.__name__ = call.__qualname__ = formula.__name__
+        return call
+
+    return decorate
+
+
+def several(
+    name: str,
+    traced: Callable[..., list[Any]],
+    in_numpy: Callable[..., list[Any]],
+    derivative: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+    results: int,
+    cost: int,
+) -> Callable[..., list[Any]]:
+    """Return a function of entries with several results as one operation of float64 arrays of one shape.
+
+    (A rule of `jax.custom_jvp` would do, were it not for loops: JAX drops the rule of a function inside of one when it
+    takes derivatives of gradients.)
+
+    Args:
+        name: What to call the operation.
+        traced: The function in JAX.
+        in_numpy: The function in NumPy.
+        derivative: The changes of the results, as in `leaf`; `None` stands for zero.
+        results: Number of results.
+        cost: About how many numbers are computed for each of a result.
+    """
+    primitive = Primitive(f"{name}.{len(STRUCTURAL)}")
+    primitive.multiple_results = True
+
+    def batched(arrays, axes):
+        return primitive.bind(*_in_front(arrays, axes)), [0] * results
+
+    def changed(arrays, changes):
+        values = primitive.bind(*arrays)
+        found = derivative(arrays, [None if type(change) is ad.Zero else change for change in changes])
+        return values, [
+            ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
+            for value, change in zip(values, found, strict=True)
+        ]
+
+    primitive.def_impl(jax.jit(traced))
+    primitive.def_abstract_eval(lambda *avals: [ShapedArray(avals[0].shape, _FLOAT)] * results)
+    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=True))
+    batching.primitive_batchers[primitive] = batched
+    ad.primitive_jvps[primitive] = changed
+    STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
+    SEVERAL.append(primitive.name)
+    COSTS[primitive.name] = cost
+    return primitive.bind
+
+
+def _in_front(arrays, axes) -> list[Any]:
+    """Return arrays with the axis of a batch in front."""
+    size = next(array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None)
+    return [batching.bdim_at_front(array, axis, size) for array, axis in zip(arrays, axes, strict=True)]
+
+
+def _aligned(array: Any, shape: tuple[int, ...]) -> Any:
+    array = array if isinstance(array, jax.Array) and array.dtype == _FLOAT else jnp.asarray(array, _FLOAT)
+    return array if array.shape == shape else jnp.broadcast_to(array, shape)
+
+
+def total(*terms: Any) -> Any:
+    """Return the sum of the terms of a derivative that are not known to be zero."""
+    kept = [term for term in terms if term is not None]
+    return sum(kept[1:], start=kept[0]) if kept else None

@@ -1,0 +1,276 @@
+"""What each operation of a traced program is in NumPy and SciPy.
+
+A rule takes the parameters of an operation and the shapes of its arguments, and returns a function of arrays. Functions
+of operations that act on entries broadcast; all others see arrays of exactly the shapes that were traced. An operation
+without a rule is `Unsupported`: the program is then left to XLA.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+Function = Callable[..., Any]
+
+
+class Unsupported(Exception):
+    """There is no rule for an operation."""
+
+
+def _integer_power(exponent: int) -> Function:
+    if exponent == 2:
+        return np.square
+    if exponent < 0:
+        inverse = _integer_power(-exponent)
+        return lambda x: 1.0 / inverse(x)
+
+    def power(x):
+        # By repeated squaring, as XLA does it: the library's power is slower by far.
+        result, square, rest = None, x, exponent
+        while rest:
+            if rest & 1:
+                result = square if result is None else result * square
+            square, rest = (square * square, rest >> 1) if rest > 1 else (square, 0)
+        return np.ones_like(x) if result is None else result
+
+    return power
+
+
+def _converted(dtype: np.dtype) -> Function:
+    if dtype.kind == "c":
+        return lambda x: x.astype(dtype)
+    return lambda x: x.real.astype(dtype)
+
+
+def _bitcast(dtype: np.dtype) -> Function:
+    return lambda x: np.asarray(x).view(dtype)
+
+
+def _select(which, *cases):
+    return np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
+
+
+def _logical_shift(x, places):
+    unsigned = np.asarray(x).view(f"u{x.dtype.itemsize}")
+    return np.right_shift(unsigned, places.astype(unsigned.dtype)).view(x.dtype)
+
+
+def _clamp(low, x, high):
+    return np.minimum(np.maximum(x, low), high)
+
+
+# By the name of the operation: a function, or (for operations with parameters) how to make one.
+ENTRIES: dict[str, Function] = {
+    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
+    "abs": np.abs, "sign": np.sign, "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "cbrt": np.cbrt,
+    "square": np.square, "pow": np.power, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
+    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "erf": scipy.special.erf, "erfc": scipy.special.erfc,
+    "erf_inv": scipy.special.erfinv, "lgamma": scipy.special.gammaln, "digamma": scipy.special.digamma,
+    "logistic": scipy.special.expit, "max": np.maximum, "min": np.minimum, "rem": np.fmod, "floor": np.floor,
+    "ceil": np.ceil, "nextafter": np.nextafter, "is_finite": np.isfinite, "clamp": _clamp,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift, "shift_right_logical": _logical_shift,
+    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda x, y: x + 1j * y,
+    "stop_gradient": lambda x: x, "device_put": lambda x: x, "copy": lambda x: x, "copy_p": lambda x: x,
+    "select_n": _select,
+}  # fmt: skip
+
+
+def _truncated_quotient(x, y):
+    return np.floor_divide(x - np.fmod(x, y), y)
+
+
+def elementwise(name: str, parameters: dict[str, Any], dtype: Any) -> Function | None:
+    """Return the function of an operation that acts on entries and has results of a type; `None` if it does not."""
+    if name == "div" and np.issubdtype(dtype, np.integer):
+        return _truncated_quotient
+    if name in ENTRIES:
+        return ENTRIES[name]
+    if name == "integer_pow":
+        return _integer_power(parameters["y"])
+    if name == "convert_element_type":
+        return _converted(np.dtype(parameters["new_dtype"]))
+    if name == "round":
+        return np.rint if int(parameters["rounding_method"]) == 1 else None
+    return None
+
+
+def _reduction(ufunc: np.ufunc) -> Callable[..., Function]:
+    def rule(parameters, shapes):
+        axes = tuple(parameters["axes"])
+        return lambda x: ufunc.reduce(x, axis=axes)
+
+    return rule
+
+
+def _argument(function: Function) -> Callable[..., Function]:
+    def rule(parameters, shapes):
+        (axis,), dtype = parameters["axes"], parameters["index_dtype"]
+        return lambda x: function(x, axis=axis).astype(dtype)
+
+    return rule
+
+
+def _cumulative(ufunc: np.ufunc) -> Callable[..., Function]:
+    def rule(parameters, shapes):
+        axis = parameters["axis"]
+        if parameters["reverse"]:
+            return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis=axis), axis)
+        return lambda x: ufunc.accumulate(x, axis=axis)
+
+    return rule
+
+
+def _reshape(parameters, shapes):
+    shape = parameters["new_sizes"]
+    return lambda x: np.reshape(x, shape)
+
+
+def _squeeze(parameters, shapes):
+    axes = set(parameters["dimensions"])
+    shape = tuple(size for axis, size in enumerate(shapes[0]) if axis not in axes)
+    return lambda x: np.reshape(x, shape)
+
+
+def _transpose(parameters, shapes):
+    order = parameters["permutation"]
+    return lambda x: np.transpose(x, order)
+
+
+def _reverse(parameters, shapes):
+    axes = parameters["dimensions"]
+    return lambda x: np.flip(x, axes)
+
+
+def _concatenate(parameters, shapes):
+    axis = parameters["dimension"]
+    return lambda *arrays: np.concatenate(arrays, axis)
+
+
+def _stack(parameters, shapes):
+    axis = parameters["axis"]
+    return lambda *arrays: np.stack(arrays, axis)
+
+
+def _unstack(parameters, shapes):
+    axis = parameters["axis"]
+    return lambda x: list(np.moveaxis(x, axis, 0))
+
+
+def _split(parameters, shapes):
+    axis, ends = parameters["axis"], np.cumsum(parameters["sizes"])[:-1]
+    return lambda x: np.split(x, ends, axis)
+
+
+def _slice(parameters, shapes):
+    strides = parameters["strides"] or (None,) * len(shapes[0])
+    bounds = zip(parameters["start_indices"], parameters["limit_indices"], strides, strict=True)
+    place = tuple(slice(*bound) for bound in bounds)
+    return lambda x: x[place]
+
+
+def _pad(parameters, shapes):
+    config = parameters["padding_config"]
+    spread = tuple(max(size + (size - 1) * between, 0) for size, (_, _, between) in zip(shapes[0], config, strict=True))
+    among = tuple(slice(None, None, between + 1) for _, _, between in config)
+    ends = list(zip(spread, config, strict=True))
+    shape = tuple(size + low + high for size, (low, high, _) in ends)
+    # Where something is cut off, what is left; and where that goes.
+    source = tuple(slice(max(-low, 0), size + min(high, 0)) for size, (low, high, _) in ends)
+    place = tuple(slice(max(low, 0), max(low, 0) + size + min(low, 0) + min(high, 0)) for size, (low, high, _) in ends)
+
+    def function(x, value):
+        if spread != x.shape:
+            wide = np.full(spread, value)
+            wide[among] = x
+            x = wide
+        result = np.full(shape, value)
+        result[place] = x[source]
+        return result
+
+    return function
+
+
+def _dynamic_slice(parameters, shapes):
+    sizes, limits = parameters["slice_sizes"], shapes[0]
+
+    def function(x, *starts):
+        return x[_window(starts, sizes, limits)]
+
+    return function
+
+
+def _dynamic_update_slice(parameters, shapes):
+    limits, sizes = shapes[0], shapes[1]
+
+    def function(x, update, *starts):
+        result = np.array(x)
+        result[_window(starts, sizes, limits)] = update
+        return result
+
+    return function
+
+
+def _window(starts, sizes, limits) -> tuple[slice, ...]:
+    begins = [min(max(int(begin), 0), limit - size) for begin, size, limit in zip(starts, sizes, limits, strict=True)]
+    return tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
+
+
+def _dot(parameters, shapes):
+    (first_axes, second_axes), (first_batch, second_batch) = parameters["dimension_numbers"]
+    first, second = shapes
+    if not first_batch and (first_axes, second_axes) == ((len(first) - 1,), (0,)) and len(first) <= 2 >= len(second):
+        return np.matmul if first and second else np.multiply
+    first_free = [axis for axis in range(len(first)) if axis not in (*first_axes, *first_batch)]
+    second_free = [axis for axis in range(len(second)) if axis not in (*second_axes, *second_batch)]
+    batch = [first[axis] for axis in first_batch]
+    inner = math.prod(first[axis] for axis in first_axes)
+    shape = (*batch, *(first[axis] for axis in first_free), *(second[axis] for axis in second_free))
+    first_order, second_order = (*first_batch, *first_free, *first_axes), (*second_batch, *second_axes, *second_free)
+    first_shape = (*batch, math.prod(first[axis] for axis in first_free), inner)
+    second_shape = (*batch, inner, math.prod(second[axis] for axis in second_free))
+
+    def function(x, y):
+        left = np.reshape(np.transpose(x, first_order), first_shape)
+        right = np.reshape(np.transpose(y, second_order), second_shape)
+        return np.reshape(left @ right, shape)
+
+    return function
+
+
+def _sort(parameters, shapes):
+    axis, keys = parameters["dimension"], parameters["num_keys"]
+
+    def function(*arrays):
+        if len(arrays) == 1:
+            return (np.sort(arrays[0], axis=axis, kind="stable"),)
+        order = np.lexsort(arrays[:keys][::-1], axis=axis)
+        return tuple(np.take_along_axis(array, order, axis) for array in arrays)
+
+    return function
+
+
+STRUCTURAL: dict[str, Callable[[dict[str, Any], list[tuple[int, ...]]], Function]] = {
+    "reduce_sum": _reduction(np.add), "reduce_max": _reduction(np.maximum), "reduce_min": _reduction(np.minimum),
+    "reduce_prod": _reduction(np.multiply), "reduce_and": _reduction(np.logical_and),
+    "reduce_or": _reduction(np.logical_or), "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
+    "cumsum": _cumulative(np.add), "cumprod": _cumulative(np.multiply), "cummax": _cumulative(np.maximum),
+    "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _reverse, "concatenate": _concatenate,
+    "stack": _stack, "unstack": _unstack, "split": _split, "slice": _slice, "pad": _pad,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice, "dot_general": _dot, "sort": _sort,
+    "bitcast_convert_type": lambda parameters, shapes: _bitcast(np.dtype(parameters["new_dtype"])),
+}  # fmt: skip
+
+SEVERAL = ["split", "sort", "unstack"]
+"""Operations with several results."""
+
+COSTS: dict[str, int] = {}
+"""About how many numbers are computed for each of the result, by operations where these are many."""

@@ -1,0 +1,221 @@
+"""The folder of a sweep.
+
+manifest.json      what is swept: the resolved specification, the grid, versions, commands, sessions with their times
+pieces/            what is done: one file per range of runs
+runs.parquet       all runs as one table, for others to read, once the sweep is complete; records.parquet likewise
+damaged/           what did not match its checksum, set aside
+progress.json      how fast it goes, for whoever watches; of no other use
+lock               who works here
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import platform
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import Field
+
+from tutelage._configuration import available_cores
+from tutelage.errors import MalformedData, Unreadable
+from tutelage.files import digest
+from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
+from tutelage.sweeps.kinds import Work
+from tutelage.sweeps.manifest import FORMAT, Manifest, OtherFormat, difference, read_manifest, specification_digest
+from tutelage.work.documents import Document, read_sealed, shaped, write_sealed
+from tutelage.work.folder import (
+    DAMAGED,
+    MANIFEST,
+    Notice,
+    NotOurs,
+    in_the_way,
+    inner_folder,
+    put,
+    set_aside,
+)
+from tutelage.work.job import Progress
+from tutelage.work.lock import LOCK
+from tutelage.work.program import program_digest
+from tutelage.work.store import PIECES, Store
+
+PROGRESS = "progress.json"
+TABLES = ("runs.parquet", "records.parquet")
+"""Names of the tables for others."""
+_KNOWN = (LOCK, PIECES, PROGRESS, DAMAGED, MANIFEST, *TABLES)
+
+
+class OtherSweep(NotOurs):
+    """A folder belongs to another specification, or holds something else."""
+
+
+class _Speed(Document):
+    rate: Annotated[float, Field(ge=0)]
+    seconds_left: Annotated[float, Field(ge=0)] | None
+
+
+class SweepFolder:
+    """The folder of a sweep, to be worked on.
+
+    Nothing is changed before `begin`, which needs the lock.
+
+    Args:
+        folder: The folder.
+        work: What is swept.
+        notice: Called with a sentence for whatever is damaged and made again.
+        mixed: Whether runs of other programs may stay there.
+    """
+
+    def __init__(self, folder: Path, work: Work, notice: Notice, mixed: bool = False):
+        self.folder, self._notice, self._mixed = folder, notice, mixed
+        self.document, self._cells = work.document(), work.cells()
+        self.specification = specification_digest(self.document)
+        self.total = int(self._cells["runs"].sum())
+        self.store = Store(folder, JOB)
+        self._program = program_digest(type(work).__module__)
+        self._tells = False
+
+    def check(self) -> Manifest | None:
+        """Look whether a sweep may use the folder, change nothing, and return its manifest if it has an intact one.
+
+        Raises:
+            OtherSweep: If it belongs to another specification or program, or holds something else.
+            MalformedData: If another version of tutelage has written it.
+            Unreadable: If something in it cannot be read.
+        """
+        for name in (PIECES, DAMAGED):
+            inner_folder(self.folder, name, make=False)
+        try:
+            manifest = read_manifest(self.folder)
+        except OtherFormat:
+            raise
+        except (FileNotFoundError, MalformedData):
+            # Without a manifest the pieces alone say whose they are.
+            owned = self.store.owns(self.specification)
+            name = in_the_way(self.folder, _KNOWN if owned else ())
+            if name is None:
+                return None
+            raise OtherSweep(
+                f"{self.folder} holds something else than a sweep ({name}). Choose another folder with `--out`."
+            ) from None
+        if manifest.specification != self.specification:
+            changed = difference(manifest.document, self.document)
+            raise OtherSweep(
+                f"{self.folder} belongs to another specification ({changed}). Choose another folder with `--out`, "
+                "or remove this one."
+            )
+        if not self._mixed and not set(manifest.programs) <= {self._program}:
+            raise OtherSweep(
+                f"{self.folder} was computed by another program, begun with tutelage {manifest.version}: sources or "
+                "packages that its runs depend on have changed. Choose another folder with `--out`, or keep its runs "
+                "beside new ones with `--mixed`."
+            )
+        return manifest
+
+    def begin(self) -> Coverage:
+        """See again, now that the folder is held, that it is ours, and return which of its runs are intact."""
+        found = self.check()
+        self._manifest = self._new_manifest()
+        if found is not None:
+            if found.version != version("tutelage"):
+                self._notice(f"Begun with tutelage {found.version}, continued with {version('tutelage')}.")
+            # The same specification, but its files may have been moved since.
+            names = ("version", "command", "machine", "created", "sessions", "files")
+            kept = {name: getattr(found, name) for name in names}
+            programs = sorted({*found.programs, self._program})
+            self._manifest = self._manifest.model_copy(update={**kept, "programs": programs})
+        elif (self.folder / MANIFEST).exists():
+            place = set_aside(self.folder, self.folder / MANIFEST)
+            self._notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
+        self.store.tidy()
+        coverage = read_coverage(self.store, self._manifest, thorough=True)
+        for sentence in coverage.damaged:
+            self._notice(f"{sentence}. Its runs are computed again.")
+        return coverage
+
+    def _new_manifest(self) -> Manifest:
+        fields = {
+            "format": FORMAT,
+            "kind": self.document["kind"],
+            "specification": self.specification,
+            "programs": [self._program],
+            "document": self.document,
+            "grid": {name: column.to_list() for name, column in self._cells.to_dict().items()},
+            "version": version("tutelage"),
+            "machine": _machine(),
+            "created": _now(),
+            "command": "",
+            "sessions": [],
+            "files": {},
+        }
+        return shaped(fields, Manifest)
+
+    @contextlib.contextmanager
+    def session(self, command: str, engine: str) -> Iterator[list[Progress]]:
+        """Write down in the manifest that this process works on the sweep, and how that ended.
+
+        Yield a list that is to have the latest progress last.
+        """
+        began = time.perf_counter()
+        session = {"command": command, "engine": engine, "version": version("tutelage"), "machine": _machine()}
+        session |= {"began": _now(), "seconds": None, "runs": None}
+        self._manifest = self._manifest.model_copy(update={"command": self._manifest.command or command})
+        reached = [Progress(self.total)]
+        self._write([session])
+        try:
+            yield reached
+        finally:
+            session |= {"seconds": round(time.perf_counter() - began, 3), "runs": reached[-1].computed}
+            # With a full disk the work that is done still counts: only the time of this session is not known.
+            with contextlib.suppress(OSError):
+                self._write([session])
+
+    def _write(self, sessions: list[dict[str, Any]]) -> None:
+        said = self._manifest.model_dump()
+        write_sealed(self.folder / MANIFEST, {**said, "sessions": said["sessions"] + sessions})
+
+    def export(self, tables: dict[str, pl.DataFrame]) -> None:
+        """Write tables for others to read; what has their names and is not ours is set aside."""
+        written = {}
+        for name, table in tables.items():
+            buffer = io.BytesIO()
+            table.write_parquet(buffer)
+            content = buffer.getvalue()
+            put(self.folder, self.folder / name, content, self._manifest.files.get(name), self._notice)
+            written[name] = digest(content)
+        self._manifest = self._manifest.model_copy(update={"files": written})
+
+    def show_progress(self, progress: Progress) -> None:
+        """Tell others how fast it goes; nothing depends on it."""
+        path = self.folder / PROGRESS
+        with contextlib.suppress(OSError, Unreadable):
+            # Where something else has the name, it stays.
+            if self._tells or not (path.is_symlink() or path.exists()) or _speed(path):
+                write_sealed(path, {"rate": progress.rate, "seconds_left": progress.seconds_left})
+                self._tells = True
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """Return what the process that works in a folder has told of its speed; empty if it has told nothing."""
+    found = _speed(folder / PROGRESS)
+    return {} if found is None else found.model_dump()
+
+
+def _speed(path: Path) -> _Speed | None:
+    try:
+        return read_sealed(path, _Speed)
+    except (FileNotFoundError, MalformedData, Unreadable):
+        return None

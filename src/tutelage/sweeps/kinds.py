@@ -1,0 +1,118 @@
+"""What running a sweep needs to know of it: the contract, the kinds of work, and what a worker does."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import polars as pl
+
+from tutelage.errors import MalformedData
+from tutelage.sweeps.tables import Outcome, Range, content_of
+from tutelage.work.store import Content
+
+Watch: TypeAlias = Callable[[int, int, int], None]
+"""Called now and then with the numbers of ended runs, of all runs, and of steps."""
+
+
+class Work(Protocol):
+    """What can be swept. It is rebuilt in a worker from its document: never pickled to disk."""
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Work:
+        """Return the work that a document describes."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """Return plain JSON: the complete resolved specification (arrays by content digest, embedded or in a file)."""
+        ...
+
+    def cells(self) -> pl.DataFrame:
+        """Return one row per cell: `cell`, one column per grid field, and the number of `runs`."""
+        ...
+
+    def ranges(self, seconds: float, cores: int = 1) -> list[Range]:
+        """Return ranges of similar cost near `seconds` on so many cores, in any order."""
+        ...
+
+    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
+        """Compute a range; the same rows whatever the cut."""
+        ...
+
+
+_KINDS = {"sweep": "tutelage.sweeps.sweep:Sweep"}
+
+
+def register(kind: str, path: str) -> None:
+    """Add a kind of work; a program may do so, a document cannot.
+
+    Args:
+        kind: The `kind` of its documents.
+        path: Module and class, as `package.module:Class`; the class has a class method `from_document`, with the
+            arguments of `Sweep.from_document`.
+    """
+    _KINDS[kind] = path
+
+
+def work_from_document(document: dict[str, Any], folder: Path, allow_outside: bool = False) -> Work:
+    """Return the work that the document in a folder describes.
+
+    Args:
+        document: The document, which others may have written.
+        folder: The folder; files that the document names must lie in it.
+        allow_outside: Whether they may lie elsewhere.
+
+    Raises:
+        MalformedData: If there is no such kind of work, or a file lies outside.
+    """
+    kind = document.get("kind")
+    if kind not in _KINDS:
+        raise MalformedData(f"There is no kind of work {kind!r}; there is {', '.join(sorted(_KINDS))}.")
+    module, name = _KINDS[kind].split(":")
+    made = getattr(importlib.import_module(module), name)
+    return made.from_document(document, folder=folder, allow_outside=allow_outside)
+
+
+# What specifications mean, by their digests.
+_DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], Work], dict[str, Any]]] = {}
+# The work that a thread does at present, with its digest: a work remembers what it has built for its last cell, so
+# threads of one process must not share it.
+_PRESENT = threading.local()
+
+
+def introduce(specification: str, build: Callable[[dict[str, Any]], Work], document: dict[str, Any]) -> None:
+    """Tell this process what a specification means.
+
+    Args:
+        specification: Its digest.
+        build: Makes the work from the document.
+        document: The resolved specification.
+    """
+    _DOCUMENTS[specification] = (build, document)
+
+
+def compute(specification: str, covered: Range) -> Content:
+    """Compute a range of runs.
+
+    Args:
+        specification: Digest of a specification that this process was told of.
+        covered: The range.
+    """
+    if getattr(_PRESENT, "specification", None) != specification:
+        build, document = _DOCUMENTS[specification]
+        _PRESENT.work, _PRESENT.specification = build(document), specification
+    return content_of(covered, _PRESENT.work.run(covered, progress=getattr(_PRESENT, "progress", None)))
+
+
+@contextlib.contextmanager
+def followed(progress: Watch) -> Iterator[None]:
+    """Tell of runs that this thread computes, while it computes them."""
+    _PRESENT.progress = progress
+    try:
+        yield
+    finally:
+        _PRESENT.progress = None
