@@ -13,6 +13,7 @@ from . import problems as problems
 from . import starts as starts
 from . import studies as studies
 from . import sweeps as sweeps
+from .claims import conjecture as conjecture
 from .claims.weight_sharing import cube as cube
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball

@@ -19,6 +19,7 @@ from tutelage.work.folder import inner_folder
 VERDICT_WORDS = {
     "holds": "holds",
     "refuted": "refuted",
+    "vacuous": "vacuous",
     "inconclusive": "open",
     "not_applicable": "not applicable",
     "reproduced": "reproduced",
@@ -163,7 +164,7 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
             numbers = f"smallest margin {margin} over {instances:,} instances, {entry['arithmetic']}"
             note = entry["note"]
             if entry["verdict"] == "refuted" and entry["witness"]:
-                witness = paste(entry["witness"], form.recipe)
+                witness = paste(entry["witness"], claim.recipe(name))
         forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
     is_fresh = (claim.id, "as_printed") in fresh
     return JudgedClaim(claim, tuple(forms), record.finding, record.kind, is_fresh, f"tutelage audit {claim.id}")
