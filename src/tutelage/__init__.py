@@ -5,11 +5,17 @@ use every core. Both are set before JAX starts where that is still possible; nei
 user made through JAX's own settings. Nothing heavy is imported until a name is used.
 """
 
+import os
+
 import lazy_loader as _lazy
 
 from tutelage import _configuration
 
 _configuration.apply()
+if os.environ.get("TUTELAGE_CACHE"):
+    from tutelage.work.cache import from_environment as _from_environment
+
+    _from_environment()
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

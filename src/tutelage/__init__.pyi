@@ -13,6 +13,7 @@ from . import problems as problems
 from . import starts as starts
 from . import studies as studies
 from . import sweeps as sweeps
+from .claims import conjecture as conjecture
 from .claims.weight_sharing import cube as cube
 from .dynamics import AcceleratedDescent as AcceleratedDescent
 from .dynamics import Ball as Ball
@@ -55,3 +56,4 @@ from .sweeps import SpecificationError as SpecificationError
 from .sweeps import Sweep as Sweep
 from .sweeps import open_sweep as open_sweep
 from .sweeps import run_sweep as run_sweep
+from .work.cache import cache as cache

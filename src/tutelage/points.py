@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, PyTree
 
 from tutelage.arrays import of_jax
 from tutelage.checks import checked_array
@@ -112,7 +112,7 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
     )
 
 
-def _real(argument: str, leaf: Any, largest: float) -> Float[Array, "..."]:
+def _real(argument: str, leaf: Any, largest: float) -> Any:
     """Return an array of float64; finite, if its values are known."""
     if largest == math.inf and type(leaf) is np.ndarray and leaf.dtype == np.float64 and leaf.size:
         # In microseconds: a sum is finite only if all numbers are.

@@ -1,5 +1,8 @@
 """Every registered claim: a working control, the verdict on record, witnesses that a reader can paste."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,10 +49,15 @@ def test_kept_verdicts_are_the_recorded_ones(paper):
 def _check_recipe(claim, verdict):
     assert verdict["margin"] < 0 and verdict["witness"]
     names: dict = {}
-    exec(paste(verdict["witness"], claim.as_printed.recipe), names)
+    exec(paste(verdict["witness"], claim.recipe("as_printed")), names)
     left, right = np.asarray(names["left"]), np.asarray(names["right"])
     # Sampled sides have an error of a few tenths of a per cent; a refutation must be plain beyond it.
-    assert np.max(np.abs(left - right)) > 0.02 * np.max(np.abs([left, right]))
+    relations = claim.relations(claim.as_printed)
+    if relations:
+        # Of a relation the direction is known.
+        assert relations[0].violated(left, right) > 0.02
+    else:
+        assert np.max(np.abs(left - right)) > 0.02 * np.max(np.abs([left, right]))
 
 
 def test_same_seed_same_verdict():
@@ -60,6 +68,20 @@ def test_same_seed_same_verdict():
         assert one.margin == other.margin
         for name, value in one.witness.items():
             np.testing.assert_array_equal(value, other.witness[name])
+
+
+def test_a_paper_loads_alone():
+    """Finding and judging one statement imports its paper, and neither another one nor what draws figures."""
+    program = """
+import sys
+from tutelage.claims import find, judge
+(claim,) = find(["weight_sharing.section-B.1.distance"])
+print([verdict.verdict for verdict in judge(claim)])
+papers = {name.split(".")[2] for name in sys.modules if name.startswith("tutelage.claims.") and name.count(".") == 3}
+print(sorted(papers), "matplotlib" in sys.modules, "polars" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['refuted', 'holds']", "['weight_sharing'] False False"]
 
 
 def test_find():

@@ -213,4 +213,4 @@ def test_changed_numbers_are_refused(found, tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(tl.MalformedData, match="checksum"):
         load_atlas(path)
-    assert json.loads(bytes(arrays["manifest"]).decode())["runs"] == 20
+    assert json.loads(bytes(arrays["about"]).decode())["facts"]["runs"] == 20

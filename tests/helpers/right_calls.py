@@ -123,6 +123,14 @@ def _false_check(instance):
     return tl.claims.at_most(1.0, jnp.sum(instance["w"] ** 2), 1.0)
 
 
+def _square(w):
+    return np.sum(w**2, -1)
+
+
+def _anywhere(w):
+    return w[..., 0] < 1e9
+
+
 def _pointwise(check):
     return tl.claims.Pointwise(check, [tl.claims.Family({"w": (2,)}, dict)])
 
@@ -370,6 +378,18 @@ def right_calls() -> dict[str, Call]:
         probe=lambda test: test(w.effort, 0),
         unbounded="no instance satisfies the hypotheses",
     )
+    add("claims.real", shape=(2,))
+    add("claims.uniform", low=0.0, high=1.0, shape=(2,))
+    add("claims.log_uniform", low=0.1, high=1.0)
+    add("claims.integers", low=1, high=9)
+    add("claims.unit", dimension=3)
+    add("claims.choice", values=[1.0, 2.0])
+    add("claims.Chance", successes="successes", trials="trials", error=0.01)
+    add("claims.fitted_order", sizes=[1.0, 2.0], values=[1.0, 4.0], unbounded="no order of what is not positive")
+    add("claims.limit", values=[1.0, 1.5, 1.75], unbounded="no limit of what is not finite")
+    relation = {"draw": {"w": (2,)}, "left": _square, "relation": ">=", "right": 0.0, "where": _anywhere}
+    add("claims.Relation", **relation, probe=lambda test: test(w.effort, 0), unbounded="a side may be infinite")
+    add("claims.conjecture", **relation, effort=w.effort, unbounded="a side may be infinite")
     add("claims.judge", claim=w.claim, effort=w.effort)
     add(
         "claims.judge_all",
@@ -463,7 +483,7 @@ NOT_CALLED = {
         *("FittedExponent", "GlobalMinima", "Matching", "Partition", "Quotient", "Spectrum", "Structure", "Worst"),
         "load_atlas",
     },
-    "claims": {"Outcome", "Verdict", "all_claims"},
+    "claims": {"Attempt", "Law", "Outcome", "Verdict", "all_claims"},
     "plot": set(),
     "cube": {"FourierExpansion", "LearnedOuter"},
 }

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -48,7 +49,7 @@ def _pairs():
             yield pytest.param(law, activation, id=f"{activation}, {law}")
 
 
-@pytest.mark.parametrize(("law", "activation"), _pairs())
+@pytest.mark.parametrize(("law", "activation"), list(_pairs()))
 def test_duals_in_numpy_are_those_of_xla(law: str, activation: str) -> None:
     """Values, sums of gradients and their derivatives for all pairs of degenerate vectors, in units of the largest."""
     try:
@@ -67,6 +68,8 @@ def test_duals_in_numpy_are_those_of_xla(law: str, activation: str) -> None:
     for name, change in DEGENERATE.items():
         if isinstance(kernel, Integrated) and name in ("huge", "tiny"):
             continue  # beyond the radius of the quadrature
+        if name == "huge" and activation in ("cosine", "sine") and law == "finite":
+            continue  # angles without any digits
         first = change(second, random)
         _agree(at_once(kernel, first, second, weights), compiled(kernel, first, second, weights), name)
 
@@ -130,8 +133,13 @@ def test_a_fresh_process_compiles_nothing() -> None:
             jax.jit(lambda x: x + 1)(1.0)
         print(len(compiled))
     """
+    helpers = str(Path(__file__).parents[1] / "helpers")
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, "-c", f"import sys; sys.path.append({helpers!r})\n" + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     )
     assert done.stdout.split("\n")[:2] == ["[]", "1"]
 

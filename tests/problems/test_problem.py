@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,3 +83,17 @@ def test_a_linear_term_has_its_own_array() -> None:
     point = problem.point(WithLinear(np.ones((3, 2)), np.zeros(2)))
     assert isinstance(point, WithLinear)
     assert point.neurons.shape == (3, 2)
+
+
+def test_a_line_says_what_it_is() -> None:
+    """Problems, objectives and laws have representations of one line, traced ones too."""
+    problem = tl.problems.committee(np.eye(3), 4, "tanh", noise=0.1)
+    assert repr(problem) == "Problem(committee, tanh, student 4 × 3, teacher 3 × 3, gaussian(3), noise 0.1)"
+    objective = tl.population(problem)
+    assert repr(objective).startswith("NeuronSum(committee, tanh, ") and "quadrature to 1e-10" in repr(objective)
+    learned = tl.problems.composite("both", np.ones(3), learn_outer=True)
+    for one in (problem, objective, learned, tl.stream(learned, 4), learned.inputs, tl.inputs.ball(3)):
+        assert "\n" not in repr(one)
+    lines = []
+    eqx.filter_jit(lambda objective: lines.append(repr(objective)))(objective)
+    assert lines[0].startswith("NeuronSum(committee, tanh, ")

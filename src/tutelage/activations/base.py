@@ -97,19 +97,29 @@ def _apply_jvp(primals, tangents):
     return _apply(activation, z), activation.derivative(z) * direction
 
 
-@functools.singledispatch
-def derivatives_of_sum(
-    activation: Activation, x: Float[Array, "..."], y: Float[Array, "..."], order: int
-) -> list[Float[Array, "..."]]:
-    r"""Return $\sigma, \sigma', \dots$ up to an order, elementwise at $x + y$, of a smooth activation.
+class Sums(NamedTuple):
+    """How to evaluate an activation and its derivatives at sums x + y of two lists, where quadratures take their time.
 
-    Quadratures take most of their time here, at the sums of two lists of nodes. An activation that makes use of the
-    sum, or whose derivatives have a simple form, registers a function of its own.
+    Attributes:
+        prepare: What is needed of the terms, each by itself.
+        derivatives: The activation and its derivatives up to an order, from what was prepared of x and of y.
     """
-    functions: list[Callable] = [activation.value, activation.derivative]
-    while len(functions) <= order:
-        functions.append(functools.partial(slope, functions[-1]))
-    return [function(x + y) for function in functions[: order + 1]]
+
+    prepare: Callable[[Array], Array]
+    derivatives: Callable[[Array, Array, int], list[Array]]
+
+
+@functools.singledispatch
+def sums_of(activation: Activation) -> Sums:
+    """Return how to evaluate a smooth activation at sums; one with a quicker rule than this one registers its own."""
+
+    def derivatives(x, y, order):
+        functions: list[Callable] = [activation.value, activation.derivative]
+        while len(functions) <= order:
+            functions.append(functools.partial(slope, functions[-1]))
+        return [function(x + y) for function in functions[: order + 1]]
+
+    return Sums(lambda x: x, derivatives)
 
 
 def slope(function, z: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.polynomial import Polynomial
 
-from tutelage.activations.base import Activation, Element, derivatives_of_sum, slope
+from tutelage.activations.base import Activation, Element, Sums, slope, sums_of
 
 
 class Erf(Activation):
@@ -154,43 +154,56 @@ def _with_weight(z: Float[Array, "..."], weight, first: Polynomial, rate: float,
     return [_at(form, z) * weight for form in forms]
 
 
-def _exponential_of_sum(x, y):
-    """Return exp(x + y) by an exponential for each of x and y, and none for their sums; never zero times infinity."""
-    return jnp.exp(jnp.clip(x, -_LARGEST, _LARGEST)) * jnp.exp(jnp.clip(y, -_LARGEST, _LARGEST))
+def _exponential(x):
+    """Return an exponential that times another is neither zero times infinity nor the other way round."""
+    return jnp.exp(jnp.clip(x, -_LARGEST, _LARGEST))
 
 
-@derivatives_of_sum.register
-def _of_tanh(activation: Tanh, x, y, order):
-    value = 1 - 2 / (1 + _exponential_of_sum(2 * x, 2 * y))
-    return _of_itself(value, _ONE - _Z**2, order)
+# An exponential for each of x and y, and none for their sums.
 
 
-def _logistic_of_sum(x, y):
-    return 1 / (1 + _exponential_of_sum(-x, -y))
+@sums_of.register
+def _of_tanh(_: Tanh) -> Sums:
+    return Sums(
+        lambda x: _exponential(2 * x),
+        lambda x, y, order: _of_itself(1 - 2 / (1 + x * y), _ONE - _Z**2, order),
+    )
 
 
-@derivatives_of_sum.register
-def _of_sigmoid(activation: Sigmoid, x, y, order):
-    return _of_itself(_logistic_of_sum(x, y), _Z - _Z**2, order)
+@sums_of.register
+def _of_sigmoid(_: Sigmoid) -> Sums:
+    return Sums(
+        lambda x: _exponential(-x),
+        lambda x, y, order: _of_itself(1 / (1 + x * y), _Z - _Z**2, order),
+    )
 
 
-@derivatives_of_sum.register
-def _of_softplus(activation: Softplus, x, y, order):
-    value = activation.value(x + y)
-    return [value, *_of_itself(_logistic_of_sum(x, y), _Z - _Z**2, order - 1)] if order else [value]
+@sums_of.register
+def _of_softplus(activation: Softplus) -> Sums:
+    def derivatives(x, y, order):
+        value = activation.value(x + y)
+        return [value, *_of_itself(activation.derivative(x + y), _Z - _Z**2, order - 1)] if order else [value]
+
+    return Sums(lambda x: x, derivatives)
 
 
-@derivatives_of_sum.register
-def _of_gelu(activation: GELU, x, y, order):
-    z = x + y
-    distribution = jax.scipy.special.ndtr(z)
-    density = jnp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-    first = [z * distribution, distribution + z * density]
-    return [*first, *_with_weight(z, density, 2 * _ONE - _Z**2, 1.0, order - 2)][: order + 1]
+@sums_of.register
+def _of_gelu(_: GELU) -> Sums:
+    def derivatives(x, y, order):
+        z = x + y
+        distribution = jax.scipy.special.ndtr(z)
+        density = jnp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        first = [z * distribution, distribution + z * density]
+        return [*first, *_with_weight(z, density, 2 * _ONE - _Z**2, 1.0, order - 2)][: order + 1]
+
+    return Sums(lambda x: x, derivatives)
 
 
-@derivatives_of_sum.register
-def _of_erf(activation: Erf, x, y, order):
-    z = x + y
-    weight = activation.derivative(z)
-    return [activation.value(z), *_with_weight(z, weight, _ONE, 2.0, order - 1)][: order + 1]
+@sums_of.register
+def _of_erf(activation: Erf) -> Sums:
+    def derivatives(x, y, order):
+        z = x + y
+        higher = _with_weight(z, activation.derivative(z), _ONE, 2.0, order - 1)
+        return [activation.value(z), *higher][: order + 1]
+
+    return Sums(lambda x: x, derivatives)

@@ -38,8 +38,8 @@ _OLD = 3600.0  # Seconds, from which a file that was not written to its end neve
 
 class _Verdict(Document):
     id: str
-    form: Literal["as_printed", "corrected"]
-    verdict: Literal["holds", "refuted", "not_applicable", "inconclusive"]
+    form: Literal["as_printed", "as_meant", "corrected"]
+    verdict: Literal["holds", "refuted", "vacuous", "not_applicable", "inconclusive"]
     margin: float | Literal["inf", "-inf", "nan"]
     instances: Annotated[int, Field(ge=0)]
     arithmetic: str
@@ -50,6 +50,12 @@ class _Verdict(Document):
     seconds: Annotated[float, Field(ge=0)]
     effort: str
     seed: Annotated[int, Field(ge=0)]
+    reading: Literal["as_printed", "as_meant", "corrected"]
+    scope: str
+    kind: str
+    defect: str
+    at_risk: Annotated[float, Field(ge=0, le=1)] | None
+    refuted_from: dict[str, Any] | None
 
 
 class _Facts(Document):

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from tutelage.checks import of_kind, random_seed, tried
-from tutelage.claims.base import Claim, Effort, Form, Judgement, Outcome, Verdict, effort_named
+from tutelage.claims.outcome import Effort, Judgement, Outcome, effort_named
 from tutelage.claims.pointwise import Pointwise
+from tutelage.claims.power import at_risk, refuted_from
+from tutelage.claims.relation import Relation, worst
+from tutelage.claims.statement import Claim, Form
+from tutelage.claims.verdict import Verdict
 from tutelage.errors import invalid, shown
+from tutelage.papers import recorded_verdicts
+
+# A violation by half of the size of both sides needs no deeper search.
+_PLAIN = -0.5
 
 
 def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list[Verdict]:
@@ -22,7 +31,7 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
         seed: Seed of the search; the same seed gives the same verdicts.
 
     Returns:
-        One verdict a form.
+        One verdict per form.
 
     Raises:
         InvalidArgument: If the claim is none, or its test cannot be made: its check does not fit its instances, for
@@ -32,23 +41,24 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
     seed = random_seed("seed", seed)
     settings, name_of_effort = (effort, "own") if isinstance(effort, Effort) else (effort_named(effort), effort)
     started = time.perf_counter()
-    control_refuted = _refuted(claim.control, settings, seed)
-    spent = time.perf_counter() - started
+    programs: dict = {}
+    control = claim.relations(claim.control, programs)
+    control_refuted = _refuted(claim.control, control, settings, seed)
     verdicts = []
-    for name, form in claim.forms.items():
-        started = time.perf_counter()
-        outcome = _outcome(form, settings, seed)
-        verdict = _judgement(form, outcome)
-        note = outcome.note
+    for reading, form in claim.forms.items():
+        relations = claim.relations(form, programs)
+        outcome, power = _judged(form, relations, control if control_refuted else (), settings, seed)
+        verdict, note = _judgement(form, outcome), outcome.note
         if not control_refuted:
             # A test that cannot refute a falsehood says nothing.
             verdict, note = "inconclusive", f"the control was not refuted; {note}".rstrip("; ")
-        # The first form answers for the time of the control.
-        spent += time.perf_counter() - started
+        elif verdict == "holds" and power.get("at_risk") == 0:
+            verdict, note = "vacuous", f"nothing was at risk; {note}".rstrip("; ")
+        failed = verdict == "refuted"
         verdicts.append(
             Verdict(
                 id=claim.id,
-                form=name,
+                form=reading,
                 verdict=verdict,
                 margin=outcome.margin,
                 instances=outcome.instances,
@@ -56,13 +66,23 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
                 witness=outcome.witness,
                 control_refuted=control_refuted,
                 note=note,
-                seconds=spent,
+                # The first form answers for the time of the control.
+                seconds=time.perf_counter() - started,
                 effort=name_of_effort,
                 seed=seed,
+                scope=claim.scope,
+                kind=(claim.kind or _recorded_kind(claim.id)) if failed else "",
+                defect=claim.defect if failed else "",
+                **power,
             )
         )
-        spent = 0.0
+        started = time.perf_counter()
     return verdicts
+
+
+def _recorded_kind(id: str) -> str:
+    record = recorded_verdicts().get(id)
+    return record.kind if record is not None else ""
 
 
 def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:
@@ -76,16 +96,39 @@ def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: i
         yield from judge(claim, effort, seed)
 
 
-def _refuted(form: Form, effort: Effort, seed: int) -> bool:
-    if isinstance(test := form.test, Pointwise):
-        # One instance is enough; what the worst one is does not matter.
+def _refuted(form: Form, relations: tuple[Relation, ...], effort: Effort, seed: int) -> bool:
+    # One instance is enough; what the worst one is does not matter.
+    if relations:
+        return any(relation.refutes(effort, seed, form.slack) for relation in relations)
+    if isinstance(test := form.test, (Pointwise, Relation)):
         return tried("test", lambda: test.refutes(effort, seed, form.slack))
     return _judgement(form, _outcome(form, effort, seed)) == "refuted"
 
 
+def _judged(
+    form: Form, relations: tuple[Relation, ...], control: tuple[Relation, ...], effort: Effort, seed: int
+) -> tuple[Outcome, dict[str, Any]]:
+    """Return what the test of a form finds, and how much of it could have been otherwise."""
+    if not relations:
+        return _outcome(form, effort, seed), {}
+    found = [relation.searched(effort, seed, _PLAIN) for relation in relations]
+    outcome = worst(one for one, _ in found)
+    if not np.isfinite(outcome.margin):
+        return outcome, {}
+    shares = [at_risk(one, effort, seed, control[place : place + 1]) for place, one in enumerate(relations)]
+    power: dict[str, Any] = {"at_risk": min(shares)}
+    if outcome.margin >= -form.slack and control:
+        power["refuted_from"] = refuted_from(
+            relations[0], control[0], effort, seed, form.slack, found[0][1], outcome.margin
+        )
+    return outcome, power
+
+
 def _outcome(form: Form, effort: Effort, seed: int) -> Outcome:
     """Return what the test of a form finds, or raise the one clear error that names it."""
-    outcome = tried("test", lambda: form.test(effort, seed))
+    test = form.test
+    assert test is not None
+    outcome = tried("test", lambda: test(effort, seed))
     return of_kind("test", outcome, Outcome, "a function that returns an Outcome", "Pass a Pointwise or a Scan")
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 
 from tutelage.checks import one_of, sequence, text
-from tutelage.claims.base import Claim
+from tutelage.claims.statement import Claim
 from tutelage.errors import invalid
 from tutelage.papers import PAPERS
 
@@ -44,7 +44,10 @@ def find(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
         return all_claims()
     chosen: dict[str, Claim] = {}
     for pattern in (text("patterns", pattern) for pattern in patterns):
-        matching = [claim for claim in all_claims() if _matches(claim, pattern)]
+        # A paper loads alone: a pattern that names one needs no other.
+        paper = pattern.partition(".")[0]
+        among = claims_of(paper) if paper in PAPERS else all_claims()
+        matching = [claim for claim in among if _matches(claim, pattern)]
         if not matching:
             raise invalid(
                 "claim",

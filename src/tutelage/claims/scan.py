@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tutelage import checks
-from tutelage.claims.base import Effort, Outcome, Test
+from tutelage.claims.outcome import Effort, Outcome, Test
 from tutelage.errors import invalid
 
 Arrays = Mapping[str, np.ndarray]

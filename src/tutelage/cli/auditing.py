@@ -10,7 +10,7 @@ from tutelage.claims import Verdict
 from tutelage.cli import console
 from tutelage.papers import recorded_verdicts
 
-_STYLES = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "not_applicable": "dim"}
+_STYLES = {"holds": "green", "refuted": "red", "vacuous": "yellow", "inconclusive": "yellow", "not_applicable": "dim"}
 
 
 def show(verdicts: Sequence[Verdict]) -> None:

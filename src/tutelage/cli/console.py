@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import sys
 import tempfile
@@ -101,10 +102,18 @@ def described(error: OSError) -> str:
 
 
 def print_document(document: dict[str, Any]) -> None:
-    """Print one JSON document on standard output, and nothing else there."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    """Print one JSON document on standard output, and nothing else there; a number that is none becomes null."""
+    text = json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=2)
     # JSON escapes some characters that a terminal would obey, and not all of them.
     sys.stdout.write(printable(text, json=True) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(**options: Any) -> Table:
@@ -177,7 +186,7 @@ def watching(unit: str, *, tell: bool = False) -> Iterator[Callable[[Reached], N
 
         def show(reached: Reached) -> None:
             failed = f"{reached.failed} failed  " if reached.failed else ""
-            doing = f"{failed}{', '.join(reached.running)}"
+            doing = failed + ", ".join(map(_shortened, reached.running))
             bar.update(task, total=reached.total, completed=reached.done, doing=doing, reached=reached)
 
         yield show
@@ -204,6 +213,11 @@ def descending() -> Iterator[Callable[[int, int, int], None]]:
 
         with announced(say) if err.is_terminal else nullcontext():
             yield tell
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    """Return the end of a name, which tells it apart, where it does not fit."""
+    return name if len(name) <= most else f"…{name[1 - most :]}"
 
 
 class _Telling:

@@ -19,4 +19,4 @@ def without_symbols(direction: PyTree) -> PyTree:
 
 
 def _array(leaf: Any) -> Any:
-    return jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, SymbolicZero) else leaf
+    return jnp.zeros(leaf.shape) if isinstance(leaf, SymbolicZero) else leaf

@@ -140,8 +140,7 @@ def kinks_of(frame: Frame, first: Side, second: Side) -> Kinks:
 
 
 def _sign_absolute_change(arrays, changes):
-    *numbers, opposed, both = arrays
-    pair = StandardPair(*numbers, opposed > 0)
+    pair, both = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0), arrays[6]
     by_h, by_k, _, by_sine, by_cosine, _, _ = changes
     density = 2 * normal_density(pair.h)
     by_angle = -2 * density * pair.sine * folded_sign(pair.conditional_mean, pair.sine)

@@ -1,5 +1,7 @@
 r"""Means $M(w) = E[\sigma(w\cdot x)]$ of one neuron: the dual of an activation with the constant one."""
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -33,12 +35,16 @@ class Mean(eqx.Module):
 
     def __call__(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         (vector,) = self.with_one._vectors(weights=weights)
-        return self.with_one(vector, np.zeros(vector.shape))
+        return self.with_one(vector, _zero(vector))
 
     def error_estimate(self, weights: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
         (vector,) = self.with_one._vectors(weights=weights)
-        return self.with_one.error_estimate(vector, np.zeros(vector.shape))
+        return self.with_one.error_estimate(vector, _zero(vector))
+
+
+def _zero(vector) -> Any:
+    return np.zeros(vector.shape)  # an array of JAX would be compiled
 
 
 def mean(activation: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Mean:

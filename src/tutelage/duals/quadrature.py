@@ -13,7 +13,9 @@ and never differentiate through $t$, which is singular for parallel vectors.
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,17 +23,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from tutelage.activations.base import Activation, derivatives_of_sum
+from tutelage.activations.base import Activation, sums_of
 from tutelage.checks import positive
 from tutelage.duals.base import Kernel
-from tutelage.duals.directions import moves
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import quotient, root
 from tutelage.errors import invalid
+from tutelage.instant import instantly
+from tutelage.instant.leaves import several, total
 
 # Beyond this many standard deviations the Gaussian weight is below 1e-17.
 _REACH = 8.8
 _MOST_NODES = 1200
+
+# Pairs that a compiled program integrates at a time.
+_TOGETHER = 16
 
 Orders = tuple[tuple[int, int], ...]
 
@@ -77,51 +83,110 @@ class Quadrature(eqx.Module):
         return step
 
 
-@lru_cache
-def _rule(step: float, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    count = math.ceil(_REACH / step)
-    nodes = step * np.arange(-count, count + 1) + offset
-    weights = step * np.exp(-0.5 * nodes**2) / math.sqrt(2 * math.pi)
-    return nodes, weights
+class Rule(NamedTuple):
+    """The trapezoidal rule for the standard normal law: nodes with a step, one of them at an offset from zero."""
+
+    step: float
+    offset: float = 0.0
+
+    @property
+    def nodes(self) -> np.ndarray:
+        count = math.ceil(_REACH / self.step)
+        return self.step * np.arange(-count, count + 1) + self.offset
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.step * np.exp(-0.5 * self.nodes**2) / math.sqrt(2 * math.pi)
 
 
-def _integrals(sigma, tau, orders: Orders, rule: tuple[np.ndarray, np.ndarray], pair: GaussianPair) -> list[Array]:
+class Integrand(NamedTuple):
+    """What is integrated.
+
+    Attributes:
+        sigma: First activation.
+        tau: Second activation.
+        even: Whether both are even or both odd, and there are no means: the nodes of one half then serve for both.
+    """
+
+    sigma: Activation
+    tau: Activation
+    even: bool
+
+
+def _sums_at_once(tau: Activation, order: int, rule: Rule, x, rest) -> list[Array]:
+    r"""Return the sums $\sum_k w_k\,\tau^{(j)}(x + r z_k)$ up to an order $j$, for a row $x$ and a number $r$."""
+    prepare, derivatives = sums_of(tau)
+    terms = derivatives(prepare(x), prepare(rest * rule.nodes)[:, None], order)
+    return [jnp.matmul(rule.weights, values) for values in terms]
+
+
+def _sums_by_loop(tau: Activation, order: int, rule: Rule, x, rest) -> list[Array]:
+    """Return the same by a loop over the nodes: compiled, it keeps to the fastest memory."""
+    prepare, derivatives = sums_of(tau)
+    nodes, weights = jnp.asarray(rule.nodes), jnp.asarray(rule.weights)
+    row, column = prepare(x), prepare(rest * nodes)
+
+    def add(k, sums):
+        terms = derivatives(row, column[k], order)
+        return [total + weights[k] * values for total, values in zip(sums, terms, strict=True)]
+
+    return jax.lax.fori_loop(0, len(rule.nodes), add, [jnp.zeros_like(row)] * (order + 1))
+
+
+def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sums_over_nodes, pair: GaussianPair) -> list[Array]:
     """Return the moments m_ij of a pair of scalars, by a rule of nodes and weights in both variables.
 
     With sums over the nodes of one variable, each moment is a sum over those of the other alone.
     """
-    z, weights = jnp.asarray(rule[0]), jnp.asarray(rule[1])
+    z, weights = jnp.asarray(rule.nodes), jnp.asarray(rule.weights)
+    if integrand.even:
+        middle = len(rule.nodes) // 2
+        z, weights = z[middle:], weights[middle:] * np.where(rule.nodes[middle:] > 0, 2.0, 1.0)
     spread = root(pair.a)
     rest = root(pair.b - pair.c * quotient(pair.c, pair.a))
+    prepare, derivatives = sums_of(integrand.sigma)
+    outer = derivatives(prepare(pair.mu), prepare(spread * z), max(i for i, _ in orders))
     along = pair.nu + quotient(pair.c, spread) * z
-    outer = derivatives_of_sum(sigma, pair.mu, spread * z, max(i for i, _ in orders))
-    inner = derivatives_of_sum(tau, along[:, None], rest * z, max(j for _, j in orders))
-    sums = [values @ weights for values in inner]
-    return [jnp.sum(weights * outer[i] * sums[j]) for i, j in orders]
+    sums = sums_over_nodes(integrand.tau, max(j for _, j in orders), rule, along, rest)
+    # An odd derivative of an even integrand has no mean.
+    return [
+        jnp.zeros(()) if integrand.even and (i + j) % 2 else jnp.sum(weights * outer[i] * sums[j]) for i, j in orders
+    ]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
-def _moments(sigma: Activation, tau: Activation, orders: Orders, step: float, pair: GaussianPair) -> list[Array]:
-    """Return the moments m_ij for a pair of scalars."""
-    return _integrals(sigma, tau, orders, _rule(step), pair)
+# How a change of the pair changes a moment m_ij: the shift of its order, and a factor.
+_SHIFTS = GaussianPair(((1, 0), 1.0), ((0, 1), 1.0), ((2, 0), 0.5), ((0, 2), 0.5), ((1, 1), 1.0))
 
 
-def _moments_jvp(sigma, tau, orders: Orders, step: float, primals, tangents):
-    (pair,), (change,) = primals, tangents
-    shifts = (((1, 0), 1.0, change.mu), ((0, 1), 1.0, change.nu), ((2, 0), 0.5, change.a), ((0, 2), 0.5, change.b))
-    moving = [shift for shift in (*shifts, ((1, 1), 1.0, change.c)) if moves(shift[2])]
-    needed = {(i + di, j + dj) for i, j in orders for (di, dj), _, _ in moving}
-    every = tuple(dict.fromkeys((*orders, *sorted(needed))))
-    moments = dict(zip(every, _moments(sigma, tau, every, step, pair), strict=True))
+@lru_cache
+def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., list[Array]]:
+    """Return the moments of given orders as a function of the numbers of Gaussian pairs, arrays of one shape."""
 
-    def tangent(i, j):
-        terms = [factor * moments[i + di, j + dj] * by for (di, dj), factor, by in moving]
-        return sum(terms[1:], start=terms[0]) if terms else jnp.zeros(())
+    def one(sums_over_nodes, pair):
+        return _integrals(integrand, orders, rule, sums_over_nodes, pair)
 
-    return [moments[order] for order in orders], [tangent(*order) for order in orders]
+    def at_once(*pair):
+        # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
+        flat = jax.lax.map(partial(one, _sums_at_once), GaussianPair(*(x.reshape(-1) for x in pair)))
+        return [values.reshape(pair[0].shape) for values in flat]
 
+    def by_loops(*pair):
+        # Several pairs at a time: a turn of a loop over nodes costs as much as some hundred numbers.
+        shape, size = pair[0].shape, pair[0].size
+        some = min(_TOGETHER, size)
+        groups = [jnp.resize(x, (-(-size // some), some)) for x in pair]
+        found = jax.lax.map(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
+        return [values.reshape(-1)[:size].reshape(shape) for values in found]
 
-_moments.defjvp(_moments_jvp, symbolic_zeros=True)
+    def derivative(arrays, changes):
+        moving = [(*shift, by) for shift, by in zip(_SHIFTS, changes, strict=True) if by is not None]
+        needed = sorted({(i + di, j + dj) for i, j in orders for (di, dj), _, _ in moving})
+        moments = dict(zip(needed, _moments(integrand, tuple(needed), rule)(*arrays), strict=True))
+        return [total(*(factor * moments[i + di, j + dj] * by for (di, dj), factor, by in moving)) for i, j in orders]
+
+    name = f"moments of {integrand.sigma.name} and {integrand.tau.name}"
+    cost = 5 * len(rule.nodes) ** 2
+    return several(name, by_loops, instantly(at_once), derivative, len(orders), cost)
 
 
 class Integrated(Kernel):
@@ -139,13 +204,12 @@ class Integrated(Kernel):
     tau: Activation
     step: float = eqx.field(static=True)
 
-    def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
-        return self._map(partial(_moments, self.sigma, self.tau, orders, self.step), pairs)
+    def _integrand(self) -> Integrand:
+        parities = {self.sigma.parity, self.tau.parity}
+        return Integrand(self.sigma, self.tau, self.frame.centred and len(parities) == 1 and "none" not in parities)
 
-    def _map(self, function, pairs: GaussianPair):
-        # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
-        flat = jax.lax.map(function, GaussianPair(*(x.reshape(-1) for x in pairs)))
-        return jax.tree.map(lambda x: x.reshape(pairs.c.shape), flat)
+    def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
+        return _moments(self._integrand(), orders, Rule(self.step))(*pairs)
 
     @property
     def dimension(self) -> int | None:
@@ -172,15 +236,11 @@ class Integrated(Kernel):
         assert self.sigma.strip is not None
         assert self.tau.strip is not None
         pairs = self.frame.pairs(*self._sides(first, second), False)
-        coarse = [_rule(2 * self.step, offset) for offset in (0.0, 0.5 * self.step)]
-
-        def differences(pair):
-            fine, *others = (
-                _integrals(self.sigma, self.tau, ((0, 0),), rule, pair)[0] for rule in (_rule(self.step), *coarse)
-            )
-            return fine, jnp.maximum(jnp.abs(fine - others[0]), jnp.abs(fine - others[1]))
-
-        fine, difference = self._map(differences, pairs)
+        # (With an offset there is no even integrand.)
+        rules = Rule(self.step), Rule(2 * self.step), Rule(2 * self.step, 0.5 * self.step)
+        integrand = Integrand(self.sigma, self.tau, even=False)
+        fine, *others = (_moments(integrand, ((0, 0),), rule)(*pairs)[0] for rule in rules)
+        difference = jnp.maximum(jnp.abs(fine - others[0]), jnp.abs(fine - others[1]))
         widths = jnp.minimum(self.sigma.strip / root(pairs.a), self.tau.strip / root(pairs.b))
         # For the Gaussian weight alone, e^(−2π²/h²), the same ratio is e^(−3π²/2h²).
         decay = jnp.minimum(jnp.pi * widths / self.step, 1.5 * (jnp.pi / self.step) ** 2)

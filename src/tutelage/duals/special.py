@@ -299,8 +299,7 @@ def orthant_probability(pair: StandardPair) -> Float[Array, "..."]:
 
 
 def _orthant_change(arrays, changes):
-    *numbers, opposed = arrays
-    pair = StandardPair(*numbers, opposed > 0)
+    pair = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0)
     by_h, by_k, _, by_sine, by_cosine, _ = changes
     ratio = standardised(pair.conditional_mean, pair.sine)
     other_ratio = standardised(pair.swapped().conditional_mean, pair.sine)

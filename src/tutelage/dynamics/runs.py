@@ -93,7 +93,7 @@ class Runs:
         return np.flatnonzero(self.statuses == status)
 
     def frame(self) -> pl.DataFrame:
-        """Return one row a run: number, status, reason, steps, loss and gradient norm."""
+        """Return one row per run: number, status, reason, steps, loss and gradient norm."""
         import polars as pl
 
         return pl.DataFrame(
@@ -110,7 +110,7 @@ class Runs:
         )
 
     def history(self) -> pl.DataFrame:
-        """Return what was remembered: one row a run and step, one column a quantity.
+        """Return what was remembered: one row per run and step, one column per quantity.
 
         Raises:
             TutelageError: If nothing was recorded.

@@ -93,6 +93,9 @@ class Inputs(eqx.Module):
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         """The characteristic function; the shape of `frequency` has been checked."""
 
+    def __repr__(self) -> str:
+        return self.name
+
     def _repr_html_(self) -> str:
         return facts(self.name, {"law": type(self).__name__, "dimension": self.dimension, "symmetry": self.symmetry})
 

@@ -15,6 +15,7 @@ from tutelage import checks
 from tutelage.arrays import of_jax
 from tutelage.errors import invalid
 from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
+from tutelage.inputs.bessel import spherical_bessel
 from tutelage.instant import instantly
 
 # 2 ** 16 corners of 16 coordinates are 8 megabytes; beyond that nobody wants the list.
@@ -80,8 +81,8 @@ class UniformBox(Inputs):
         raise unsupported("radial moment", self, "it is not rotation symmetric")
 
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
-        # The transform of a centred interval of half-width h is sin(t h) / (t h); jnp.sinc has a factor pi.
-        waves = jnp.sinc(frequency * (self.high - self.low) / (2 * jnp.pi))
+        # The transform of a centred interval of half-width h is sin(t h) / (t h).
+        waves = spherical_bessel(0)(frequency * (self.high - self.low) / 2)
         return jnp.exp(1j * (frequency @ self.mean())) * jnp.prod(waves, axis=-1)
 
 

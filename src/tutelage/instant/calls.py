@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import numpy as np
-from jax.core import Tracer
+from jax.core import Tracer, eval_context
 
 from tutelage.arrays import of_jax
 from tutelage.instant import keys
@@ -77,18 +77,17 @@ def _are_of_numpy(arguments: tuple) -> bool:
             leaves.append(argument)
         elif not isinstance(argument, eqx.Module):
             leaves.extend(jax.tree.leaves(argument))
-    arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not _is_key(leaf)]
+    arrays = [
+        leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not keys.is_key(leaf)
+    ]
     return bool(arrays) and not any(isinstance(leaf, jax.Array) for leaf in arrays)
-
-
-def _is_key(array: Any) -> bool:
-    return jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
 
 
 def _given(array: Any) -> Any:
     """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
-    if isinstance(array, jax.Array) and _is_key(array):
-        return keys.packed(np.asarray(jax.random.key_data(array)))
+    if isinstance(array, jax.Array) and keys.is_key(array):
+        with eval_context():  # while something else is being traced, too
+            return keys.packed(np.asarray(jax.random.key_data(array)))
     return np.asarray(array)
 
 
@@ -100,7 +99,7 @@ class _Results(NamedTuple):
 
     def __call__(self, outcome: Iterable[Any], plain: bool) -> Any:
         leaves = [
-            jax.random.wrap_key_data(keys.unpacked(one)) if key else np.asarray(one) if plain else of_jax(one)
+            keys.of_jax(one) if key else np.asarray(one) if plain else of_jax(one)
             for one, key in zip(outcome, self.keys, strict=True)
         ]
         return jax.tree.unflatten(self.structure, leaves)
@@ -118,7 +117,7 @@ def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program |
 
     closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
     leaves, structure = jax.tree.flatten(shapes)
-    results = _Results(structure, tuple(map(_is_key, leaves)))
+    results = _Results(structure, tuple(map(keys.is_key, leaves)))
     try:
         program = Program(closed)
     except Unsupported:

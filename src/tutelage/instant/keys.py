@@ -88,6 +88,17 @@ def _fold_in(parameters: dict[str, Any], shapes) -> Function:
     return lambda keys, number: _blocks(keys, np.asarray(number).astype(np.uint32))
 
 
+def of_jax(keys: np.ndarray) -> Any:
+    """Return keys as JAX has them."""
+    words: Any = unpacked(keys)
+    return jax.random.wrap_key_data(words)
+
+
+def is_key(array: Any) -> bool:
+    """Whether an array, or what is known of one, is one of keys."""
+    return jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
+
+
 def is_known(dtype: Any) -> bool:
     """Whether keys of a type are those of the generator written here, used as JAX uses it unless told otherwise."""
     return str(dtype) == "key<fry>" and bool(jax.config.jax_threefry_partitionable)  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from tutelage.instant.rules import ENTRIES
+from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
 
 _FLOAT = np.dtype(float)
 
@@ -40,7 +40,8 @@ def leaf(
     """
 
     def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
-        primitive = Primitive(f"{formula.__module__}.{formula.__name__}")
+        # Formulas may have the same name, as those that a function makes; operations may not.
+        primitive = Primitive(f"{formula.__module__}.{formula.__name__}.{len(ENTRIES)}")
 
         def traced(*arrays):
             return formula(jnp, *arrays)
@@ -49,9 +50,7 @@ def leaf(
             return formula(np, *arrays)
 
         def batched(arrays, axes):
-            size = next(array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None)
-            aligned = [batching.bdim_at_front(array, axis, size) for array, axis in zip(arrays, axes, strict=True)]
-            return primitive.bind(*aligned), 0
+            return primitive.bind(*_in_front(arrays, axes)), 0
 
         def changed(arrays, changes):
             value = primitive.bind(*arrays)
@@ -80,6 +79,58 @@ def leaf(
         return call
 
     return decorate
+
+
+def several(
+    name: str,
+    traced: Callable[..., list[Any]],
+    in_numpy: Callable[..., list[Any]],
+    derivative: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+    results: int,
+    cost: int,
+) -> Callable[..., list[Any]]:
+    """Return a function of entries with several results as one operation of float64 arrays of one shape.
+
+    (A rule of `jax.custom_jvp` would do, were it not for loops: JAX drops the rule of a function inside of one when it
+    takes derivatives of gradients.)
+
+    Args:
+        name: What to call the operation.
+        traced: The function in JAX.
+        in_numpy: The function in NumPy.
+        derivative: The changes of the results, as in `leaf`; `None` stands for zero.
+        results: Number of results.
+        cost: About how many numbers are computed for each of a result.
+    """
+    primitive = Primitive(f"{name}.{len(STRUCTURAL)}")
+    primitive.multiple_results = True
+
+    def batched(arrays, axes):
+        return primitive.bind(*_in_front(arrays, axes)), [0] * results
+
+    def changed(arrays, changes):
+        values = primitive.bind(*arrays)
+        found = derivative(arrays, [None if type(change) is ad.Zero else change for change in changes])
+        return values, [
+            ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
+            for value, change in zip(values, found, strict=True)
+        ]
+
+    primitive.def_impl(jax.jit(traced))
+    primitive.def_abstract_eval(lambda *avals: [ShapedArray(avals[0].shape, _FLOAT)] * results)
+    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=True))
+    batching.primitive_batchers[primitive] = batched
+    ad.primitive_jvps[primitive] = changed
+    STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
+    SEVERAL.append(primitive.name)
+    COSTS[primitive.name] = cost
+    return primitive.bind
+
+
+def _in_front(arrays, axes) -> list[Any]:
+    """Return arrays with the axis of a batch in front."""
+    size = next(array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None)
+    return [batching.bdim_at_front(array, axis, size) for array, axis in zip(arrays, axes, strict=True)]
 
 
 def _aligned(array: Any, shape: tuple[int, ...]) -> Any:

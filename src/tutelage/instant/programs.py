@@ -10,20 +10,19 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from tutelage.instant import keys
 from tutelage.instant.indexing import gather
-from tutelage.instant.rules import SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
+from tutelage.instant.rules import COSTS, SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
 
 # Operations that call a traced function, and what they call it.
 _NESTED = {
     **dict.fromkeys(("jit", "pjit", "remat", "remat2", "checkpoint"), "jaxpr"),
     **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
 }
-_RULES = {**STRUCTURAL, **keys.RULES, "gather": gather}
+STRUCTURAL.update({**keys.RULES, "gather": gather})
 
 
 class Value(NamedTuple):
@@ -94,7 +93,7 @@ class Program:
         self._steps = kept[::-1]
 
     def _argument(self, aval: Any) -> Value:
-        if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key) and not keys.is_known(aval.dtype):
+        if keys.is_key(aval) and not keys.is_known(aval.dtype):
             raise Unsupported(str(aval.dtype))
         self._memory.append(None)
         return Value(len(self._memory) - 1, aval.shape)
@@ -132,7 +131,7 @@ class Program:
                 return self._inline(nested.jaxpr, nested.consts, arguments)
             return self._inline(nested, (), arguments)
         outputs = [variable.aval for variable in equation.outvars]
-        self.cost += sum(math.prod(aval.shape) for aval in outputs)
+        self.cost += sum(math.prod(aval.shape) for aval in outputs) * COSTS.get(name, 1)
         if name == "broadcast_in_dim":
             return [self._broadcast(parameters, arguments[0], outputs[0].shape)]
         if name == "iota":
@@ -147,11 +146,11 @@ class Program:
             function, cost = _LOOPS[name](parameters)
             self.cost += cost
             return self._step((name, None), function, arguments, shapes_out, single=False)
-        if name not in _RULES:
+        if name not in STRUCTURAL:
             raise Unsupported(name)
         if name == "dot_general":
             self.cost += math.prod(shapes_out[0]) * _inner(parameters, shapes[0])
-        function = _RULES[name](parameters, shapes)
+        function = STRUCTURAL[name](parameters, shapes)
         return self._step((name, _key(parameters)), function, arguments, shapes_out, single=name not in SEVERAL)
 
     def _step(self, key, function: Function, arguments, shapes, *, single: bool) -> Sequence[Value]:

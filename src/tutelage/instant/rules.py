@@ -159,6 +159,11 @@ def _stack(parameters, shapes):
     return lambda *arrays: np.stack(arrays, axis)
 
 
+def _unstack(parameters, shapes):
+    axis = parameters["axis"]
+    return lambda x: list(np.moveaxis(x, axis, 0))
+
+
 def _split(parameters, shapes):
     axis, ends = parameters["axis"], np.cumsum(parameters["sizes"])[:-1]
     return lambda x: np.split(x, ends, axis)
@@ -258,10 +263,14 @@ STRUCTURAL: dict[str, Callable[[dict[str, Any], list[tuple[int, ...]]], Function
     "reduce_or": _reduction(np.logical_or), "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
     "cumsum": _cumulative(np.add), "cumprod": _cumulative(np.multiply), "cummax": _cumulative(np.maximum),
     "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _reverse, "concatenate": _concatenate,
-    "stack": _stack, "split": _split, "slice": _slice, "pad": _pad, "dynamic_slice": _dynamic_slice,
+    "stack": _stack, "unstack": _unstack, "split": _split, "slice": _slice, "pad": _pad,
+    "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice, "dot_general": _dot, "sort": _sort,
     "bitcast_convert_type": lambda parameters, shapes: _bitcast(np.dtype(parameters["new_dtype"])),
 }  # fmt: skip
 
-SEVERAL = ("split", "sort")
+SEVERAL = ["split", "sort", "unstack"]
 """Operations with several results."""
+
+COSTS: dict[str, int] = {}
+"""About how many numbers are computed for each of the result, by operations where these are many."""

@@ -100,7 +100,7 @@ class Model(eqx.Module):
         return _predict(self, parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
 
     def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
-        """Return the parameters that live in the space of the inputs, one vector a row."""
+        """Return the parameters that live in the space of the inputs, one vector per row."""
         return _vectors(self, self._fitted(parameters))
 
     def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:

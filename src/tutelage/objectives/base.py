@@ -56,6 +56,9 @@ class Objective(eqx.Module):
         problem: eqx.AbstractVar[Problem]
         target: eqx.AbstractVar[PyTree]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.summary()}: {self.exactness})"
+
     @property
     @abc.abstractmethod
     def exactness(self) -> Exactness:

@@ -65,6 +65,7 @@ class Recorded:
         corrected: Verdict on the corrected form; `None` where there is none.
         finding: What is wrong with the print, in one line; empty where it holds.
         kind: In which way the print fails, one of `KINDS`; empty where it holds.
+        as_meant: Verdict on the statement with what the context supplies; `None` where that is no other reading.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Recorded:
     corrected: str | None
     finding: str
     kind: str = ""
+    as_meant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,14 @@ def _entries(section: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def recorded_verdicts() -> dict[str, Recorded]:
     """Return the verdicts on record, by claim, in the order of the papers."""
     return {
-        id: Recorded(id, entry["as_printed"], entry.get("corrected"), entry.get("finding", ""), entry.get("kind", ""))
+        id: Recorded(
+            id,
+            entry["as_printed"],
+            entry.get("corrected"),
+            entry.get("finding", ""),
+            entry.get("kind", ""),
+            entry.get("as_meant"),
+        )
         for id, entry in _entries("claims")
     }
 

@@ -95,6 +95,17 @@ class Problem(eqx.Module):
         fitting = fitted("target", target, layout_of(self.target), owner=owner, largest=LARGEST)
         return eqx.tree_at(lambda problem: problem.target, self, jax.tree.map(of_jax, fitting))
 
+    def __repr__(self) -> str:
+        return f"Problem({self.summary()})"
+
+    def summary(self) -> str:
+        """Return what it is in a line: family, activation, shapes, law and noise."""
+        activation = getattr(self.student, "activation", None)
+        noise = "" if isinstance(self.noise, Tracer) or not self.noise else f"noise {self.noise:g}"
+        shapes = f"student {_shapes_of(self.template_tree())}", f"teacher {_shapes_of(self.target)}"
+        parts = self.name, "" if activation is None else activation.name, *shapes, self.inputs.name, noise
+        return ", ".join(part for part in parts if part)
+
     def _repr_html_(self) -> str:
         return facts(
             f"{self.name} problem",

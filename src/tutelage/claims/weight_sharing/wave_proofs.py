@@ -4,9 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.base import Claim, Form
-from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.weight_sharing import instances
+from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
+from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.formulas import (
     PAPER,
     cosine_gap,
@@ -17,34 +16,30 @@ from tutelage.claims.weight_sharing.formulas import (
 )
 from tutelage.claims.weight_sharing.wave import GAP, GAUSSIAN
 
+PLANE = {"u": real((2,)), "w": real((2,))}
+PAIRS = [{"u": real((1,)), "w": real((1,))}, PLANE]
 
-def _grid(count: int = 48):
-    """Gauss–Hermite nodes and weights for a standard Gaussian vector in the plane; exact for slow waves."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    plane = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
-    return plane, np.outer(weights, weights).reshape(-1) / (2 * np.pi)
+# Gauss–Hermite nodes and weights for a standard Gaussian vector in the plane; exact for slow waves.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
+_POINTS = np.stack(np.meshgrid(_NODES, _NODES), axis=-1).reshape(-1, 2)
+_MASSES = np.outer(_WEIGHTS, _WEIGHTS).reshape(-1) / (2 * np.pi)
 
 
-def _loss_by_quadrature(factor: float):
-    plane, weights = (jnp.asarray(array) for array in _grid())
+def square(a):
+    """The square of a norm, over all entries."""
+    return jnp.sum(a**2)
 
-    def check(i):
-        u, w, slope = i["u"], i["w"], i["slope"]  # k = 2, d = 1: inputs are points of the plane
-        target = jnp.repeat(u, 2)
-        student = slope * w[0, 0] * plane[:, 0] + jnp.cos(plane @ w[:, 0])
-        teacher = slope * u[0] * plane[:, 0] + jnp.cos(plane @ target)
-        left = 0.5 * jnp.sum(weights * (student - teacher) ** 2)
-        linear = 0.5 * slope**2 * (w[0, 0] - u[0]) ** 2
-        closed = exact_wave(u, 2, sharing=False, slope=slope).loss(w)
-        right = linear + factor * 0.5 * cosine_gap(w[:, 0], target)
-        shown = equal(left, right, 1.0)
-        return {**shown, "margin": jnp.minimum(shown["margin"], equal(left, closed, 1.0)["margin"])}
 
-    def build(raw):
-        u, w = instances.limited(raw["u"], 1.5), instances.limited(raw["w"], 2.0)
-        return {"u": u, "w": w, "slope": instances.between(raw["c"], 0.0, 3.0)}
+def _loss_by_quadrature(u, w, slope):
+    """The definition, twice: it is compared with two closed forms."""
+    student = slope * w[0, 0] * _POINTS[:, 0] + jnp.cos(_POINTS @ w[:, 0])
+    teacher = slope * u[0] * _POINTS[:, 0] + jnp.cos(_POINTS @ jnp.repeat(u, 2))
+    return jnp.full(2, 0.5 * jnp.sum(_MASSES * (student - teacher) ** 2))
 
-    return Pointwise(check, [Family({"u": (1,), "w": (2, 1), "c": ()}, build)])
+
+def _loss_in_closed_form(u, w, slope, factor):
+    printed = 0.5 * slope**2 * (w[0, 0] - u[0]) ** 2 + factor * 0.5 * cosine_gap(w[:, 0], jnp.repeat(u, 2))
+    return jnp.stack([printed, exact_wave(u, 2, sharing=False, slope=slope).loss(w)])
 
 
 EQUATION_2 = Claim(
@@ -52,38 +47,37 @@ EQUATION_2 = Claim(
     place="Equation (2), with the closed form of the proof of Lemma 10",
     title="the loss without sharing",
     hypotheses=GAUSSIAN,
+    # k = 2, d = 1: inputs are points of the plane.
+    draw={"u": uniform(-1.5, 1.5, (1,)), "w": uniform(-1.4, 1.4, (2, 1)), "slope": uniform(0.0, 3.0)},
+    left=_loss_by_quadrature,
+    relation="==",
+    right=_loss_in_closed_form,
+    scale=1.0,
     as_printed=Form(
         "$F = \\frac{c_k^2}2\\|w_1 - u_0\\|^2 + \\frac12E[(\\cos w\\cdot z - \\cos\\bar u_0\\cdot z)^2]$, the last expectation in "
         "closed form, against quadrature of the definition ($k = 2$, $d = 1$). The display before it lacks a square and a "
         "factor $c_k$, without consequence.",
-        _loss_by_quadrature(1.0),
+        factor=1.0,
     ),
-    control=Form("The cosine part one per cent larger.", _loss_by_quadrature(1.01)),
+    control=Form("The cosine part one per cent larger.", factor=1.01),
     arithmetic="closed form and Gauss–Hermite quadrature in float64",
 )
-
-
-def _lemma_9(sign: float, factor: float = 1.0):
-    def check(i):
-        u, w, b = i["u"], i["w"], i["b"]
-        left = jax.grad(lambda point: 0.5 * cosine_gap(b * point, b * u))(w)
-        right = -0.5 * b * (phi(2 * b * w) + sign * phi(b * (w - u)) - phi(b * (w + u))) * factor
-        return equal(left, right, 1e-2 * b)
-
-    def build(raw):
-        return {**instances.pair(raw), "b": jnp.exp(instances.between(raw["b"], -2.0, 2.0))}
-
-    return Pointwise(check, instances.pair_families(build, b=()))
-
 
 LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
     place="Lemma 9",
     title="gradient of the cosine part",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
+    draw=[{**pair, "b": log_uniform(np.exp(-2), np.exp(2))} for pair in PAIRS],
+    left=lambda u, w, b: jax.grad(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
+    relation="==",
+    right=lambda u, w, b, sign, factor=1.0: (
+        -0.5 * b * (phi(2 * b * w) + sign * phi(b * (w - u)) - phi(b * (w + u))) * factor
+    ),
+    scale=lambda b: 1e-2 * b,
     as_printed=Form(
         "The gradient is $-\\frac b2(\\phi(2bw) + \\phi(b(w-u_0)) - \\phi(b(w+u_0)))$.",
-        _lemma_9(1.0),
+        sign=1.0,
         recipe=GAP
         + """
 loss = lambda point: gap(b * point, b * u) / 2
@@ -93,50 +87,36 @@ phi = lambda a: np.exp(-a @ a / 2) * a
 right = -b / 2 * (phi(2 * b * w) + phi(b * (w - u)) - phi(b * (w + u)))
 """,
     ),
-    corrected=Form("The same with $-\\phi(b(w-u_0))$.", _lemma_9(-1.0)),
+    corrected=Form("The same with $-\\phi(b(w-u_0))$.", sign=-1.0),
     correction="A sign: $2\\cos a\\sin b = \\sin(b+a) + \\sin(b-a)$ enters with a minus, both terms of it. With the printed sign "
     "descent would be pushed away from $u_0$. The bound of Theorem 1 takes norms and is not affected.",
-    control=Form("The corrected form one per cent larger.", _lemma_9(-1.0, 1.01)),
+    control=Form("The corrected form one per cent larger.", sign=-1.0, factor=1.01),
 )
-
-
-def _sine(factor: float):
-    plane, weights = (jnp.asarray(array) for array in _grid())
-
-    def check(i):
-        a = i["a"]
-        left = jnp.sum((weights * jnp.sin(plane @ a))[:, None] * plane, axis=0)
-        return equal(left, factor * phi(a), 1e-2)
-
-    return Pointwise(check, [Family({"a": (2,)}, lambda raw: {"a": instances.limited(raw["a"], 5.0)})])
-
 
 EQUATION_3 = Claim(
     id=f"{PAPER}.equation-3",
     place="Equation (3)",
     title="a Gaussian integral",
     hypotheses=("$z$ standard Gaussian",),
-    as_printed=Form("$E[\\sin(a\\cdot z)\\,z] = e^{-\\|a\\|^2/2}a$, against quadrature in the plane.", _sine(1.0)),
-    control=Form("The right-hand side one per cent larger.", _sine(1.01)),
+    draw={"a": uniform(-3.5, 3.5, (2,))},
+    left=lambda a: jnp.sum((_MASSES * jnp.sin(_POINTS @ a))[:, None] * _POINTS, axis=0),
+    relation="==",
+    right=lambda a, factor: factor * phi(a),
+    scale=1e-2,
+    as_printed=Form("$E[\\sin(a\\cdot z)\\,z] = e^{-\\|a\\|^2/2}a$, against quadrature in the plane.", factor=1.0),
+    control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic="Gauss–Hermite quadrature in float64",
 )
 
 
-def _partial(printed: bool, factor: float = 1.0):
-    def check(i):
-        u, w = i["u"], i["w"]
-        k = w.shape[0]
-        exact = exact_wave(u, k, sharing=False).gradient(w)[1:]
-        square = lambda a: jnp.sum(a**2)  # noqa: E731
-        rest = w[1:]
-        minus, plus = jnp.exp(-0.5 * square(w - u)), jnp.exp(-0.5 * square(w + u))
-        if printed:
-            first = jnp.exp(-0.5 * square(w)) * rest + minus * (rest - u) - plus * (rest - u)
-        else:
-            first = 2 * jnp.exp(-2 * square(w)) * rest - minus * (rest - u) - plus * (rest + u)
-        return equal(exact, -0.5 * factor * first, 1e-2)
+def _printed_partial(u, w):
+    minus, plus = jnp.exp(-0.5 * square(w - u)), jnp.exp(-0.5 * square(w + u))
+    return -0.5 * (jnp.exp(-0.5 * square(w)) * w[1:] + minus * (w[1:] - u) - plus * (w[1:] - u))
 
-    return Pointwise(check, instances.unshared_families())
+
+def _partial(u, w, factor=1.0):
+    minus, plus = jnp.exp(-0.5 * square(w - u)), jnp.exp(-0.5 * square(w + u))
+    return -0.5 * factor * (2 * jnp.exp(-2 * square(w)) * w[1:] - minus * (w[1:] - u) - plus * (w[1:] + u))
 
 
 PARTIAL = Claim(
@@ -144,10 +124,15 @@ PARTIAL = Claim(
     place="Appendix B.1, display after Lemma 9",
     title="gradient in the other patches",
     hypotheses=GAUSSIAN,
+    draw=[{"u": real((d,)), "w": real((k, d))} for k, d in ((2, 1), (3, 2))],
+    left=lambda u, w: exact_wave(u, w.shape[0], sharing=False).gradient(w)[1:],
+    relation="==",
+    right=_partial,
+    scale=1e-2,
     as_printed=Form(
         "$\\partial F/\\partial\\hat w = -\\frac12(e^{-\\|w\\|^2/2}\\hat w + e^{-\\|w-\\bar u_0\\|^2/2}(\\hat w-\\hat u_0) - "
         "e^{-\\|w+\\bar u_0\\|^2/2}(\\hat w-\\hat u_0))$.",
-        _partial(printed=True),
+        right=_printed_partial,
         recipe=GAP
         + """
 def loss(point):
@@ -165,83 +150,62 @@ right = -0.5 * (np.exp(-square(w) / 2) * rest + np.exp(-square(w - u) / 2) * (re
     corrected=Form(
         "It is $-\\frac12(2e^{-2\\|w\\|^2}\\hat w - e^{-\\|w-\\bar u_0\\|^2/2}(\\hat w-\\hat u_0) - "
         "e^{-\\|w+\\bar u_0\\|^2/2}(\\hat w+\\hat u_0))$.",
-        _partial(printed=False),
     ),
     correction="$\\phi(2w)$ is $2e^{-2\\|w\\|^2}w$, the second term has the other sign (see Lemma 9), and the third contains "
     "$\\hat w + \\hat u_0$.",
-    control=Form("The corrected form one per cent larger.", _partial(printed=False, factor=1.01)),
+    control=Form("The corrected form one per cent larger.", factor=1.01),
 )
-
-
-def _distance(fraction: float):
-    def check(i):
-        u, w = i["u"], i["w"]
-        return at_most(fraction * (u @ u), jnp.minimum(jnp.sum((w - u) ** 2), jnp.sum((w + u) ** 2)), 1e-9)
-
-    def build(raw):
-        u = instances.nonzero(raw["u"])
-        share = instances.between(raw["t"], 1 / 3, 1 / 2)
-        return {"u": u, "w": instances.unit(raw["w"]) * share * jnp.linalg.norm(u)}
-
-    return Pointwise(check, instances.pair_families(build, t=()))
-
 
 DISTANCE = Claim(
     id=f"{PAPER}.section-B.1.distance",
     place="Appendix B.1, before Lemma 10",
     title="distance from the teacher in the ring",
     hypotheses=("$\\frac13\\|\\hat u_0\\| \\le \\|\\hat w\\| \\le \\frac12\\|\\hat u_0\\|$",),
-    as_printed=Form(
-        "$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac13\\|\\hat u_0\\|^2$.",
-        _distance(1 / 3),
-        recipe="left = u @ u / 3\nright = min(np.sum((w - u) ** 2), np.sum((w + u) ** 2))\n",
-    ),
-    corrected=Form("$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac14\\|\\hat u_0\\|^2$.", _distance(1 / 4)),
+    draw=[{"u": real((d,)), "direction": unit(d), "share": uniform(1 / 3, 1 / 2)} for d in (1, 2)],
+    build=lambda u, direction, share: {
+        "u": u,
+        "w": share[..., None] * np.linalg.norm(u, axis=-1, keepdims=True) * direction,
+    },
+    left=lambda u, w: np.minimum(np.sum((w - u) ** 2, -1), np.sum((w + u) ** 2, -1)),
+    relation=">=",
+    right=lambda u, fraction: fraction * np.sum(u**2, -1),
+    as_printed=Form("$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac13\\|\\hat u_0\\|^2$.", fraction=1 / 3),
+    corrected=Form("$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac14\\|\\hat u_0\\|^2$.", fraction=1 / 4),
     correction="$\\frac13$ should be $\\frac14$, reached at $\\hat w = \\frac12\\hat u_0$; the second part of the proof has $\\frac14$. "
     "It only changes $c_2$.",
-    control=Form("With $0.26$ for $\\frac14$.", _distance(0.26)),
+    control=Form("With $0.26$ for $\\frac14$.", fraction=0.26),
 )
-
-
-def _lemma_10(level: float):
-    def check(i):
-        u, w = i["u"], i["w"]
-        left = level - jnp.exp(-0.5 * jnp.sum((w - u) ** 2)) - jnp.exp(-0.5 * jnp.sum((w + u) ** 2))
-        return at_most(left, cosine_gap(w, u), 1e-3)
-
-    return Pointwise(check, instances.pair_families())
-
 
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
     place="Lemma 10",
     title="lower bound on the cosine part",
     hypotheses=GAUSSIAN,
+    draw=PAIRS,
+    left=lambda u, w: cosine_gap(w, u),
+    relation=">=",
+    right=lambda u, w, level: level - jnp.exp(-0.5 * square(w - u)) - jnp.exp(-0.5 * square(w + u)),
+    scale=1e-3,
     as_printed=Form(
-        "$E[(\\cos w\\cdot x - \\cos v\\cdot x)^2] \\ge 1 - e^{-\\|w-v\\|^2/2} - e^{-\\|w+v\\|^2/2}$.", _lemma_10(1.0)
+        "$E[(\\cos w\\cdot x - \\cos v\\cdot x)^2] \\ge 1 - e^{-\\|w-v\\|^2/2} - e^{-\\|w+v\\|^2/2}$.", level=1.0
     ),
-    control=Form("The same with $1.01$ for $1$.", _lemma_10(1.01)),
+    control=Form("The same with $1.01$ for $1$.", level=1.01),
 )
 
 
-def _shared_loss(factor: float):
-    """The shared objective is the unshared one on equal rows, and Equation (4) with b = √k."""
+def _shared_wave(u, w):
+    """The unshared objective on three equal rows, with the gradient and Hessian of the shared one."""
+    shared = exact_wave(u, 3, sharing=True).loss
+    loss = exact_wave(u, 3, sharing=False).loss(jnp.tile(w, (3, 1)))
+    return jnp.concatenate([loss[None], jax.grad(shared)(w), jax.hessian(shared)(w).ravel()])
 
-    def check(i):
-        u, w = i["u"], i["w"]
-        k = 3
-        unshared = exact_wave(u, k, sharing=False)
-        left = unshared.loss(jnp.tile(w, (k, 1)))
-        right = 0.5 * 9 * k * jnp.sum((w - u) ** 2) + factor * 0.5 * cosine_gap(jnp.sqrt(k) * w, jnp.sqrt(k) * u)
-        hessian = jax.hessian(lambda point: exact_wave(u, k, sharing=True).loss(point))(w)
-        closed = 9 * k * jnp.eye(w.shape[0]) + cosine_hessian(w, u, jnp.sqrt(k))
-        gradient = jax.grad(lambda point: exact_wave(u, k, sharing=True).loss(point))(w)
-        closed_gradient = 9 * k * (w - u) + cosine_gradient(w, u, jnp.sqrt(k))
-        shown = equal(left, right, 1.0)
-        others = (equal(hessian, closed, 1.0), equal(gradient, closed_gradient, 1.0))
-        return {**shown, "margin": jnp.min(jnp.stack([shown["margin"], *(other["margin"] for other in others)]))}
 
-    return Pointwise(check, instances.pair_families(dimensions=(2,)))
+def _shared_closed(u, w, factor):
+    """Equation (4) with b = √3, its gradient and its Hessian in closed form."""
+    b = np.sqrt(3)
+    loss = 13.5 * square(w - u) + factor * 0.5 * cosine_gap(b * w, b * u)
+    gradient = 27 * (w - u) + cosine_gradient(w, u, b)
+    return jnp.concatenate([loss[None], gradient, (27 * jnp.eye(2) + cosine_hessian(w, u, b)).ravel()])
 
 
 EQUATION_4 = Claim(
@@ -249,61 +213,47 @@ EQUATION_4 = Claim(
     place="Equation (4)",
     title="the loss with sharing, its gradient and Hessian",
     hypotheses=GAUSSIAN,
+    draw=PLANE,
+    left=_shared_wave,
+    relation="==",
+    right=_shared_closed,
+    scale=1.0,
     as_printed=Form(
         "$F = \\frac{c_k^2}2\\|w - u_0\\|^2 + \\frac12E[(\\cos\\sqrt k\\,w\\cdot z - \\cos\\sqrt k\\,u_0\\cdot z)^2]$; judged with its "
         "gradient and Hessian in closed form.",
-        _shared_loss(1.0),
+        factor=1.0,
     ),
-    control=Form("The cosine part one per cent larger.", _shared_loss(1.01)),
+    control=Form("The cosine part one per cent larger.", factor=1.01),
 )
-
-
-def _spectral(bound):
-    def check(i):
-        values = jnp.linalg.eigvalsh(cosine_hessian(i["w"], i["u"], i["b"]))
-        return at_most(jnp.max(jnp.abs(values)), bound(i["b"]), 1e-6 * i["b"] ** 2)
-
-    def build(raw):
-        b = jnp.exp(instances.between(raw["b"], -5.0, 7.0))
-        # In units of 1/b the Hessian has the same shape for every b.
-        return {"u": raw["u"] / b, "w": raw["w"] / b, "b": b}
-
-    corner = {"u": np.array([np.sqrt(3.0), 0.0]), "w": np.zeros(2), "b": 1.0}
-    return Pointwise(check, instances.pair_families(build, dimensions=(2,), b=()), [corner])
-
 
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
     place="Lemma 11",
     title="bound on the Hessian of the cosine part",
     hypotheses=("$b > 0$", "$z$ standard Gaussian"),
+    # In units of 1/b the Hessian has the same shape for every b.
+    draw={"p": real((2,)), "q": real((2,)), "b": log_uniform(np.exp(-5), np.exp(7))},
+    build=lambda p, q, b: {"u": p / b, "w": q / b, "b": b},
+    corners=[{"u": np.array([np.sqrt(3.0), 0.0]), "w": np.zeros(2), "b": 1.0}],
+    left=lambda u, w, b: jnp.max(jnp.abs(jnp.linalg.eigvalsh(cosine_hessian(w, u, b)))),
+    relation="<=",
+    right=lambda b, factor, linear: factor * b**2 + linear * b,
+    scale=lambda b: 1e-6 * b**2,
     as_printed=Form(
         "Its spectral norm is at most $2b^2 + b$. (The largest is $(1 + 2e^{-3/2})b^2 = 1.446\\,b^2$, at $w = 0$, $b\\|u_0\\| = "
         "\\sqrt3$.)",
-        _spectral(lambda b: 2 * b**2 + b),
+        factor=2.0,
+        linear=1.0,
     ),
-    control=Form("At most $1.44\\,b^2$.", _spectral(lambda b: 1.44 * b**2)),
+    control=Form("At most $1.44\\,b^2$.", factor=1.44, linear=0.0),
 )
 
 
-def _printed_hessian(printed: bool, factor: float = 1.0):
-    def check(i):
-        u, w, b = i["u"], i["w"], i["b"]
-        exact = jax.hessian(lambda point: 0.5 * cosine_gap(b * point, b * u))(w)
-        if not printed:
-            return equal(exact, factor * cosine_hessian(w, u, b), 1e-2 * b**2)
-        identity = jnp.eye(w.shape[0])
-        own = -2 * jnp.exp(-2 * b**2 * w @ w) * (identity - 2 * b * jnp.outer(w, w))
-        q, r = w - u, w + u
-        minus = -jnp.exp(-0.5 * b**2 * q @ q) * (identity - b * jnp.outer(q, q))
-        plus = jnp.exp(-0.5 * b**2 * r @ r) * (identity - b * jnp.outer(r, r))
-        return equal(exact, 0.5 * b**2 * (own + minus + plus), 1e-2 * b**2)
+def _printed_hessian(u, w, b):
+    def part(a, power):
+        return jnp.exp(-power / 2 * b**2 * a @ a) * (jnp.eye(2) - power / 2 * b * jnp.outer(a, a))
 
-    def build(raw):
-        b = jnp.exp(instances.between(raw["b"], -1.0, 1.0))
-        return {"u": instances.nonzero(raw["u"]), "w": raw["w"], "b": b}
-
-    return Pointwise(check, instances.pair_families(build, dimensions=(2,), b=()))
+    return 0.5 * b**2 * (-2 * part(w, 4) - part(w - u, 2) + part(w + u, 2))
 
 
 LEMMA_11_HESSIAN = Claim(
@@ -311,9 +261,14 @@ LEMMA_11_HESSIAN = Claim(
     place="Lemma 11, proof",
     title="Hessian of the cosine part",
     hypotheses=("$b > 0$",),
+    draw={**PLANE, "b": log_uniform(np.exp(-1), np.exp(1))},
+    left=lambda u, w, b: jax.hessian(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
+    relation="==",
+    right=lambda u, w, b, factor=1.0: factor * cosine_hessian(w, u, b),
+    scale=lambda b: 1e-2 * b**2,
     as_printed=Form(
         "It is $\\frac{b^2}2(-2e^{-2b^2\\|w\\|^2}(I - 2bww^\\top) - e^{-b^2\\|w-u_0\\|^2/2}(I - b(w-u_0)(w-u_0)^\\top) + \\dots)$.",
-        _printed_hessian(True),
+        right=_printed_hessian,
         recipe=GAP
         + """
 loss = lambda point: gap(b * point, b * u) / 2
@@ -328,52 +283,32 @@ right = b**2 / 2 * (-2 * np.exp(-2 * b**2 * w @ w) * (I - 2 * b * np.outer(w, w)
     corrected=Form(
         "It is $\\frac{b^2}2(-2e^{-2b^2\\|w\\|^2}(I - 4b^2ww^\\top) + e^{-b^2\\|w-u_0\\|^2/2}(I - b^2(w-u_0)(w-u_0)^\\top) + "
         "e^{-b^2\\|w+u_0\\|^2/2}(I - b^2(w+u_0)(w+u_0)^\\top))$.",
-        _printed_hessian(False),
     ),
     correction="Powers of $b$ and a sign; and $te^{-t/2}$ is at most $2/e$, where the proof has $1/e$. Term by term the bound is then "
     "$(1 + 4/e)b^2 = 2.47\\,b^2$, more than the lemma's $2b^2 + b$ for $b > 2.12$; the lemma holds all the same, since the three "
     "terms are not extreme at the same point.",
-    control=Form("The corrected form one per cent larger.", _printed_hessian(False, 1.01)),
+    control=Form("The corrected form one per cent larger.", factor=1.01),
 )
-
-
-def _range(center: float):
-    def check(i):
-        u, w, k = i["u"], i["w"], i["k"]
-        values = jnp.linalg.eigvalsh(9 * k * jnp.eye(2) + cosine_hessian(w, u, jnp.sqrt(k)))
-        radius = 2 * k + jnp.sqrt(k)
-        low, high = center * 9 * k - radius, center * 9 * k + radius
-        outside = jnp.maximum(low - values[0], values[-1] - high)
-        return {"margin": -outside / k, "left": values[-1], "right": high, "smallest": values[0], "low": low}
-
-    def build(raw):
-        return {**instances.pair(raw), "k": 1 + jnp.floor(jnp.abs(raw["k"]))}
-
-    return Pointwise(check, instances.pair_families(build, dimensions=(2,), k=()))
-
 
 EIGENVALUES = Claim(
     id=f"{PAPER}.section-B.2.eigenvalues",
     place="Appendix B.2, end of the proof of Theorem 2",
     title="range of the eigenvalues",
     hypotheses=(*GAUSSIAN, "shared weights", "$c_k = 3\\sqrt k$"),
+    draw={**PLANE, "k": integers(1, 1000)},
+    left=lambda u, w, k, share: jnp.abs(
+        jnp.linalg.eigvalsh(9 * k * jnp.eye(2) + cosine_hessian(w, u, jnp.sqrt(k))) - share * 9 * k
+    ),
+    relation="<=",
+    right=lambda k: 2 * k + jnp.sqrt(k),
     as_printed=Form(
         "The eigenvalues of $\\nabla^2F$ lie within $2k + \\sqrt k$ of $c_k^2/2$, so between $\\frac32k$ and $\\frac{15}2k$.",
-        _range(0.5),
-        recipe="""
-def part(a, weight):
-    return (np.eye(2) - np.outer(a, a)) * np.exp(-a @ a / 2) * weight
-p = np.sqrt(k) * w
-q, r = p - np.sqrt(k) * u, p + np.sqrt(k) * u
-hessian = 9 * k * np.eye(2) + k * (part(2 * p, -1) + part(q, 0.5) + part(r, 0.5))
-left = np.linalg.eigvalsh(hessian)[-1]
-right = 9 * k / 2 + 2 * k + np.sqrt(k)
-""",
+        share=0.5,
     ),
-    corrected=Form("They lie within $2k + \\sqrt k$ of $c_k^2$.", _range(1.0)),
+    corrected=Form("They lie within $2k + \\sqrt k$ of $c_k^2$.", share=1.0),
     correction="The Hessian of $\\frac{c_k^2}2\\|w-u_0\\|^2$ is $c_k^2I$. The condition number is then at most $12/6 = 2$ by the proof's "
     "own bound, instead of 5; by the best one it is $1.29$.",
-    control=Form("Within $2k + \\sqrt k$ of $1.3\\,c_k^2$.", _range(1.3)),
+    control=Form("Within $2k + \\sqrt k$ of $1.3\\,c_k^2$.", share=1.3),
 )
 
 CLAIMS = (

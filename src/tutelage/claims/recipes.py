@@ -1,0 +1,177 @@
+"""Recipes written from relations: the formulas as plain NumPy to paste, without this library.
+
+A recipe can be written where formulas are elementary: they use NumPy (or what JAX has of it), numbers, and functions of
+their own module that do the same. Otherwise there is none, and a form brings its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from functools import lru_cache, partial
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tutelage.claims.relation import Relation
+
+_SAYS = {"<=": "left ≤ right", ">=": "left ≥ right", "==": "left = right"}
+
+
+class _NotElementary(Exception):
+    """A formula uses something that NumPy does not have."""
+
+
+def recipe_of(relation: Relation) -> str:
+    """Return NumPy that checks the condition of a relation on a witness and sets both sides, or nothing.
+
+    Args:
+        relation: The relation, its parameters bound.
+    """
+    writer = _Writer()
+    lines = []
+    try:
+        if relation.where is not None:
+            lines.append(f"assert {writer.value(relation.where, relation.parameters)}  # the hypothesis")
+        lines.append(f"left = {writer.value(relation.left, relation.parameters)}")
+        lines.append(f"right = {writer.value(relation.right, relation.parameters)}")
+    except _NotElementary:
+        return ""
+    lines[-1] += f"  # the statement: {_SAYS[relation.relation]}"
+    return "\n".join([*writer.lines, *lines, ""])
+
+
+class _Writer:
+    """Collects what formulas need: parameters, constants, functions."""
+
+    def __init__(self):
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {}
+
+    def value(self, formula: Any, parameters: Any) -> str:
+        """Return an expression for a side, after what it needs."""
+        if not callable(formula):
+            return _literal(formula)
+        node = _node(formula)
+        for name in inspect.signature(formula).parameters:
+            if name == "instance":
+                raise _NotElementary
+            if name in parameters:
+                self._define(name, parameters[name], f"{name} = {_literal(parameters[name])}")
+        self._needs(formula)
+        if isinstance(node, ast.Lambda):
+            return ast.unparse(_Plain().visit(node.body))
+        self._function(formula.__name__, formula)
+        return f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
+
+    def _needs(self, function: FunctionType) -> None:
+        """Define what a function reads from outside of it."""
+        inside = inspect.getclosurevars(function)
+        for name, value in {**inside.globals, **inside.nonlocals}.items():
+            if value is np or value is jnp:
+                continue
+            if isinstance(value, ModuleType):
+                raise _NotElementary
+            if isinstance(value, FunctionType):
+                self._needs(value)
+                self._function(name, value)
+            elif isinstance(value, (np.ufunc, BuiltinFunctionType)) and getattr(np, value.__name__, None) is value:
+                self._define(name, value, f"{name} = np.{value.__name__}")
+            else:
+                self._define(name, value, f"{name} = {_literal(value)}")
+
+    def _function(self, name: str, function: FunctionType) -> None:
+        if not (function.__module__ or "").startswith(("tutelage.claims", "__main__")) and not _is_local(function):
+            raise _NotElementary
+        node = _Plain().visit(_node(function))
+        if isinstance(node, ast.Lambda):
+            self._define(name, function, f"{name} = {ast.unparse(node)}")
+            return
+        node.name, node.decorator_list = name, []
+        self._define(name, function, ast.unparse(ast.fix_missing_locations(node)))
+
+    def _define(self, name: str, value: Any, line: str) -> None:
+        if name in self.names:
+            known = self.names[name]
+            if known is not value and not np.array_equal(known, value):
+                raise _NotElementary  # two things of one name
+            return
+        self.names[name] = value
+        self.lines.append(line)
+
+
+def _is_local(function: FunctionType) -> bool:
+    """Whether a function is the user's own, not one of a library."""
+    return "site-packages" not in (inspect.getsourcefile(function) or "site-packages") and not (
+        function.__module__ or ""
+    ).startswith("tutelage.")
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, (bool, str)) or value is None:
+        return repr(value)
+    if isinstance(value, (int, float, np.number)):
+        return repr(value.item() if isinstance(value, np.number) else value)
+    if isinstance(value, (tuple, list)) and all(isinstance(one, (int, float)) for one in value):
+        return repr(value)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise _NotElementary from error
+    return repr(array.item()) if array.ndim == 0 else f"np.array({array.tolist()!r})"
+
+
+class _Plain(ast.NodeTransformer):
+    """Takes away annotations and docstrings, and says NumPy for JAX's part of it."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name("np", node.ctx) if node.id == "jnp" else node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        node.returns, node.body = None, body or [ast.Pass()]
+        return node
+
+
+def _node(function: Any) -> Any:
+    """Return the syntax of a function, or raise if its source is not known."""
+    if not isinstance(function, FunctionType):
+        raise _NotElementary
+    if function.__name__ != "<lambda>":
+        try:
+            return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        except (OSError, TypeError, SyntaxError) as error:
+            raise _NotElementary from error
+    code = function.__code__
+    places = [
+        (line, column)
+        for line, _, column, end in code.co_positions()
+        if line is not None and column is not None and end
+    ]
+    bodies = [node for node in _lambdas(code.co_filename) if all(map(partial(_within, node.body), places))]
+    if bodies:
+        # The innermost one: a formula inside of a formula has its instructions there.
+        found = max(bodies, key=lambda node: (node.body.lineno, node.body.col_offset))
+        return ast.parse(ast.unparse(found), mode="eval").body
+    raise _NotElementary
+
+
+def _within(node: ast.expr, place: tuple[int, int]) -> bool:
+    return (node.lineno, node.col_offset) <= place <= (node.end_lineno or 0, node.end_col_offset or 0)
+
+
+@lru_cache(maxsize=16)
+def _lambdas(path: str) -> tuple[ast.Lambda, ...]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Lambda))

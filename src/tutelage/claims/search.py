@@ -1,0 +1,373 @@
+"""The search for violations of `small ≤ large`, knowing both sides.
+
+The two sides are attacked on three scales, their difference, their difference relative to their size, and their
+difference in logarithms: near a zero of one side the second is almost constant and the last is steep, far away it may
+be the other way round. Random instances of many scales come first. From the worst of each scale, and from others,
+quasi-Newton paths go down, all at once; then differential evolution mixes what was found, which needs no derivative,
+and quasi-Newton paths start from its population. Rounds from independent beginnings follow as long as they improve on
+the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tutelage.claims.outcome import Effort
+
+SCALES = ("difference", "relative", "logarithm")
+# An objective that does not count: larger than any that does.
+_OUT = 1e300
+# Instances of the evolution; programs are compiled for as many.
+_POPULATION = 64
+# How many independent beginnings there are at most, if each improves on the last.
+_ROUNDS = 5
+# How often more instances are drawn where hardly any satisfy the hypotheses.
+_TRIES = 8
+
+
+class Pairs(NamedTuple):
+    """Both sides on several instances, as `small ≤ large`.
+
+    Attributes:
+        small: The side that should be the smaller one, at the worst entry.
+        large: The other one.
+        size: Natural size of both.
+        counted: Whether the instance satisfies the hypotheses.
+        same: Whether both sides agree to the last bit, in all entries.
+    """
+
+    small: np.ndarray
+    large: np.ndarray
+    size: np.ndarray
+    counted: np.ndarray
+    same: np.ndarray
+
+    @property
+    def margins(self) -> np.ndarray:
+        """The difference relative to the size; infinite where the instance does not count."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.where(self.counted, (self.large - self.small) / self.size, np.inf)
+
+
+class Target(Protocol):
+    """What is searched."""
+
+    @property
+    def space(self) -> Any:
+        """The coordinates."""
+        ...
+
+    @property
+    def settled(self) -> float:
+        """The margin above which no close call is worth following."""
+        ...
+
+    def pairs(self, rows: np.ndarray) -> Pairs:
+        """Return both sides at coordinates, one row per instance."""
+        ...
+
+    def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
+        """Return both sides, and the derivatives of the smaller and of the larger one in the coordinates."""
+        ...
+
+
+@dataclass
+class Found:
+    """What a search has met so far.
+
+    Attributes:
+        rows: Coordinates of the worst instances, the worst first.
+        margins: Their margins.
+        tried: How many instances were tried.
+        improving: Whether the search was still improving when its effort ran out.
+        broken: Coordinates of an instance at which a side is not a number.
+    """
+
+    rows: np.ndarray
+    margins: np.ndarray
+    tried: int = 0
+    improving: bool = False
+    broken: np.ndarray | None = None
+    sampled: Pairs | None = field(default=None, repr=False)
+
+    @property
+    def lowest(self) -> float:
+        """The smallest margin."""
+        return float(self.margins[0]) if len(self.margins) else np.inf
+
+    def add(self, rows: np.ndarray, pairs: Pairs, keep: int = 64) -> None:
+        """Keep the worst of what there was and what comes."""
+        margins = pairs.margins
+        self.tried += int(pairs.counted.sum())
+        wrong = np.isnan(margins)
+        if wrong.any() and self.broken is None:
+            self.broken = rows[int(np.argmax(wrong))].copy()
+        usable = np.flatnonzero(pairs.counted & ~wrong)
+        rows, margins = np.concatenate([self.rows, rows[usable]]), np.concatenate([self.margins, margins[usable]])
+        order = np.argsort(margins, kind="stable")[: 2 * keep]
+        rows, margins = rows[order], margins[order]
+        # Paths that end at one instance, such as a corner, would leave room for nothing else.
+        new = np.append(True, np.any(rows[1:] != rows[:-1], axis=1))[: len(rows)]
+        self.rows, self.margins = rows[new][:keep], margins[new][:keep]
+
+
+def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
+    """Return what is minimised on a scale; violations are negative on all of them."""
+    small, large, size, counted, _ = pairs
+    with np.errstate(all="ignore"):
+        value = {
+            "difference": lambda: large - small,
+            "relative": lambda: (large - small) / size,
+            "logarithm": lambda: np.arcsinh(large / floor) - np.arcsinh(small / floor),
+        }[scale]()
+    return np.where(counted & ~np.isnan(value), np.clip(value, -_OUT, _OUT), _OUT)
+
+
+def _weights(pairs: Pairs, scale: str, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of the objective in both sides."""
+    small, large, size, _, _ = pairs
+    one = np.ones_like(small)
+    if scale == "difference":
+        return -one, one
+    with np.errstate(all="ignore"):
+        if scale == "logarithm":
+            return -1 / np.hypot(small, floor), 1 / np.hypot(large, floor)
+        # The size is one of the sides, or does not change.
+        by_large = np.where(size == np.abs(large), np.sign(large) * small / size**2, 1 / size)
+        by_small = np.where(size == np.abs(small), -np.sign(small) * large / size**2, -1 / size)
+        return by_small, by_large
+
+
+def attack(target: Target, effort: Effort, random: np.random.Generator, enough: float = -np.inf) -> Found:
+    """Search for the smallest margin, or until one below `enough` is found.
+
+    Args:
+        target: What is searched.
+        effort: How hard.
+        random: A generator.
+        enough: The margin at which the search may end.
+    """
+    space = target.space
+    found = Found(np.zeros((0, space.dimension)), np.zeros(0))
+    lanes, floor = max(2, 3 * effort.restarts // 4), 1e-300
+    for number in range(_ROUNDS if effort.generations else 1):
+        rows, pairs = _drawn(target, effort, random)
+        if number == 0:
+            found.sampled, floor = pairs, _smallest(pairs)
+        found.add(rows, pairs)
+        if not len(found.rows) or space.dimension == 0 or _done(found, enough):
+            break
+        local = space.smooth and effort.iterations > 0
+        if local:
+            _descend(target, _beginnings(rows, pairs, floor, lanes, random), floor, effort.iterations, found, enough)
+        before = found.lowest
+        if not effort.generations or before > target.settled or _done(found, enough):
+            break
+        _evolve(target, rows, pairs, floor, effort, random, found, enough)
+        if local and not _done(found, enough):
+            again: dict[str, np.ndarray] = dict.fromkeys(SCALES, _distinct(found.rows, effort.restarts // 2))
+            _descend(target, again, floor, effort.iterations, found, enough)
+        # Worth another beginning as long as this one has led further than its first paths.
+        found.improving = before - found.lowest > 1e-3 * max(abs(found.lowest), 1e-6)
+        if not found.improving or found.lowest < 0 or _done(found, enough):
+            break
+    found.improving &= 0 < found.lowest < np.inf
+    return found
+
+
+def _done(found: Found, enough: float) -> bool:
+    return found.broken is not None or found.lowest < enough
+
+
+def _smallest(pairs: Pairs) -> float:
+    """Return a size far below the usual size of both sides, from which on logarithms distinguish them."""
+    sizes = np.maximum(np.abs(pairs.small), np.abs(pairs.large))[pairs.counted]
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return 1e-12 * float(np.median(sizes)) if len(sizes) else 1e-300
+
+
+def _drawn(target: Target, effort: Effort, random: np.random.Generator) -> tuple[np.ndarray, Pairs]:
+    """Draw instances; where few satisfy the hypotheses, draw more and keep those that do."""
+    rows = target.space.sample(random, effort.samples)
+    pairs = target.pairs(rows)
+    for _ in range(_TRIES):
+        if pairs.counted.sum() >= min(effort.restarts, effort.samples):
+            break
+        more = target.space.sample(random, effort.samples)
+        found = target.pairs(more)
+        kept = np.concatenate([pairs.counted, found.counted])
+        rows = np.concatenate([rows, more])[kept]
+        pairs = Pairs(*(np.concatenate(parts)[kept] for parts in zip(pairs, found, strict=True)))
+    return rows, pairs
+
+
+def _distinct(rows: np.ndarray, count: int) -> np.ndarray:
+    """Return the first rows that are not close to one before them."""
+    chosen: list[np.ndarray] = []
+    for row in rows:
+        size = 1e-3 * (np.abs(row).max() + 1e-12)
+        if len(chosen) < count and all(np.abs(row - other).max() > size for other in chosen):
+            chosen.append(row)
+    return np.array(chosen).reshape(-1, rows.shape[1])
+
+
+def _beginnings(rows: np.ndarray, pairs: Pairs, floor: float, lanes: int, random) -> dict[str, np.ndarray]:
+    """Return where the paths of each scale start: half at the worst instances, half at any that count."""
+    starts = {}
+    counted = np.flatnonzero(pairs.counted)
+    for scale in SCALES:
+        order = np.argsort(objective(pairs, scale, floor), kind="stable")[: max(1, lanes // 2)]
+        others = random.permutation(counted)[: lanes - len(order)]
+        starts[scale] = rows[np.concatenate([order, others])]
+    return starts
+
+
+_MEMORY = 8
+
+
+@np.errstate(all="ignore")
+def _descend(
+    target: Target, starts: dict[str, np.ndarray], floor: float, iterations: int, found: Found, enough: float
+) -> None:
+    """Follow quasi-Newton paths (L-BFGS, projected on the box) down each scale, all of them at once."""
+    if not sum(len(rows) for rows in starts.values()):
+        return
+    low, high = target.space.bounds()
+    scales = np.concatenate([np.full(len(rows), number) for number, rows in enumerate(starts.values())])
+    x = np.clip(np.concatenate(list(starts.values())), low, high)
+
+    def values(x, scales, pairs):
+        found.add(x, pairs)
+        value = np.empty(len(x))
+        for number, scale in enumerate(starts):
+            mine = scales == number
+            value[mine] = objective(Pairs(*(part[mine] for part in pairs)), scale, floor)
+        return value
+
+    def gradients(x, scales):
+        pairs, small, large = target.slopes(x)
+        gradient = np.empty_like(x)
+        for number, scale in enumerate(starts):
+            mine = scales == number
+            by_small, by_large = _weights(Pairs(*(part[mine] for part in pairs)), scale, floor)
+            gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
+        return np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0)
+
+    value, gradient = values(x, scales, target.pairs(x)), gradients(x, scales)
+    memory = _Memory(*x.shape)
+    # Before there is any curvature a step has a tenth of the size of the instance.
+    trust = 0.1 * (1e-3 + np.sqrt(np.mean(x**2, axis=1)))
+    step, stalled = np.ones(len(x)), np.zeros(len(x), int)
+    for _ in range(iterations):
+        alive = (value < _OUT) & (stalled < _PATIENCE)
+        if not alive.any() or _done(found, enough):
+            return
+        if not alive.all():
+            x, value, gradient, scales = x[alive], value[alive], gradient[alive], scales[alive]
+            trust, step, stalled = trust[alive], step[alive], stalled[alive]
+            memory = memory.only(alive)
+        slope = np.where(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)), 0.0, gradient)
+        direction = np.where(slope == 0, 0.0, -memory.inverse(slope))
+        uphill = ~(np.sum(direction * slope, axis=1) < 0)
+        direction[uphill] = -slope[uphill]
+        length = np.maximum(np.sqrt(np.sum(direction**2, axis=1)), 1e-100)
+        fresh = uphill | memory.empty
+        direction *= np.where(fresh, trust / length, np.minimum(1.0, 20 * trust / length))[:, None]
+        new = np.clip(x + step[:, None] * direction, low, high)
+        new_value = values(new, scales, target.pairs(new))
+        expected = np.abs(np.sum((new - x) * slope, axis=1))
+        better = new_value < value - 1e-4 * np.where(step < 1e-3, 0.0, expected)
+        # Derivatives are taken where they are needed alone: a step that does not help costs one evaluation.
+        new_gradient = gradient.copy()
+        if better.any():
+            new_gradient[better] = gradients(new[better], scales[better])
+        memory.add(np.where(better[:, None], new - x, 0.0), new_gradient - gradient)
+        stalled = np.where(better & (value - new_value > 1e-10 * np.abs(value)), 0, stalled + 1)
+        x, gradient = np.where(better[:, None], new, x), new_gradient
+        value = np.where(better, new_value, value)
+        step = np.where(better, np.minimum(1.0, 2 * step), 0.25 * step)
+        trust = np.where(better, 1.5 * trust, trust)
+
+
+_MEMORY, _PATIENCE = 6, 10
+
+
+class _Memory:
+    """The last moves of several paths, and what they changed in the gradients."""
+
+    def __init__(self, paths: int, dimension: int):
+        self.moves, self.changes = np.zeros((0, paths, dimension)), np.zeros((0, paths, dimension))
+
+    @property
+    def empty(self) -> np.ndarray:
+        """Which paths have no curvature yet."""
+        return ~(np.sum(self.moves * self.changes, axis=2) > 0).any(axis=0)
+
+    def only(self, chosen: np.ndarray) -> _Memory:
+        """Return the memory of some of the paths."""
+        part = _Memory(0, 0)
+        part.moves, part.changes = self.moves[:, chosen], self.changes[:, chosen]
+        return part
+
+    def add(self, move: np.ndarray, change: np.ndarray) -> None:
+        """Remember a move of every path; one without positive curvature counts for nothing."""
+        product, squares = np.sum(move * change, axis=1), np.sum(change**2, axis=1)
+        useful = (product > 0) & (product > 1e-14 * squares)
+        move, change = (np.where(useful[:, None], array, 0.0) for array in (move, change))
+        self.moves = np.concatenate([self.moves, move[None]])[-_MEMORY:]
+        self.changes = np.concatenate([self.changes, change[None]])[-_MEMORY:]
+
+    def inverse(self, slope: np.ndarray) -> np.ndarray:
+        """Return the inverse Hessian of limited memory times the slopes."""
+        products = np.sum(self.moves * self.changes, axis=2)
+        inverses = np.where(products > 0, 1 / np.where(products > 0, products, 1.0), 0.0)
+        q, weights = slope.copy(), []
+        with np.errstate(all="ignore"):
+            for move, change, by in zip(self.moves[::-1], self.changes[::-1], inverses[::-1], strict=True):
+                weights.append(by * np.sum(move * q, axis=1))
+                q = q - weights[-1][:, None] * change
+            scale = np.ones(len(q))
+            for change, product in zip(self.changes, products, strict=True):
+                scale = np.where(product > 0, product / np.maximum(np.sum(change**2, axis=1), 1e-300), scale)
+            q = q * scale[:, None]
+            for move, change, by, weight in zip(self.moves, self.changes, inverses, reversed(weights), strict=True):
+                q = q + (weight - by * np.sum(change * q, axis=1))[:, None] * move
+        return np.nan_to_num(q, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _evolve(
+    target: Target, rows: np.ndarray, pairs: Pairs, floor: float, effort: Effort, random, found: Found, enough: float
+) -> None:
+    """Differential evolution in logarithms from the worst instances and some others, with the effort's evaluations."""
+    low, high = target.space.bounds()
+    size = _POPULATION
+    worst = found.rows[: size // 3]
+    x = np.concatenate([worst, rows[random.permutation(len(rows))]])[:size]
+    size = len(x)
+    some = target.pairs(x)
+    found.add(x, some)
+    value = objective(some, "logarithm", floor)
+    for _ in range(effort.samples * effort.generations // (2 * size)):
+        if _done(found, enough):
+            return
+        first, second, third = (random.permutation(size) for _ in range(3))
+        best = x[np.argsort(value, kind="stable")[: max(2, size // 8)]][random.integers(max(2, size // 8), size=size)]
+        weight = np.where(random.uniform(size=(size, 1)) < 0.1, 0.05, random.uniform(0.3, 0.9, size=(size, 1)))
+        greedy = random.uniform(size=(size, 1)) < 0.5
+        base = np.where(greedy, x + weight * (best - x), x[third])
+        mutant = base + weight * (x[first] - x[second])
+        crossed = random.uniform(size=x.shape) < random.choice([0.2, 0.9, 1.0], size=(size, 1))
+        crossed[np.arange(size), random.integers(x.shape[1], size=size)] = True
+        # A quarter are steps of many sizes from one instance: along a thin set differences of two lead out of it.
+        step = 10.0 ** random.uniform(-4, 0, size=(size, 1)) * (np.sqrt(np.mean(x**2, axis=1, keepdims=True)) + 1e-6)
+        nearby = np.where(greedy, best, x) + step * random.normal(size=x.shape)
+        trial = np.where(random.uniform(size=(size, 1)) < 0.25, nearby, np.where(crossed, mutant, x))
+        trial = np.clip(trial, low, high)
+        some = target.pairs(trial)
+        found.add(trial, some)
+        new = objective(some, "logarithm", floor)
+        better = new <= value
+        x, value = np.where(better[:, None], trial, x), np.where(better, new, value)

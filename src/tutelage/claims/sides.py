@@ -1,0 +1,413 @@
+"""Both sides of a relation on many instances, by whatever arithmetic they are written in.
+
+Formulas in NumPy are called once for all instances if that gives what single calls give (formulas that act on the last
+axes), and once per instance otherwise: nothing is compiled. Formulas in JAX are mapped, compiled and differentiated,
+with numbers among the parameters as arguments, so that all forms of a claim share a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from tutelage.claims.formula import Formula, condition, number
+from tutelage.claims.laws import Space
+from tutelage.claims.search import Pairs
+from tutelage.claims.table import Table
+from tutelage.errors import TutelageError, invalid
+from tutelage.errors import shown as _shown
+
+# A formula runs for moments: most of the time would be spent in passes of the compiler that make it run faster.
+_LITTLE_OPTIMISED = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
+# Programs are compiled for these numbers of instances; fewer are filled up.
+_WIDTH, _NARROW = 64, 32
+_PROBES = 5
+# Dimensions from which on derivatives are worth compiling even for a short search.
+_MANY = 12
+
+
+@dataclass
+class Sides:
+    """Both sides of a relation over one space of instances; see `tutelage.claims.search.Target`.
+
+    Attributes:
+        space: The coordinates.
+        left: The left side.
+        right: The right side.
+        relation: `<=`, `>=` or `==`.
+        where: The condition on instances, if there is one.
+        build: What makes an instance of the drawn values, if anything does.
+        scale: The size below which differences are rounding errors, if it is known.
+        tolerance: Relative tolerance of an equality.
+        parameters: The values of the form's parameters.
+        derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
+        optimised: Whether programs are worth more of the compiler's time.
+    """
+
+    space: Space | Table
+    left: Formula
+    right: Formula
+    relation: str
+    where: Formula | None = None
+    build: Formula | None = None
+    scale: Formula | None = None
+    tolerance: float = 1e-9
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    derivatives: bool = True
+    optimised: bool = False
+    floor: float = 0.0
+    programs: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def settled(self) -> float:
+        """The margin above which no close call is worth following: of an equality, errors far below its tolerance."""
+        return 0.9 * self.tolerance if self.relation == "==" else np.inf
+
+    # One instance, or all at once -------------------------------------------------------------------------------------
+
+    def instance(self, xp: Any, rows: Any, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what coordinates stand for, after `build`."""
+        drawn = self.space.values(xp, rows)
+        return (
+            drawn if self.build is None else self._built(drawn, self.parameters if parameters is None else parameters)
+        )
+
+    def _built(self, drawn: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.build is not None
+        built = self.build({**drawn, **parameters})
+        if not isinstance(built, Mapping):
+            raise invalid("build", "return an instance, arrays by name", _shown(built), "Return a dictionary")
+        return dict(built)
+
+    def evaluate(self, instance: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> tuple:
+        """Return the left side, the right side, the scale, and whether the instance counts."""
+        values = {**instance, **(self.parameters if parameters is None else parameters)}
+        left, right = (number(side.argument, side(values)) for side in (self.left, self.right))
+        scale = self.floor if self.scale is None else number("scale", self.scale(values))
+        counted = True if self.where is None else condition(self.where(values))
+        return left, right, scale, counted
+
+    # How they are evaluated -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def mode(self) -> str:
+        """`batch` or `each` for NumPy, `compiled` for JAX."""
+        if "mode" not in self.programs:
+            self.programs["mode"] = self._find_mode()
+        return self.programs["mode"]
+
+    def _find_mode(self) -> str:
+        rows = self.space.sample(np.random.default_rng(1), _PROBES)
+        singles = []
+        try:
+            for row in rows:
+                singles.append(_untraced(lambda row=row: self.evaluate(self.instance(np, row))))
+        except TutelageError:
+            raise
+        except _Traced:
+            self._require_traceable(rows[0])
+            return "compiled"
+        except Exception as error:
+            return self._only_in_jax_or_batches(rows, error)
+        for left, right, scale, _ in singles:
+            _require_fit(left, right, scale)
+        return "batch" if self._agrees(rows, singles) else "each"
+
+    def _only_in_jax_or_batches(self, rows: np.ndarray, error: Exception) -> str:
+        """Single instances in NumPy do not work: perhaps `build` needs JAX's arrays, or formulas several instances."""
+        try:
+            self._require_traceable(rows[0])
+            return "compiled"
+        except Exception:  # it may still take several instances
+            pass
+        try:
+            left, right, scale, counted = _untraced(lambda: self.evaluate(self.instance(np, rows)))
+            self._paired(left, right, scale, counted, len(rows))
+            return "batch"
+        except Exception:  # the first error says most
+            raise self._misfit(rows[0], error) from error
+
+    def _misfit(self, row: np.ndarray, error: Exception) -> TutelageError:
+        if isinstance(error, TutelageError):
+            return error
+        if isinstance(error, jax.errors.TracerArrayConversionError):
+            remedy = "Use jnp in all of them, or np in all"
+            return invalid("left", "be written in NumPy or in JAX, as `right`, `where` and `build`", "both", remedy)
+        for formula in (self.build, self.where, self.left, self.right):
+            if formula is None:
+                continue
+            try:
+                drawn = self.space.values(np, row)
+                formula({**(drawn if formula is self.build else self.instance(np, row)), **self.parameters})
+            except Exception as inner:
+                sizes = ", ".join(f"{name} {np.shape(value)}" for name, value in drawn.items())
+                received = f"{sizes}, for which it raised {type(inner).__name__}: {inner}".rstrip(".")
+                return invalid(formula.argument, "fit what is drawn", received, "Change it, or what is drawn")
+        return invalid("left", "fit what is drawn", f"{type(error).__name__}: {error}".rstrip("."), "Change it")
+
+    def _require_traceable(self, row: np.ndarray) -> None:
+        """Trace the formulas, or raise the one clear error that says why that does not work."""
+        try:
+            self._trace()
+        except TutelageError:
+            raise
+        except Exception as error:
+            received = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(".: ")
+            remedy = "Use one of them throughout"
+            raise invalid("left", "be written in NumPy or JAX, as `right` and `where`", received, remedy) from error
+
+    def _agrees(self, rows: np.ndarray, singles: list[tuple]) -> bool:
+        """Whether one call for several instances gives what single calls gave, however many they are."""
+        for count in (len(rows), max(1, len(rows) - 2)):
+            try:
+                with np.errstate(all="ignore"):
+                    together = self._in_batch(rows[:count])
+                alone = [self._paired(*single, count=None) for single in singles[:count]]
+            except Exception:  # written for one instance
+                return False
+            for part, values in zip(together, zip(*alone, strict=True), strict=True):
+                single = np.array([np.ravel(value)[0] for value in values])
+                if not np.allclose(part, single, rtol=1e-9, atol=1e-12, equal_nan=True):
+                    return False
+        return True
+
+    # Pairs ------------------------------------------------------------------------------------------------------------
+
+    def pairs(self, rows: np.ndarray) -> Pairs:
+        """Return both sides at coordinates, one row per instance."""
+        if self.mode == "batch":
+            with np.errstate(all="ignore"):
+                return self._in_batch(rows)
+        if self.mode == "each":
+            with np.errstate(all="ignore"):
+                return self._one_by_one(rows)
+        return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
+
+    def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
+        """Return both sides with their derivatives in the coordinates, by JAX or by central differences."""
+        if self.analytic:
+            pairs, by = _in_pieces(self._program("slopes"), rows, _NARROW)
+            return Pairs(*pairs), by[0], by[1]
+        low, high = self.space.bounds()
+        count, dimension = rows.shape
+        steps = 1e-6 * np.maximum(np.abs(rows), 1e-3)
+        shifts = steps[:, None, :] * np.eye(dimension)
+        upper = np.clip(rows[:, None] + shifts, low, high)
+        lower = np.clip(rows[:, None] - shifts, low, high)
+        points = np.concatenate([rows[:, None], upper, lower], axis=1).reshape(-1, dimension)
+        found = self.pairs(points)
+        apart = np.sum(upper - lower, axis=2)
+        small, large, size, counted, same = (part.reshape(count, -1) for part in found)
+        with np.errstate(all="ignore"):
+            by = [(side[:, 1 : dimension + 1] - side[:, dimension + 1 :]) / apart for side in (small, large)]
+        here = Pairs(small[:, 0], large[:, 0], size[:, 0], counted[:, 0], same[:, 0])
+        return here, by[0], by[1]
+
+    def _in_batch(self, rows: np.ndarray) -> Pairs:
+        left, right, scale, counted = self.evaluate(self.instance(np, rows))
+        return self._paired(left, right, scale, counted, len(rows))
+
+    def _one_by_one(self, rows: np.ndarray) -> Pairs:
+        drawn = self.space.values(np, rows)
+        found = []
+        for place in range(len(rows)):
+            instance = {name: value[place] for name, value in drawn.items()}
+            if self.build is not None:
+                instance = self._built(instance, self.parameters)
+            left, right, scale, counted = self.evaluate(instance)
+            if np.shape(left) != np.shape(right) or np.shape(left) != np.shape(scale):
+                left, right, scale = np.broadcast_arrays(left, right, scale)
+            found.append((left, right, scale, counted))
+        left, right, scale, counted = (np.array(part) for part in zip(*found, strict=True))
+        return self._paired(left, right, scale, counted, len(rows))
+
+    def _paired(self, left, right, scale, counted, count: int | None, xp: Any = np) -> Pairs:
+        rounding = self.scale is None
+        return _paired(xp, left, right, scale, self.relation, self.tolerance, counted, count, rounding)
+
+    # Compiled ---------------------------------------------------------------------------------------------------------
+
+    def _trace(self) -> tuple[tuple[str, ...], Callable]:
+        """Trace the formulas once: the parameters that became arguments, and the function that was traced."""
+        numbers = tuple(name for name, value in self.parameters.items() if is_number(value))
+        rest = tuple((name, _token(value)) for name, value in self.parameters.items() if name not in numbers)
+        exact = tuple((name, self.parameters[name]) for name in numbers)
+        for key in (("traced", numbers, rest), ("traced", exact, rest)):
+            if key in self.programs:
+                return self.programs[key]
+        try:
+            key, names = ("traced", numbers, rest), numbers
+            traced = self._traced(names)
+        except Exception:  # a formula decides something by a parameter, which is then a constant of its program
+            if not numbers:
+                raise
+            key, names = ("traced", exact, rest), ()
+            traced = self._traced(names)
+        self.programs[key] = (names, traced)
+        return names, traced
+
+    def _traced(self, names: tuple[str, ...]) -> Callable:
+        row = self.space.sample(np.random.default_rng(1), 1)[0]
+        numbers = [1.0 * self.parameters[name] for name in names]
+        traced, shapes = jax.make_jaxpr(partial(self._pair, names), return_shape=True)(row, 0.0, *numbers)
+        flat, form = jax.extend.core.jaxpr_as_fun(traced), jax.tree.structure(shapes)
+        return lambda *arguments: jax.tree.unflatten(form, flat(*arguments))
+
+    def _pair(self, names: tuple[str, ...], row, floor, *numbers) -> tuple[tuple, dict[str, Any]]:
+        """Return both sides of one instance, and what is shown of it."""
+        parameters = {**self.parameters, **dict(zip(names, numbers, strict=True))}
+        instance = self.instance(jnp, row, parameters)
+        left, right, scale, counted = self.evaluate(instance, parameters)
+        _require_fit(left, right, scale)
+        scale = floor if self.scale is None else scale
+        pair = self._paired(left, right, scale, counted, None, jnp)
+        return tuple(pair), {**instance, "left": left, "right": right}
+
+    @property
+    def analytic(self) -> bool:
+        """Whether derivatives are taken by JAX: in few dimensions, differences cost less than compiling those does."""
+        worth_it = self.optimised or self.space.dimension > _MANY
+        return self.mode == "compiled" and self.derivatives and worth_it
+
+    def _program(self, kind: str) -> Callable:
+        names, traced = self._trace()
+        key = (kind, id(traced), self.optimised)
+        if key not in self.programs:
+            differentiate = jax.jacfwd if self.space.dimension <= 32 else jax.jacrev
+
+            def with_slopes(row, *others):
+                def both(row):
+                    pair = traced(row, *others)[0]
+                    return pair[:2], pair
+
+                slopes, pair = differentiate(both, has_aux=True)(row)
+                return pair, slopes
+
+            arguments = (0, *(None for _ in range(1 + len(names))))
+            mapped = jax.vmap(traced if kind == "pairs" else with_slopes, in_axes=arguments)
+            self.programs[key] = jax.jit(mapped, compiler_options=None if self.optimised else _LITTLE_OPTIMISED)
+        program, numbers = self.programs[key], [1.0 * self.parameters[name] for name in names]
+        return lambda rows: program(rows, self.floor, *numbers)
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    def shown(self, row: np.ndarray) -> dict[str, Any]:
+        """Return an instance with both sides, as arrays by name."""
+        if self.mode == "compiled":
+            # The program that is there already; one for a single instance would have to be compiled.
+            _, found = self._program("pairs")(np.repeat(row[None], _WIDTH, axis=0))
+            return {name: np.asarray(value)[0] for name, value in found.items()}
+        rows = row[None] if self.mode == "batch" else row
+        with np.errstate(all="ignore"):
+            instance = self.instance(np, rows)
+            left, right, _, _ = self.evaluate(instance)
+        shown = {name: np.asarray(value) for name, value in {**instance, "left": left, "right": right}.items()}
+        if self.mode == "batch":
+            shown = {name: value[0] if value.shape[:1] == (1,) else value for name, value in shown.items()}
+        return shown
+
+
+def _first(count: int, part: Any) -> np.ndarray:
+    return np.asarray(part)[:count]
+
+
+def _in_pieces(program: Callable, rows: np.ndarray, width: int) -> Any:
+    """Evaluate in pieces of one size, so that a program is compiled once."""
+    pieces = []
+    for first in range(0, len(rows), width):
+        piece = rows[first : first + width]
+        filled = np.concatenate([piece, np.repeat(piece[:1], width - len(piece), axis=0)])
+        pieces.append(jax.tree.map(partial(_first, len(piece)), program(filled)))
+    return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number."""
+    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+class _Traced(Exception):
+    """A formula in JAX was met."""
+
+
+def _untraced(evaluate: Callable[[], tuple]) -> tuple:
+    """Evaluate formulas on NumPy arrays while JAX traces, so that those in JAX show as such and nothing is compiled."""
+    kept: list[tuple] = []
+
+    def traced():
+        with np.errstate(all="ignore"):
+            values = evaluate()
+        if any(isinstance(leaf, Tracer) for leaf in values):
+            raise _Traced
+        kept.append(values)
+
+    jax.eval_shape(traced)
+    left, right, scale, counted = kept[0]
+    return np.asarray(left), np.asarray(right), np.asarray(scale), counted
+
+
+def _token(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _require_fit(left: Any, right: Any, scale: Any) -> None:
+    try:
+        np.broadcast_shapes(np.shape(left), np.shape(right), np.shape(scale))
+    except ValueError as error:
+        shapes = f"shapes {np.shape(left)} and {np.shape(right)}"
+        raise invalid("right", "fit `left` in shape", shapes, "Return arrays of one shape") from error
+
+
+def _paired(
+    xp: Any, left, right, scale, relation: str, tolerance: float, counted, count: int | None, rounding: bool
+) -> Pairs:
+    """Return the worst entry of both sides as `small ≤ large`, for one instance (`count` is `None`) or several.
+
+    Where the scale is only there to tell rounding errors from violations, how close two sides are is relative to them
+    alone: both may vanish together, which is no close call.
+    """
+    lead = () if count is None else (count,)
+    shape = np.broadcast_shapes(np.shape(left), np.shape(right), np.shape(scale))
+    if count is not None and shape[:1] != lead:
+        if shape and shape != (1,):
+            raise ValueError("not one value per instance")
+        shape = (*lead, *shape[1:])
+        left, right = (_lifted(xp, side, shape) for side in (left, right))
+    left, right, scale = (xp.broadcast_to(xp.asarray(side) * 1.0, shape) for side in (left, right, scale))
+    left, right, scale = (side.reshape(*lead, -1) for side in (left, right, scale))
+    own = xp.maximum(xp.maximum(xp.abs(left), xp.abs(right)), 1e-300)
+    size = xp.maximum(own, scale)
+    counted = xp.asarray(counted)
+    counted = counted.reshape(*lead, -1).all(-1) if counted.ndim > len(lead) else xp.broadcast_to(counted, lead)
+    same = xp.all(left == right, -1)
+    if relation == "==":
+        size = xp.max(size, -1)
+        error = xp.max(xp.abs(left - right), -1)
+        return Pairs(error, tolerance * size, size, counted, same)
+    small, large = (left, right) if relation == "<=" else (right, left)
+    if rounding:
+        size = xp.where(large >= small, own, size)
+        large = xp.where((left == 0) & (right == 0), 1e-300, large)
+    worst = xp.argmin((large - small) / size, -1)[..., None]
+    small, large, size = (xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size))
+    return Pairs(small, large, size, counted, same)
+
+
+def _lifted(xp: Any, side: Any, shape: tuple[int, ...]) -> Any:
+    return xp.broadcast_to(xp.asarray(side), shape) if np.ndim(side) == 0 or np.shape(side) == (1,) else side

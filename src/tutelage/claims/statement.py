@@ -1,0 +1,223 @@
+"""What a claim is: a statement of a paper as a program that can fail.
+
+A claim is a relation with one thing varied, and forms that differ by the values of its parameters: `as_printed`, the
+letter; `as_meant`, where the paper's context supplies what the sentence leaves out; `corrected`; and a control, a
+deliberately false variant, about as hard as the claim, that the same search must refute. A form may have a test of its
+own instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from tutelage import checks
+from tutelage.claims.outcome import Test
+from tutelage.claims.recipes import recipe_of
+from tutelage.claims.relation import Relation, Sign
+from tutelage.claims.verdict import Reading, Verdict, paste
+from tutelage.errors import invalid
+from tutelage.papers import KINDS
+
+SCOPES = ("theorem", "lemma", "proof step", "remark", "caption")
+_SCOPE_OF = {
+    "theorem": "theorem",
+    "proposition": "theorem",
+    "corollary": "theorem",
+    "conjecture": "theorem",
+    "lemma": "lemma",
+    "claim": "lemma",
+    "remark": "remark",
+    "figure": "caption",
+    "table": "caption",
+}
+
+
+@dataclass(frozen=True, init=False)
+class Form:
+    """One form of a statement.
+
+    Attributes:
+        statement: What it says, in our words, with formulas in `$…$`.
+        test: How it is judged, if not by the claim's relation.
+        slack: Margins above minus this count as rounding error.
+        recipe: A few lines of NumPy that evaluate both sides from the arrays of a witness; they must end by setting
+            `left` and `right`. Written from the relation where its formulas are elementary, if it is left out.
+        varied: What the form varies: parameters, or parts of the claim's relation, by name.
+    """
+
+    statement: str
+    test: Test | None
+    slack: float
+    recipe: str
+    varied: Mapping[str, Any]
+
+    def __init__(self, statement: str, test: Test | None = None, slack: float = 1e-9, recipe: str = "", **varied: Any):
+        if test is not None:
+            checks.function("test", test, "a function of an effort and a seed", "Pass a Relation or a Scan")
+        # `dataclasses.replace` passes the field by its own name.
+        varied = dict(varied.pop("varied", {})) | varied
+        checks.settle(
+            self,
+            statement=checks.text("statement", statement),
+            test=test,
+            slack=checks.not_negative("slack", slack),
+            recipe=checks.text("recipe", recipe),
+            varied=varied,
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper as a program.
+
+    The parts of the relation are those of `tutelage.claims.Relation`.
+
+    Attributes:
+        id: Paper and number, as `convolutional_filter.lemma-4.2`.
+        place: Where it is printed.
+        title: A few words that name it.
+        hypotheses: What it assumes.
+        as_printed: The statement as printed.
+        control: A deliberately false variant, about as hard, that the same test must refute.
+        corrected: The form that holds, where the print fails.
+        correction: Which constant, factor or hypothesis changes, and why.
+        arithmetic: How its numbers are got.
+        as_meant: The statement with what the paper's context supplies.
+        supplied: The place that supplies it.
+        scope: What kind of statement it is, one of `SCOPES`; told by the identifier if left out.
+        kind: In which way the print fails, one of `tutelage.papers.KINDS`.
+        defect: Name of the root error behind it; one error may show in several claims.
+        glyph: Whether the failure hangs on one glyph of the text, which may have been lost.
+        draw: What is drawn, and from which laws.
+        left: The left side.
+        relation: How the sides compare.
+        right: The right side.
+        where: The condition on instances.
+        build: Makes an instance of what is drawn, where no law does.
+        corners: Instances that are tried besides.
+        scale: The size of both sides below which differences are rounding errors.
+        tolerance: Tolerance of an equality.
+        known: What is known of the left side without the statement.
+        derivatives: Whether formulas in JAX are differentiated in a long search.
+        runs: Whether the function that draws measures an experiment.
+        note: What was measured, in words.
+        also: Relations that have to hold as well, such as the other half of an "if and only if".
+    """
+
+    id: str
+    place: str
+    title: str
+    hypotheses: Sequence[str]
+    as_printed: Form
+    control: Form
+    corrected: Form | None = None
+    correction: str = ""
+    arithmetic: str = "closed form in float64"
+    as_meant: Form | None = None
+    supplied: str = ""
+    scope: str = ""
+    kind: str = ""
+    defect: str = ""
+    glyph: bool = False
+    draw: Any = None
+    left: Any = None
+    relation: Sign | None = None
+    right: Any = None
+    where: Callable[..., Any] | None = None
+    build: Callable[..., Any] | None = None
+    corners: Sequence[Mapping[str, Any]] = ()
+    scale: Any = None
+    tolerance: float = 1e-9
+    known: Any = None
+    derivatives: bool = True
+    runs: bool = False
+    note: str = ""
+    also: Sequence[Relation] = field(default_factory=tuple)
+
+    def __post_init__(self):
+        for name in ("id", "place", "title", "correction", "arithmetic", "supplied", "scope", "kind", "defect", "note"):
+            checks.text(name, getattr(self, name))
+        checks.settle(self, hypotheses=checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"))
+        for hypothesis in self.hypotheses:
+            checks.text("hypotheses", hypothesis)
+        for name in ("as_printed", "control", "corrected", "as_meant"):
+            form = getattr(self, name)
+            if not (name in ("corrected", "as_meant") and form is None):
+                checks.of_kind(name, form, Form, "a Form", "Pass tutelage.claims.Form(statement, …)")
+                if form.test is None and self.draw is None:
+                    remedy = "Pass `draw`, `left`, `relation` and `right`, or a form with a test"
+                    raise invalid(name, "have a test where the claim has no relation", repr(form.statement), remedy)
+        if self.as_meant is not None and not self.supplied:
+            remedy = "Say in `supplied` which place of the paper supplies what is added"
+            raise invalid("as_meant", "name the place that supplies it", "none", remedy)
+        if self.kind:
+            checks.one_of("kind", self.kind, KINDS)
+        told = self.id.partition(".")[2].partition("-")[0]
+        scope = self.scope or _SCOPE_OF.get(told, "proof step")
+        also = checks.sequence("also", self.also, "a list of relations")
+        for one in also:
+            checks.of_kind("also", one, Relation, "a list of relations", "Pass tutelage.claims.Relation")
+        checks.settle(
+            self, scope=checks.one_of("scope", scope, SCOPES), also=also, glyph=checks.flag("glyph", self.glyph)
+        )
+        if self.draw is None:
+            for name in ("left", "relation", "right", "where", "build"):
+                if getattr(self, name) is not None:
+                    raise invalid("draw", f"be given where `{name}` is", "None", "Say what is drawn")
+        else:
+            self.relations(self.as_printed)  # what does not fit is refused when the claim is written
+
+    @property
+    def paper(self) -> str:
+        """The paper's key."""
+        return self.id.split(".", 1)[0]
+
+    @property
+    def forms(self) -> dict[Reading, Form]:
+        """The forms that are judged, the control not among them."""
+        forms: dict[Reading, Form] = {"as_printed": self.as_printed}
+        if self.as_meant is not None:
+            forms["as_meant"] = self.as_meant
+        if self.corrected is not None:
+            forms["corrected"] = self.corrected
+        return forms
+
+    def relations(self, form: Form, programs: dict[Any, Any] | None = None) -> tuple[Relation, ...]:
+        """Return the relations by which a form is judged; none if it has a test of its own.
+
+        Args:
+            form: The form.
+            programs: Where programs that several forms share are kept.
+        """
+        if form.test is not None or self.draw is None:
+            return ()
+        parts = {name: getattr(self, name) for name in _PARTS}
+        kept = {} if programs is None else programs
+        first = Relation(**parts, programs=kept).varied(**form.varied)
+        parameters = {**first.parameters}
+        return (first, *(one.varied(**parameters) for one in self.also))
+
+    def recipe(self, reading: Reading) -> str:
+        """Return the recipe of a form: its own, or one written from the relation; empty if there is none.
+
+        Args:
+            reading: `as_printed`, `as_meant` or `corrected`.
+        """
+        form = self.forms[checks.one_of("reading", reading, self.forms)]
+        relations = self.relations(form)
+        return form.recipe or (recipe_of(relations[0]) if relations else "")
+
+    def paste(self, verdict: Verdict) -> str:
+        """Return Python source that rebuilds the witness of a verdict in NumPy and evaluates both sides.
+
+        Args:
+            verdict: A verdict on one of the forms of this claim.
+        """
+        checks.of_kind("verdict", verdict, Verdict, "a Verdict", "Pass one that tutelage.claims.judge returns")
+        checks.one_of("verdict", verdict.id, (self.id,))
+        return paste(verdict.witness, self.recipe(verdict.form))
+
+
+_PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}
