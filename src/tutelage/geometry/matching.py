@@ -235,7 +235,7 @@ def match(students: Any, teachers: Any, angle: float = 0.1, tiny: float = 0.05) 
     partner[columns] = rows
     norms, sizes = np.linalg.norm(left, axis=-1), np.linalg.norm(right, axis=-1)
     mass = np.asarray(teacher_mass(left, right))
-    gap = np.linalg.norm(np.asarray(average_neurons(left, right)) - right, axis=-1) / sizes
+    gap = np.linalg.norm(np.asarray(average_neurons(left, right)) - np.asarray(right), axis=-1) / sizes
     own = turn.min(axis=1)
     counted = norms**2 >= tiny * sizes.min()
     matched = bool(np.all(own[counted] <= angle) and np.all(np.abs(mass - 1) <= tiny))
