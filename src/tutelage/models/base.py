@@ -209,3 +209,21 @@ class Neuronwise(NeuronModel):
 
     def redundancy(self, parameters: PyTree) -> int:
         return 0
+
+
+class Plain(Neuronwise):
+    """A sum of neurons whose vectors are multiplied with the inputs as they are: $u(w) = w$."""
+
+    @property
+    def plain(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int | None:
+        return self.activation.homogeneity or None
+
+    def weights(self, rows: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        return rows
+
+    def rows_of(self, weights: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        return weights
