@@ -1,6 +1,7 @@
-"""Time per run and step of committees against a NumPy loop over single runs, and the accuracy of both."""
+"""Time per run and step of committees against NumPy (a loop, a batch) and plain `jax.vmap`, and their accuracy."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from harness import best_seconds, cores, publish
@@ -13,20 +14,33 @@ FLOPS = 32e9  # a core's matrix products
 STEP = 1e-3  # small: no run ends before the others
 
 
-def pull(w: np.ndarray, v: np.ndarray) -> np.ndarray:
-    r"""Return $\sum_j g(w_i, v_j)$ as it is printed, transcribed word for word.
+def gradient_towards(teachers: np.ndarray, students: int, runs: tuple[int, ...] = ()):
+    r"""Return the gradient of half the expected squared error as a function of students, of one run or of several.
 
-    $$g(w, v) = \frac{\|v\|\sin\theta\,\hat w + (\pi - \theta)\,v}{2\pi}.$$
+    The best plain NumPy that we can think of: students and teachers stand in one array, so that there is one matrix of
+    cosines, one `arccos`, one `sin` and one product back; what depends on the teachers alone is written there once. A
+    pair adds
+
+    $$g(w, v) = \frac{\|v\|\sin\theta\,\hat w + (\pi - \theta)\,v}{2\pi},$$
+
+    with a plus sign for students and a minus sign for teachers.
     """
-    w_norms, v_norms = np.linalg.norm(w, axis=1), np.linalg.norm(v, axis=1)
-    theta = np.arccos(np.clip(w @ v.T / np.outer(w_norms, v_norms), -1.0, 1.0))
-    radial = (np.sin(theta) @ v_norms)[:, None] * (w / w_norms[:, None])
-    return (radial + (np.pi - theta) @ v) / (2 * np.pi)
+    norms = np.linalg.norm(teachers, axis=1)
+    vectors = np.empty((*runs, students + len(teachers), teachers.shape[1]))
+    units, sizes = np.empty_like(vectors), np.empty((*vectors.shape[:-1], 1))
+    vectors[..., students:, :], units[..., students:, :] = -teachers, teachers / norms[:, None]
+    sizes[..., students:, 0] = -norms
+    here = np.arange(students)
 
+    def gradient(w: np.ndarray) -> np.ndarray:
+        norm = np.sqrt((w * w).sum(axis=-1, keepdims=True))
+        own = w / norm
+        vectors[..., :students, :], units[..., :students, :], sizes[..., :students, :] = w, own, norm
+        theta = np.arccos(np.minimum(own @ units.swapaxes(-1, -2), 1.0))
+        theta[..., here, here] = 0.0  # a neuron is at angle zero from itself, whatever the rounding
+        return ((np.sin(theta) @ sizes) * own + (np.pi - theta) @ vectors) / (2 * np.pi)
 
-def gradient(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
-    """Return the gradient of half the expected squared error of one run."""
-    return pull(students, students) - pull(students, teachers)
+    return gradient
 
 
 def exact_gradient(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
@@ -45,8 +59,8 @@ def exact_gradient(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
     return total
 
 
-def numpy_seconds(starts: np.ndarray, teachers: np.ndarray) -> float:
-    """Return the time per run and step of the loop."""
+def loop_seconds(starts: np.ndarray, gradient) -> float:
+    """Return the time per run and step of a NumPy loop over single runs."""
     starts = starts[:16]
     steps = 20
 
@@ -54,9 +68,45 @@ def numpy_seconds(starts: np.ndarray, teachers: np.ndarray) -> float:
         for start in starts:
             students = start.copy()
             for _ in range(steps):
-                students -= STEP * gradient(students, teachers)
+                students -= STEP * gradient(students)
 
     return best_seconds(loop) / (len(starts) * steps)
+
+
+def batch_seconds(starts: np.ndarray, teachers: np.ndarray) -> float:
+    """Return the time per run and step of NumPy, all runs in one array; as many at a time as fit into a cache."""
+    steps, together = 20, max(1, min(len(starts), 20_000 // starts[0].size))
+    gradient = gradient_towards(teachers, starts.shape[1], (together,))
+
+    def loop() -> None:
+        students = starts[:together].copy()
+        for _ in range(steps):
+            students -= STEP * gradient(students)
+
+    return best_seconds(loop) / (together * steps)
+
+
+def mapped_seconds(starts: np.ndarray, teachers: np.ndarray) -> float:
+    """Return the time per run and step of `jax.vmap` over the formula of the loss and its automatic gradient."""
+    eye, steps = jnp.eye(starts.shape[1], dtype=bool), 200
+
+    def kernel(w, v, same):
+        norms = jnp.outer(jnp.linalg.norm(w, axis=1), jnp.linalg.norm(v, axis=1))
+        # Away from one, where the derivative of `arccos` is infinite.
+        cosine = jnp.clip(jnp.where(same, 0.0, w @ v.T / norms), -1 + 1e-12, 1 - 1e-12)
+        theta = jnp.arccos(cosine)
+        value = norms * (jnp.sin(theta) + (jnp.pi - theta) * cosine) / (2 * jnp.pi)
+        return jnp.sum(jnp.where(same, norms / 2, value))
+
+    def loss(w):
+        return 0.5 * kernel(w, w, eye) - kernel(w, jnp.asarray(teachers), False)
+
+    def follow(w):
+        return jax.lax.fori_loop(0, steps, lambda _, w: w - STEP * jax.grad(loss)(w), w)
+
+    program = jax.jit(jax.vmap(follow))
+    program(starts).block_until_ready()
+    return best_seconds(lambda: program(starts).block_until_ready(), repeats=3) / (len(starts) * steps)
 
 
 def tutelage_seconds(objective: tl.objectives.Objective, starts: np.ndarray, guess: float) -> float:
@@ -72,9 +122,9 @@ def errors(objective: tl.objectives.Objective, starts: np.ndarray, teachers: np.
     """Return the largest errors of the loop's and of tutelage's gradients, near-parallel ones too."""
     near = np.concatenate([teachers[:1] + 1e-6 * starts[0][:1], starts[0][1:]])
     points = [*starts[:3], near]
-    compiled = eqx.filter_jit(objective.gradient)
+    compiled, gradient = eqx.filter_jit(objective.gradient), gradient_towards(teachers, starts.shape[1])
     exact = [exact_gradient(point, teachers) for point in points]
-    loop = [np.abs(gradient(point, teachers) - value).max() for point, value in zip(points, exact, strict=True)]
+    loop = [np.abs(gradient(point) - value).max() for point, value in zip(points, exact, strict=True)]
     ours = [
         np.abs(np.asarray(compiled(jnp.asarray(point))) - value).max()
         for point, value in zip(points, exact, strict=True)
@@ -97,16 +147,19 @@ def main() -> None:
         objective = tl.population(problem)
         starts = np.asarray(tl.starts.xavier(problem, runs=runs, seed=0))
         limit = limit_seconds(size, size, size)
-        direct = numpy_seconds(starts, teachers)
+        gradient = gradient_towards(teachers, size)
+        # On as many cores as ours: as many processes.
+        loop, batch = loop_seconds(starts, gradient) / cores(), batch_seconds(starts, teachers) / cores()
+        mapped = mapped_seconds(starts, teachers) / cores()
         ours = tutelage_seconds(objective, starts, guess=3 * limit)
         direct_error, our_error = errors(objective, starts, teachers)
         rows.append(
             [
                 str(size),
                 str(runs),
-                f"{1e6 * direct:.0f}",
-                f"{1e6 * ours:.2g}" if ours < 1e-5 else f"{1e6 * ours:.0f}",
-                f"{direct / ours:.0f}×",
+                *(f"{1e6 * time:.2g}" if time < 1e-5 else f"{1e6 * time:.0f}" for time in (loop, batch, mapped, ours)),
+                f"{loop / ours:.1f}×",
+                f"{min(loop, batch, mapped) / ours:.1f}×",
                 f"{wanted}×",
                 f"{1e6 * limit:.2g}",
                 f"{ours / limit:.1f}×",
@@ -117,10 +170,28 @@ def main() -> None:
     publish(
         "committee",
         "Committee: µs per run and step (students = teachers = dimension = k)",
-        ["k", "runs", "NumPy", "tutelage", "ratio", "wanted", "limit", "above it", "NumPy error", "error"],
+        [
+            "k",
+            "runs",
+            "NumPy",
+            "batched",
+            "vmap",
+            "tutelage",
+            "ratio",
+            "to best",
+            "wanted",
+            "limit",
+            "above it",
+            "NumPy error",
+            "error",
+        ],
         rows,
-        "Times in microseconds per run and step. The limit is an estimate for the cores at hand: n(n + m) "
-        "elements at 3 ns per core, and 4n²d floating-point operations of matrix products at 32 GFLOP/s per core "
+        "Times in microseconds per run and step, all on as many cores as ours (those of the references, taken on one "
+        "core, are divided by their number): a NumPy loop over single runs, the same formulas for many runs in one "
+        "array, `jax.vmap` over the formula of the loss and its automatic gradient, and tutelage. `ratio` compares "
+        "tutelage with the loop, `to best` with the fastest of the three. The limit is an estimate for the cores at "
+        "hand: n(n + m) elements at 3 ns per core, and 4n²d floating-point operations of matrix products at 32 GFLOP/s "
+        "per core "
         "(a teacher that is not orthonormal needs 4nmd more). Errors are the largest absolute differences of "
         "a gradient's entries from extended precision, at random students and at one almost parallel to a "
         "teacher.",

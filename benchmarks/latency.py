@@ -1,7 +1,7 @@
 """How long someone waits for the first number: evaluations and commands in fresh processes, against plain NumPy.
 
-Every row is a process of its own. An evaluation is timed after the import, beside a NumPy expression for the same number in
-the same process; a command is timed as a whole.
+Every row is a process of its own. An evaluation is timed after the import, beside a NumPy expression for the same
+number in the same process; a command is timed as a whole.
 """
 
 import json

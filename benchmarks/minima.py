@@ -10,7 +10,7 @@ import sys
 import time
 
 import numpy as np
-from committee import gradient
+from committee import gradient_towards
 from harness import cores, publish
 
 import tutelage as tl
@@ -23,9 +23,9 @@ LARGEST_DENSE = 50  # neurons up to which the reference takes spectra
 
 def follow(start: np.ndarray, teachers: np.ndarray, step: float) -> tuple[np.ndarray, int]:
     """Follow one start by plain gradient descent to a gradient norm of 1e-12; return its end and its steps."""
-    students = start.copy()
+    students, gradient = start.copy(), gradient_towards(teachers, len(start))
     for number in range(MOST_STEPS):
-        slope = gradient(students, teachers)
+        slope = gradient(students)
         if np.linalg.norm(slope) <= TOLERANCE:
             return students, number
         students -= step * slope

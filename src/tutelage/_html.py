@@ -1,4 +1,7 @@
-"""Small tables for notebooks: escaped, and in the colours of the page, so that light and dark themes both work."""
+"""How values are shown to people, and small tables for notebooks.
+
+Tables are escaped, and in the colours of the page, so that light and dark themes both work.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -10,15 +13,21 @@ _NUMBER = "text-align:right;padding:0.1em 0.8em 0.1em 0;font-variant-numeric:tab
 _FAINT = "opacity:0.65"
 
 
-def number(value: float) -> str:
-    """Return a number with the digits that mean something."""
-    return f"{value:.4g}".replace("-", "−")
+def shown(value: Any) -> str:
+    """Return a value for people: numbers with four digits and a true minus sign, a dash for nothing, lists as words."""
+    if value is None:
+        return "—"
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("e-0", "e-").replace("-", "−")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(shown, value))
+    return str(value)
 
 
 def facts(title: str, named: Mapping[str, Any]) -> str:
     """Return a heading and a table of names and values; values that are `None` are left out."""
     rows = "".join(
-        f'<tr><td style="{_CELL};{_FAINT}">{escape(name)}</td><td style="{_CELL}">{escape(_shown(value))}</td></tr>'
+        f'<tr><td style="{_CELL};{_FAINT}">{escape(name)}</td><td style="{_CELL}">{escape(shown(value))}</td></tr>'
         for name, value in named.items()
         if value is not None
     )
@@ -51,8 +60,4 @@ def _framed(title: str, rows: str, note: str = "") -> str:
 
 def _cell(value: Any) -> str:
     style = _NUMBER if isinstance(value, (int, float)) and not isinstance(value, bool) else _CELL
-    return f'<td style="{style}">{escape(_shown(value))}</td>'
-
-
-def _shown(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    return f'<td style="{style}">{escape(shown(value))}</td>'

@@ -91,7 +91,7 @@ def test_an_interrupted_training_goes_on(file, tmp_path, monkeypatch):
 
 
 def test_table(file):
-    """`train` prints a row a status and the rate of success with its interval, within 80 columns."""
+    """`train` prints a row per status and the rate of success with its interval, within 80 columns."""
     result = run(app, ["train", str(file), "--seed", "3"], env={"COLUMNS": "80"})
     assert result.exit_code == 0
     assert "converged" in result.stdout and "95 % interval" in result.stdout and "of 8 runs" in result.stdout

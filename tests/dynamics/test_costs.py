@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 
 import numpy as np
 
 import tutelage as tl
 from tutelage.dynamics import lanes
-from tutelage.objectives.tiles import in_tiles
+from tutelage.dynamics.programs import Programs
 
 
 def test_ended_runs_stop_costing(committee, starts, monkeypatch):
@@ -17,14 +16,15 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
     monkeypatch.setattr(lanes, "_LANES", (4, 4))
     occupied = Counter()
 
-    def counting(program, tile, shared, rows):
+    def counting(programs, program, tile, shared, rows, effort):
         if program is lanes.follow:
             batch = rows[0]
             assert tile == 4 and (batch.code == 0).all() and len(set(batch.step)) == 1
             occupied[int(batch.step[0])] += len(batch.step)
-        return in_tiles(program, tile, shared, rows)
+        return apply(programs, program, tile, shared, rows, effort)
 
-    monkeypatch.setattr(sys.modules["tutelage.dynamics.descend"], "in_tiles", counting)
+    apply = Programs.__call__
+    monkeypatch.setattr(Programs, "__call__", counting)
     many = np.concatenate([starts, starts + 0.1, starts - 0.1])
     runs = tl.descend(committee, many, tl.GradientDescent(0.3), tl.gradient_norm(1e-3), tl.record("loss", every=3))
     assert set(runs.statuses) == {"converged"}

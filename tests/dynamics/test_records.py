@@ -151,7 +151,7 @@ def test_nothing_recorded_is_an_error_not_an_empty_frame(committee, starts):
 
 
 def test_runs_read_as_a_table(committee, starts):
-    """The frame has a row a run; points, positions by status and the summary agree with it."""
+    """The frame has a row per run; points, positions by status and the summary agree with it."""
     runs = tl.descend(
         committee, starts, METHOD, tl.gradient_norm(1e-2) | tl.step_limit(150), tl.record("loss"), first_run=4
     )

@@ -58,7 +58,7 @@ class Program:
         self.threads.add(threading.get_ident())
         return self
 
-    def compile(self):
+    def compile(self, options):
         self.compiled += 1
         return self.execute
 

@@ -10,7 +10,6 @@ from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
 from tutelage.geometry import Tolerances, critical_point, spectrum
-from tutelage.geometry.spectrum import dense_hessian
 
 
 def test_spectrum_against_finite_differences(six, spurious):
@@ -35,7 +34,7 @@ def test_many_dimensions():
     random = np.random.default_rng(0)
     objective = tl.population(tl.problems.committee(random.normal(size=(2, 8)), 2))
     point = jnp.asarray(random.normal(size=(2, 8)))
-    full = np.linalg.eigvalsh(np.asarray(dense_hessian(objective, point)))
+    full = np.linalg.eigvalsh(np.asarray(objective.hessian(point)))
     np.testing.assert_allclose(spectrum(objective, point).eigenvalues, full, atol=1e-12)
 
 
@@ -50,7 +49,7 @@ def test_spurious_minimum(six, spurious):
 def test_saddle(six, saddle):
     """A point with vanishing gradient and eigenvalues of both signs; its index is that of the dense Hessian."""
     found = critical_point(six, saddle)
-    values = np.linalg.eigvalsh(np.asarray(dense_hessian(six, jnp.asarray(saddle))))
+    values = np.linalg.eigvalsh(np.asarray(six.hessian(jnp.asarray(saddle))))
     assert found.kind == "saddle" and found.index == int((values < 0).sum()) > 0
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import tutelage as tl
 from tutelage.geometry import critical_point, descent_direction, merge, reduced_blocks, split, wider
-from tutelage.geometry.spectrum import dense_hessian
 
 
 @pytest.mark.parametrize("fraction", [0.5, 0.2])
@@ -44,7 +43,7 @@ def test_merging_refuses_other_directions(spurious):
 
 def test_reduced_blocks_of_a_committee(six, spurious):
     """The printed form: the diagonal block of the Hessian without half the identity."""
-    hessian = np.asarray(dense_hessian(six, jnp.asarray(spurious))).reshape(6, 6, 6, 6)
+    hessian = np.asarray(six.hessian(jnp.asarray(spurious))).reshape(6, 6, 6, 6)
     blocks = np.asarray(reduced_blocks(six, spurious))
     for neuron in range(6):
         np.testing.assert_allclose(blocks[neuron], hessian[neuron, :, neuron] - 0.5 * np.eye(6), atol=1e-13)

@@ -51,6 +51,12 @@ def test_keys_come_back_as_keys() -> None:
     assert np.array_equal(jax.random.key_data(found), jax.random.key_data(expected))
 
 
+def test_a_key_that_is_known_while_something_is_traced() -> None:
+    """Numbers from a key that is not traced are drawn at once, and are constants of the program."""
+    draw = instantly(lambda key: jax.random.normal(key, (3,)))
+    np.testing.assert_array_equal(jax.jit(lambda x: x + draw(KEY))(np.zeros(3)), draw(KEY))
+
+
 def test_another_generator_is_left_to_jax() -> None:
     """Keys of another generator are not taken for Threefry's."""
     key = jax.random.key(3, impl="rbg")

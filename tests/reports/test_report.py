@@ -7,12 +7,13 @@ from html.parser import HTMLParser
 import pytest
 from hostile import flipped, snapshot
 
+from tutelage._html import shown
 from tutelage.claims import all_claims, find
 from tutelage.claims.auditing import audit, pieces_of, read_verdicts, stored_verdicts
 from tutelage.errors import Unreadable
 from tutelage.papers import PAPERS, recorded_verdicts
 from tutelage.reports import write_report
-from tutelage.reports.writing import _number, _tex
+from tutelage.reports.writing import _tex
 from tutelage.studies import all_studies
 from tutelage.work.folder import NotOurs
 from tutelage.work.store import Content, packed
@@ -180,5 +181,5 @@ def test_text_is_escaped():
 
 def test_numbers_have_the_digits_that_mean_something():
     """Four digits, a true minus sign, lists as words."""
-    assert _number(0.123456) == "0.1235" and _number(-0.5) == "−0.5" and _number(None) == "—"
-    assert _number([1.0, 2.5]) == "1, 2.5" and _number(50) == "50"
+    assert shown(0.123456) == "0.1235" and shown(-0.5) == "−0.5" and shown(None) == "—"
+    assert shown([1.0, 2.5]) == "1, 2.5" and shown(50) == "50"

@@ -313,7 +313,7 @@ def test_the_folder_of_a_file_is_its_own(secret, monkeypatch):
         ("several.npz", "name one of the arrays one, two by `array`"),
         ("nothing.npy", "has nothing"),
         ("teacher.txt", r"must end in .npy, .npz, .csv, .parquet"),
-        ("vector.npy", r"two axes, one row a neuron or sample, but received shape \(3,\)"),
+        ("vector.npy", r"two axes, one row per neuron or sample, but received shape \(3,\)"),
     ],
 )
 def test_files_that_are_no_arrays(name, text, tmp_path):

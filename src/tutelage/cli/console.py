@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,6 +31,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from typer.core import TyperGroup
 
+from tutelage._compilations import announced
 from tutelage.errors import TutelageError, printable
 
 if TYPE_CHECKING:
@@ -100,10 +102,18 @@ def described(error: OSError) -> str:
 
 
 def print_document(document: dict[str, Any]) -> None:
-    """Print one JSON document on standard output, and nothing else there."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    """Print one JSON document on standard output, and nothing else there; a number that is none becomes null."""
+    text = json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=2)
     # JSON escapes some characters that a terminal would obey, and not all of them.
     sys.stdout.write(printable(text, json=True) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(**options: Any) -> Table:
@@ -184,11 +194,25 @@ def watching(unit: str, *, tell: bool = False) -> Iterator[Callable[[Reached], N
 
 @contextmanager
 def descending() -> Iterator[Callable[[int, int, int], None]]:
-    """Show how far runs are; yield a function to call with the numbers of ended runs, of all runs, and of steps."""
+    """Show how far runs are; yield a function to call with the numbers of ended runs, of all runs, and of steps.
+
+    While this process compiles a program for longer than a second, that is said instead of the steps.
+    """
     from tutelage.work.job import Progress as Reached
 
+    numbers = 0, 0
     with watching("runs") as watch:
-        yield lambda ended, total, steps: watch(Reached(total, ended, running=(f"{steps} steps",)))
+
+        def tell(ended: int, total: int, steps: int) -> None:
+            nonlocal numbers
+            numbers = total, ended
+            watch(Reached(*numbers, running=(f"{steps} steps",)))
+
+        def say() -> None:
+            watch(Reached(*numbers, running=("compiling…",)))
+
+        with announced(say) if err.is_terminal else nullcontext():
+            yield tell
 
 
 def _shortened(name: str, most: int = 24) -> str:

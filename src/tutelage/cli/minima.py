@@ -135,10 +135,6 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     return certificates
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _fixed(value: float) -> str:
     return f"{round(value, 4) + 0.0:.4f}"  # no minus sign in front of a rounded zero
 
@@ -160,8 +156,8 @@ def document(atlas: Atlas, seconds: float, certificates: list[Certificate] | Non
                 "kind": entry.kind,
                 "loss": entry.loss,
                 "norm_sum": entry.norm_sum,
-                "smallest_eigenvalue": _number(entry.smallest_eigenvalue),
-                "split_curvature": _number(entry.split_curvature),
+                "smallest_eigenvalue": entry.smallest_eigenvalue,
+                "split_curvature": entry.split_curvature,
                 "symmetry": entry.symmetry,
                 "point": entry.vectors.tolist(),
                 **proof,

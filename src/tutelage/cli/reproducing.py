@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from tutelage._html import shown
 from tutelage.cli import console
 from tutelage.papers import recorded_studies
 from tutelage.reports import studies_folder, write_report
@@ -46,18 +47,13 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         table.add_column("measured", ratio=2, overflow="fold")
         for expectation in manifest["expectations"]:
             mark = "[green]✓[/]" if expectation["ok"] else "[red]✗[/]"
-            table.add_row(
-                mark, escape(expectation["what"]), _short(expectation["published"]), _short(expectation["measured"])
-            )
+            cells = (shown(expectation[name]) for name in ("what", "published", "measured"))
+            table.add_row(mark, *map(escape, cells))
         console.out.print(table)
         finding = recorded_studies()[manifest["id"]].finding
         if manifest["verdict"] == "differs" and finding:
             console.out.print(f"  • {escape(finding)}", highlight=False)
     console.out.print(f"Report: [bold]{escape(str(overview))}[/]", highlight=False, soft_wrap=True)
-
-
-def _short(value: float | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
 
 
 def unexpected(studies: Sequence[Reproduced]) -> list[str]:

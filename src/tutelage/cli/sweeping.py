@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shlex
 import signal
@@ -141,7 +140,7 @@ def summary(
         console.notice(str(warning.message))
     fields = results.checked_fields("by", by)
     if json:
-        rows = [{name: _plain(value) for name, value in row.items()} for row in table.iter_rows(named=True)]
+        rows = table.to_dicts()
         console.print_document({**_status(results), "by": fields, "settings": rows})
         return
     shown = console.table()
@@ -268,8 +267,3 @@ def _left(seconds: float | None) -> str:
         return ""
     hours, rest = divmod(round(seconds), 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d} left"
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON has: numbers that are none become null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

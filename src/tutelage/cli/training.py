@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import time
 from pathlib import Path
@@ -98,10 +97,7 @@ def _summary(sweep: Sweep, table: pl.DataFrame, seconds: float) -> dict[str, Any
         "runs": table.height,
         "statuses": dict(sorted(table["status"].value_counts().iter_rows())),
         "steps": int(table["steps"].sum()),
-        "loss": {
-            name: _number(value)
-            for name, value in (("least", losses.min()), ("median", losses.median()), ("most", losses.max()))
-        },
+        "loss": {"least": losses.min(), "median": losses.median(), "most": losses.max()},
         "success": {
             "threshold": base["success"],
             "runs": successes,
@@ -111,10 +107,6 @@ def _summary(sweep: Sweep, table: pl.DataFrame, seconds: float) -> dict[str, Any
         },
         "seconds": seconds,
     }
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _show(runs: pl.DataFrame, summary: dict[str, Any]) -> None:

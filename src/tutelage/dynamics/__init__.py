@@ -20,10 +20,10 @@ from tutelage.dynamics.restarts import Restarts as Restarts
 from tutelage.dynamics.restarts import restarts as restarts
 from tutelage.dynamics.runs import Interrupted as Interrupted
 from tutelage.dynamics.runs import Runs as Runs
-from tutelage.dynamics.shortcuts import descend_to_minima as descend_to_minima
 from tutelage.dynamics.stops import Stop as Stop
 from tutelage.dynamics.stops import gradient_norm as gradient_norm
 from tutelage.dynamics.stops import loss_below as loss_below
 from tutelage.dynamics.stops import parameter_change as parameter_change
 from tutelage.dynamics.stops import step_limit as step_limit
 from tutelage.dynamics.stops import wall_time as wall_time
+from tutelage.dynamics.to_minima import descend_to_minima as descend_to_minima

@@ -59,7 +59,7 @@ class Method(eqx.Module):
         gradient: PyTree,
         state: PyTree,
         step: Int[Array, ""],
-        key: PRNGKeyArray,
+        key: PRNGKeyArray | None,
     ) -> tuple[PyTree, PyTree]:
         """Move a student by one step.
 
@@ -69,7 +69,7 @@ class Method(eqx.Module):
             gradient: The objective's gradient at the student.
             state: The method's state.
             step: Number of steps made so far.
-            key: Random key of this run and step.
+            key: Random key of this run and step; `None` where neither objective nor method draws.
 
         Returns:
             The moved student and the new state.

@@ -11,7 +11,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, PyTree
 
 from tutelage.checks import count, of_kind, random_seed
@@ -23,13 +22,15 @@ from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import FAR, Task
 from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
+from tutelage.dynamics.programs import Programs
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
+from tutelage.instant import instantly
 from tutelage.objectives import Objective, Reduction
-from tutelage.objectives.tiles import in_tiles
+from tutelage.objectives.tiles import Effort, in_tiles
 
 # Codes with which a run may be continued.
 _OPEN = (
@@ -55,7 +56,7 @@ _LATE = 2048
 def descend(
     objective: Objective,
     starts: Any,
-    method: Method | optax.GradientTransformation,
+    method: Any,
     stop: Stop | Sequence[Stop] | None = None,
     record: Record | None = None,
     *,
@@ -84,7 +85,7 @@ def descend(
         finish: How to shorten the end of runs to a small gradient norm: `Newton` (dense, proves that descent would
             reach the same point) or `NewtonKrylov` (many runs at once, large students); none, or the earlier runs',
             by default.
-        progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
+        progress: Called now and then with the numbers of ended runs, of all runs, and of steps of the slowest one.
 
     Returns:
         What the runs have reached.
@@ -127,12 +128,15 @@ class _Follower:
     newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
+    effort: Effort
+    programs: Programs
     started: float
     earlier_seconds: float
 
     def follow_all(self, progress) -> None:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
+        self._order()
         length = _FIRST_ROUND
         while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
@@ -142,6 +146,7 @@ class _Follower:
             if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
                 self._round(open_runs, length)
             self._try_newton()
+            self._order_late()
             taken = time.monotonic() - begun
             # Long enough to hide the host's work, short enough to refill lanes and to answer Ctrl-C.
             if taken < 0.2:
@@ -152,6 +157,27 @@ class _Follower:
                 ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
                 progress(ended, len(self.state.code), int(self.state.step.max()))
 
+    def _order(self) -> None:
+        """Begin to compile what will be needed, in the order in which it will be."""
+        if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
+            cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
+            lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
+            shared = (self.task, np.asarray(remembered))
+            self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.effort)
+            if self.newton is not None and (self.state.gate[open_runs] > 0).any():
+                assert self.stop.gradient is not None
+                objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
+                self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
+
+    def _order_late(self) -> None:
+        """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
+        running = (self.state.code == Code.RUNNING) & (self.state.step < _LATE)
+        soon = np.flatnonzero(running & (self.state.step >= _LATE // 4))
+        if soon.size and self.recorder is None:
+            lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
+            shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])
+            self.programs.order(compiled.follow, compiled.late_tile_size(self.tile), shared, rows, self.effort)
+
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
         state = jax.tree.map(np.copy, self.state)
@@ -159,7 +185,7 @@ class _Follower:
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            outcome, values = in_tiles(compiled.follow, tile, shared, (lanes, ends))
+            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), self.effort)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
             if recorder is not None:
@@ -212,10 +238,10 @@ class _Follower:
 
     def _finish(self, piece: np.ndarray) -> None:
         assert self.newton is not None
-        assert self.task.stop.gradient is not None
+        assert self.stop.gradient is not None
         points = jax.tree.map(lambda leaf: leaf[piece], self.state.point)
-        objective, method, tolerance = self.task.objective, self.task.method, float(self.task.stop.gradient)
-        ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile)
+        objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
+        ends, finished, steps = self.newton.complete(objective, method, points, tolerance, self.tile, self.programs)
         ends = jax.device_get(ends)
         for lane, run in enumerate(piece):
             if not finished[lane]:
@@ -234,7 +260,9 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
-        losses, gradient_norms, errors = self._evaluate()
+        shared = self.task.objective, self.task.seed
+        rows = self.state.point, self.state.run, self.state.step
+        losses, gradient_norms, errors = in_tiles(_evaluate_tile, self.tile, shared, rows)
         points = jax.tree.map(jnp.asarray, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
@@ -255,11 +283,6 @@ class _Follower:
             _resume=self,
         )
 
-    def _evaluate(self) -> tuple[np.ndarray, ...]:
-        objective, seed = self.task.objective, self.task.seed
-        rows = (self.state.point, self.state.run, self.state.step)
-        return in_tiles(_evaluate_tile, self.tile, (objective, seed), rows)
-
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
         code = Code(self.state.code[run])
@@ -276,11 +299,11 @@ class _Follower:
         }[code]
 
 
-@eqx.filter_jit
+@instantly
 def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
-        key = jax.random.fold_in(compiled.run_key(seed, run), step)
+        key = None if objective.deterministic else jax.random.fold_in(compiled.run_key(seed, run), step)
         return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
 
     return jax.vmap(one)(*rows)
@@ -326,14 +349,14 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
+        effort=compiled.effort(inner, method, first),
+        programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=0.0,
     )
 
 
-def tile_of(
-    objective: Objective, method: Method | optax.GradientTransformation, record: Record | None = None
-) -> tuple[int, int]:
+def tile_of(objective: Objective, method: Any, record: Record | None = None) -> tuple[int, int]:
     """Return how many runs `descend` follows side by side on one device, and what a step of one of them costs.
 
     A tile that is not full costs as much as a full one.
@@ -408,6 +431,8 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        effort=earlier.effort,
+        programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,
     )

@@ -1,10 +1,14 @@
-r"""Gradient flow, $\dot w = -\nabla L(w)$, by Diffrax."""
+r"""Gradient flow, $\dot w = -\nabla L(w)$, by Diffrax.
+
+Diffrax is imported where a flow is made: it takes as long as JAX.
+"""
+
+from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,6 +18,9 @@ from tutelage.checks import positive
 from tutelage.dynamics.base import Method, Traits
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
+
+if TYPE_CHECKING:
+    import diffrax
 
 
 class _FlowState(NamedTuple):
@@ -26,6 +33,12 @@ class _FlowState(NamedTuple):
 
 def _horizon(value: Any) -> float:
     return math.inf if isinstance(value, float) and value == math.inf else positive("horizon", value)
+
+
+def _tsitouras() -> diffrax.AbstractSolver:
+    import diffrax
+
+    return diffrax.Tsit5()
 
 
 class GradientFlow(Method):
@@ -44,9 +57,11 @@ class GradientFlow(Method):
     relative_tolerance: float = eqx.field(static=True, default=1e-8, converter=partial(positive, "relative_tolerance"))
     absolute_tolerance: float = eqx.field(static=True, default=1e-10, converter=partial(positive, "absolute_tolerance"))
     horizon: float = eqx.field(static=True, default=math.inf, converter=_horizon)
-    solver: diffrax.AbstractSolver = eqx.field(default_factory=diffrax.Tsit5)
+    solver: Any = eqx.field(default_factory=_tsitouras)
 
     def __check_init__(self):
+        import diffrax
+
         adaptive = isinstance(self.solver, diffrax.AbstractAdaptiveSolver)
         if not adaptive or isinstance(self.solver, diffrax.AbstractImplicitSolver):
             raise invalid(
@@ -61,6 +76,8 @@ class GradientFlow(Method):
         return Traits(equivariant=True, steady_step=0.0, horizon=self.horizon)
 
     def _controller(self) -> diffrax.PIDController:
+        import diffrax
+
         # The Euclidean norm does not depend on the number of coordinates, so that a run in the span of its
         # start and the teacher takes the same steps as in the full space.
         return diffrax.PIDController(
@@ -71,6 +88,8 @@ class GradientFlow(Method):
 
     @staticmethod
     def _term(objective: Objective) -> diffrax.ODETerm:
+        import diffrax
+
         return diffrax.ODETerm(lambda time, point, key: jax.tree.map(jnp.negative, objective.gradient(point, key)))
 
     def init(self, objective: Objective, point: PyTree) -> _FlowState:

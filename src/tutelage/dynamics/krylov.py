@@ -13,6 +13,7 @@ the largest curvature is below two over the step, so that descent would stay. Te
 descent.
 """
 
+import enum
 from functools import partial
 from typing import NamedTuple
 
@@ -20,14 +21,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.checks import count, positive
-from tutelage.dynamics.base import Method
+from tutelage.dynamics.base import Method, select
+from tutelage.dynamics.programs import Programs
 from tutelage.objectives import Objective
-from tutelage.objectives.tiles import at_once, in_tiles
+from tutelage.objectives.tiles import Effort, at_once
 
 # Length of the difference by which products with the Hessian are taken. Its error is this times the third derivatives,
 # and the rounding of a gradient over this: products are right to about five digits, and two are used.
@@ -35,6 +36,8 @@ _DIFFERENCE = 1e-5
 # A Newton step solves its equation to this accuracy, and must shrink the gradient to that share of what it was.
 _ACCURACY, _CONTRACTION = 0.03, 0.3
 _LANCZOS_STEPS = 48
+# An entry beside the diagonal of Lanczos' matrix that counts as zero, relative to the largest on the diagonal.
+_EXHAUSTED = 1e-8
 
 
 class NewtonKrylov(eqx.Module):
@@ -58,8 +61,20 @@ class NewtonKrylov(eqx.Module):
         """Return how many runs are finished at once, given the width of a tile of the descent."""
         return _lanes(tile) * at_once()
 
+    def order(
+        self, programs: Programs, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+    ) -> None:
+        """Begin to compile what `complete` needs."""
+        programs.order(finish_tile, _lanes(tile), self._shared(objective, method, tolerance), points, Effort.LOOP)
+
     def complete(
-        self, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+        self,
+        objective: Objective,
+        method: Method,
+        points: PyTree,
+        tolerance: float,
+        tile: int,
+        programs: Programs | None = None,
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
         """Try to finish some runs.
 
@@ -69,18 +84,20 @@ class NewtonKrylov(eqx.Module):
             points: Where the runs stand, runs first.
             tolerance: Gradient norm to reach.
             tile: The width of a tile of the descent.
+            programs: What was ordered before, if anything was.
 
         Returns:
             Points, which of them are finished, and the numbers of Newton steps.
         """
-        lanes = _lanes(tile)
-        ends = in_tiles(_solve_tile, lanes, (self, objective, np.asarray(tolerance)), points)
-        finished = ends.finished
-        if finished.any():
-            lowest, highest = _extremes(in_tiles(_lanczos_tile, lanes, (objective,), (ends.point, ends.slope)))
-            finished = finished & (lowest > 0) & (float(method.traits.steady_step) * highest < 2.0)
-            finished = finished & _inside(objective, float(method.traits.reach), points, ends)
+        shared = self._shared(objective, method, tolerance)
+        ends = (programs or Programs())(finish_tile, _lanes(tile), shared, points, Effort.LOOP)
+        finished = ends.finished & _inside(objective, float(method.traits.reach), points, ends.point)
         return ends.point, finished, ends.steps
+
+    def _shared(self, objective: Objective, method: Method, tolerance: float) -> tuple:
+        # Numbers, and not the method itself: one program serves all methods.
+        step = float(method.traits.steady_step)
+        return self, objective, np.asarray(tolerance, float), np.asarray(2 / step if step else np.inf)
 
 
 def _lanes(tile: int) -> int:
@@ -88,132 +105,149 @@ def _lanes(tile: int) -> int:
     return max(2, tile // 4)
 
 
-class _Ends(NamedTuple):
+class Ends(NamedTuple):
+    """Where finishes ended, runs first."""
+
     point: PyTree
+    finished: Bool[Array, " run"]
+    steps: Int[Array, " run"]
+
+
+class _Phase(enum.IntEnum):
+    """What the next gradient of a run is for."""
+
+    ARRIVED = 0  # the gradient where it stands
+    SOLVING = 1  # a product with the Hessian, for conjugate gradients
+    TESTING = 2  # a product with the Hessian, for Lanczos' method
+    FINISHED = 3
+    FAILED = 4
+
+
+class _State(NamedTuple):
+    """A run on its way. Conjugate gradients and Lanczos' method do not work at once, and share their vectors."""
+
+    phase: Int[Array, ""]
+    flat: Float[Array, " parameter"]
     slope: Float[Array, " parameter"]  # the gradient there
-    finished: Bool[Array, ""]
-    steps: Int[Array, ""]
-
-
-def _flat_gradient(objective: Objective, unravel):
-    return lambda flat: ravel_pytree(objective.gradient(unravel(flat)))[0]
-
-
-def _product(gradient, flat, slope, vector):
-    """Return the Hessian at a point times a vector, given the gradient there."""
-    size = jnp.linalg.norm(vector)
-    length = _DIFFERENCE / jnp.where(size > 0, size, 1.0)
-    return (gradient(flat + length * vector) - slope) / length
-
-
-class _Solving(NamedTuple):
+    size: Float[Array, ""]  # its norm
+    steps: Int[Array, ""]  # Newton steps made
+    products: Int[Array, ""]  # of the present Newton step, or of Lanczos' method
+    direction: Float[Array, " parameter"]  # the vector that is multiplied next
+    other: Float[Array, " parameter"]  # the residual, or the vector of Lanczos' method before
     solution: Float[Array, " parameter"]
-    residual: Float[Array, " parameter"]
-    direction: Float[Array, " parameter"]
-    square: Float[Array, ""]  # of the residual
-    products: Int[Array, ""]
-    convex: Bool[Array, ""]
-
-
-def _newton_step(settings: NewtonKrylov, gradient, flat, slope) -> tuple[Float[Array, " parameter"], Bool[Array, ""]]:
-    """Return the Newton step by conjugate gradients, and whether it was found."""
-    square = jnp.sum(slope * slope)
-    enough = _ACCURACY**2 * square
-
-    def going(state: _Solving):
-        return state.convex & (state.square > enough) & (state.products < settings.most_products)
-
-    def body(state: _Solving) -> _Solving:
-        image = _product(gradient, flat, slope, state.direction)
-        curvature = jnp.sum(state.direction * image)
-        convex = curvature > 0
-        length = state.square / jnp.where(convex, curvature, 1.0)
-        residual = state.residual - length * image
-        square = jnp.sum(residual * residual)
-        direction = residual + (square / state.square) * state.direction
-        return _Solving(
-            state.solution + length * state.direction, residual, direction, square, state.products + 1, convex
-        )
-
-    zero = jnp.zeros((), int)
-    start = _Solving(jnp.zeros_like(slope), -slope, -slope, square, zero, jnp.ones((), bool))
-    end = jax.lax.while_loop(going, body, start)
-    return end.solution, end.convex & (end.square <= enough)
-
-
-def _solve(settings: NewtonKrylov, objective: Objective, point: PyTree, tolerance) -> _Ends:
-    flat, unravel = ravel_pytree(point)
-    gradient = _flat_gradient(objective, unravel)
-
-    def going(state):
-        _, _, size, steps, good = state
-        return good & (size > tolerance) & (steps < settings.most_steps)
-
-    def body(state):
-        flat, slope, size, steps, _ = state
-        step, found = _newton_step(settings, gradient, flat, slope)
-        moved = flat + step
-        slope = gradient(moved)
-        reached = jnp.linalg.norm(slope)
-        good = found & (reached <= jnp.maximum(_CONTRACTION * size, tolerance))
-        return moved, slope, reached, steps + 1, good
-
-    slope = gradient(flat)
-    state = (flat, slope, jnp.linalg.norm(slope), jnp.zeros((), int), jnp.ones((), bool))
-    flat, slope, size, steps, good = jax.lax.while_loop(going, body, state)
-    return _Ends(unravel(flat), slope, good & (size <= tolerance), steps)
+    square: Float[Array, ""]  # of the residual's norm, or of the entry beside the diagonal
+    pivots: Float[Array, " 2"]  # of the tridiagonal matrix, and of two over the step less that matrix
+    scale: Float[Array, ""]  # largest entry of its diagonal
 
 
 @eqx.filter_jit
-def _solve_tile(settings: NewtonKrylov, objective: Objective, tolerance, points: PyTree) -> _Ends:
-    return jax.vmap(lambda point: _solve(settings, objective, point, tolerance))(points)
+def finish_tile(settings: NewtonKrylov, objective: Objective, tolerance, bound, points: PyTree) -> Ends:
+    """Try to finish a tile of runs, whose largest curvature has to be below a bound.
+
+    A gradient is most of what there is to compile and to execute. So there is one: in each round every run takes the
+    gradient that it needs next, and goes on by its phase.
+    """
+    unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], points))[1]
+
+    def move(state: _State) -> _State:
+        length = jnp.where(state.phase == _Phase.ARRIVED, 0.0, _DIFFERENCE / _positive(_norm(state.direction)))
+        slope = ravel_pytree(objective.gradient(unravel(state.flat + length * state.direction)))[0]
+        image = (slope - state.slope) / _positive(length)
+        moved = select(state.phase == _Phase.ARRIVED, _arrived(settings, state, slope, tolerance), state)
+        moved = select(state.phase == _Phase.SOLVING, _multiplied(settings, state, image), moved)
+        return select(state.phase == _Phase.TESTING, _tested(state, image, bound), moved)
+
+    states = jax.vmap(_begin)(points)
+    states = jax.lax.while_loop(lambda states: jnp.any(states.phase < _Phase.FINISHED), jax.vmap(move), states)
+    return Ends(jax.vmap(unravel)(states.flat), states.phase == _Phase.FINISHED, states.steps)
 
 
-def _lanczos(objective: Objective, point: PyTree, slope) -> tuple[Float[Array, " step"], Float[Array, " step"]]:
-    """Return the tridiagonal matrix of Lanczos' method on the Hessian, from a fixed random vector."""
-    flat, unravel = ravel_pytree(point)
-    gradient = _flat_gradient(objective, unravel)
-    vector = jax.random.normal(jax.random.key(0), flat.shape)
-
-    def step(state, _):
-        vector, before, beside = state
-        image = _product(gradient, flat, slope, vector) - beside * before
-        diagonal = jnp.sum(vector * image)
-        image = image - diagonal * vector
-        beside = jnp.linalg.norm(image)
-        return (image / jnp.where(beside > 0, beside, 1.0), vector, beside), (diagonal, beside)
-
-    start = (vector / jnp.linalg.norm(vector), jnp.zeros_like(vector), jnp.zeros(()))
-    return jax.lax.scan(step, start, None, length=min(_LANCZOS_STEPS, flat.size))[1]
+def _begin(point: PyTree) -> _State:
+    flat = ravel_pytree(point)[0]
+    nothing, none, zero = jnp.zeros_like(flat), jnp.zeros((), int), jnp.zeros(())
+    return _State(none, flat, nothing, zero, none, none, nothing, nothing, nothing, zero, jnp.ones(2), zero)
 
 
-@eqx.filter_jit
-def _lanczos_tile(objective: Objective, rows: tuple[PyTree, Float[Array, "run parameter"]]):
-    return jax.vmap(lambda point, slope: _lanczos(objective, point, slope))(*rows)
+def _norm(vector):
+    return jnp.sqrt(jnp.sum(vector * vector))
 
 
-def _extremes(tridiagonals: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest Ritz value of each run; not numbers where there are none."""
-    values = []
-    for diagonal, beside in zip(*tridiagonals, strict=True):
-        if not (np.isfinite(diagonal).all() and np.isfinite(beside).all()):
-            values.append((np.nan, np.nan))
-            continue
-        # A Krylov space that is exhausted early: what follows belongs to another one.
-        small = np.flatnonzero(beside[:-1] <= 1e-8 * np.abs(diagonal).max())
-        size = int(small[0]) + 1 if small.size else len(diagonal)
-        ritz = scipy.linalg.eigvalsh_tridiagonal(diagonal[:size], beside[: size - 1])
-        values.append((ritz[0], ritz[-1]))
-    lowest, highest = np.array(values).T
-    return lowest, highest
+def _positive(number):
+    return jnp.where(number > 0, number, 1.0)
 
 
-def _inside(objective: Objective, reach: float, points: PyTree, ends: _Ends) -> np.ndarray:
+def _arrived(settings: NewtonKrylov, state: _State, slope, tolerance) -> _State:
+    """Begin a Newton step with the gradient where the run stands; test the Hessian if that is small enough."""
+    size = _norm(slope)
+    good = (state.steps == 0) | (size <= jnp.maximum(_CONTRACTION * state.size, tolerance))
+    going = good & (state.steps < settings.most_steps) & jnp.isfinite(size)
+    small = size <= tolerance
+    phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
+    start = np.random.default_rng(0).normal(size=slope.shape)  # fixed, so that the outcome is
+    return state._replace(
+        phase=jnp.where(good & small, _Phase.TESTING, phase),
+        slope=slope,
+        size=size,
+        products=jnp.zeros((), int),
+        direction=jnp.where(small, start / np.linalg.norm(start), -slope),
+        other=jnp.where(small, 0.0, -slope),
+        solution=jnp.zeros_like(slope),
+        square=jnp.where(small, 0.0, size * size),
+    )
+
+
+def _multiplied(settings: NewtonKrylov, state: _State, image) -> _State:
+    """Make a step of conjugate gradients; the Newton step itself if the equation is solved well enough."""
+    curvature = jnp.sum(state.direction * image)
+    convex = curvature > 0
+    length = state.square / jnp.where(convex, curvature, 1.0)
+    residual = state.other - length * image
+    square = jnp.sum(residual * residual)
+    solution = state.solution + length * state.direction
+    solved = convex & (square <= (_ACCURACY * state.size) ** 2)
+    going = convex & (state.products + 1 < settings.most_products)
+    phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
+    return state._replace(
+        phase=jnp.where(solved, _Phase.ARRIVED, phase),
+        flat=jnp.where(solved, state.flat + solution, state.flat),
+        steps=state.steps + solved,
+        products=state.products + 1,
+        direction=residual + (square / state.square) * state.direction,
+        other=residual,
+        solution=solution,
+        square=square,
+    )
+
+
+def _tested(state: _State, image, bound) -> _State:
+    """Make a step of Lanczos' method; its matrix has no eigenvalue at or below zero if all its pivots are positive."""
+    vector = state.direction
+    image = image - jnp.sqrt(state.square) * state.other
+    diagonal = jnp.sum(vector * image)
+    image = image - diagonal * vector
+    square = jnp.sum(image * image)
+    pivots = jnp.stack([diagonal, bound - diagonal]) - state.square / state.pivots
+    scale = jnp.maximum(state.scale, jnp.abs(diagonal))
+    # A Krylov space that is exhausted early: what follows would belong to another one.
+    last = (state.products + 1 >= min(_LANCZOS_STEPS, vector.size)) | (square <= (_EXHAUSTED * scale) ** 2)
+    phase = jnp.where(last, _Phase.FINISHED, _Phase.TESTING)
+    return state._replace(
+        phase=jnp.where(jnp.all(pivots > 0), phase, _Phase.FAILED),
+        products=state.products + 1,
+        direction=image / _positive(jnp.sqrt(square)),
+        other=vector,
+        square=square,
+        pivots=pivots,
+        scale=scale,
+    )
+
+
+def _inside(objective: Objective, reach: float, points: PyTree, ends: PyTree) -> np.ndarray:
     """Return for which runs no vector comes near the boundary of the projection's ball, where descent may differ."""
     if not np.isfinite(reach):
-        return np.ones(len(ends.finished), bool)
+        return np.ones(len(jax.tree.leaves(ends)[0]), bool)
     vectors = jax.vmap(objective.problem.student.vectors)
-    begun, ended = np.asarray(vectors(points)), np.asarray(vectors(ends.point))
+    begun, ended = np.asarray(vectors(points)), np.asarray(vectors(ends))
     moved = np.linalg.norm(ended - begun, axis=(1, 2))
     norms = np.linalg.norm(ended, axis=-1).max(axis=-1)
     return norms + 2 * moved <= reach

@@ -21,7 +21,9 @@ from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
+from tutelage.instant import instantly
 from tutelage.objectives import Objective
+from tutelage.objectives.tiles import Effort
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -29,6 +31,8 @@ FAR = 1e10
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 20_000
 _LANES = (2, 256)
+# Work of a step of one run up to which a loop that is compiled with less effort is as fast.
+_LIGHT_WORK = 200
 
 
 class Lanes(NamedTuple):
@@ -72,6 +76,11 @@ def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
     return max(pairs * _pair_cost(objective), parameters, samples)
 
 
+def effort(objective: Objective, method: Method, point: PyTree) -> Effort:
+    """Return how thoroughly the loop is to be compiled; a function of the problem and the method alone."""
+    return Effort.LOOP if lane_work(objective, method, point) <= _LIGHT_WORK else Effort.LONG_LOOP
+
+
 def _pair_cost(objective: Objective) -> int:
     """Return what a pair of neurons costs, in units of a closed form of its norms and cosine."""
     if objective.exactness.kind == "quadrature":
@@ -96,7 +105,7 @@ def run_key(seed, run):
     return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
-@eqx.filter_jit
+@instantly
 def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"]]) -> Lanes:
     """Return the lanes of fresh runs, given their points and numbers."""
     points, runs = rows
@@ -112,11 +121,18 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     )
 
 
+def _key(task: Task, lane: Lanes):
+    """Return the random key of a run's present step; none where nothing is drawn, which makes programs smaller."""
+    if task.objective.deterministic and not task.method.traits.random:
+        return None
+    return jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+
+
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
-    key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
+    key = _key(task, lane)
 
     gradient = objective.gradient(lane.point, key)
     size = norm(gradient)
@@ -170,14 +186,13 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        key = jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
-        values = task.record(task.objective, lane.point, key)
+        values = task.record(task.objective, lane.point, _key(task, lane))
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)
 
 
-remember = eqx.filter_jit(_remembered)
+remember = instantly(_remembered)
 
 
 @eqx.filter_jit
@@ -194,13 +209,18 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
     """
     lanes, ends = rows
 
-    def slot(lanes, at):
-        number, until = at
-
+    def until(lanes, end):
         def going(lanes):
-            return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < until))
+            return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < end))
 
-        lanes = jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, until), lanes)
+        return jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, end), lanes)
+
+    if task.record is None:
+        return until(lanes, ends[:, -1]), {}
+
+    def slot(lanes, at):
+        number, end = at
+        lanes = until(lanes, end)
         # A slot that nobody reads must not cost an evaluation, which may be a whole batch of samples.
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(look, lanes))
         return lanes, jax.lax.cond(number < remembered, look, lambda _: nothing, lanes)

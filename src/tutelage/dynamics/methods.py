@@ -1,13 +1,13 @@
 """Discrete methods: descent, stochastic descent, perturbed descent, and any Optax transformation."""
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import count, flag, of_kind, positive
@@ -143,12 +143,16 @@ class PerturbedGradientDescent(Stepwise):
         student = objective.problem.student
         vectors = student.vectors(moved)
         shape = (1, vectors.shape[1]) if self.shared_direction else vectors.shape
+        assert key is not None  # the method is random
         kicks = jax.random.normal(key, shape)
         kicks = kicks / jnp.linalg.norm(kicks, axis=-1, keepdims=True)
         return student.with_vectors(moved, vectors + self.noise * kicks), state
 
 
-_OPTAX = (optax.GradientTransformation, optax.GradientTransformationExtraArgs)
+def _transformations() -> tuple[type, ...]:
+    # Who has a transformation has imported Optax; nobody else has to.
+    optax = sys.modules.get("optax")
+    return () if optax is None else (optax.GradientTransformation, optax.GradientTransformationExtraArgs)
 
 
 class OptaxMethod(Stepwise):
@@ -164,7 +168,7 @@ class OptaxMethod(Stepwise):
         of_kind(
             "transformation",
             self.transformation,
-            _OPTAX,
+            _transformations(),
             "an Optax transformation",
             "Pass for example optax.adam(1e-3)",
         )
@@ -177,6 +181,8 @@ class OptaxMethod(Stepwise):
         return self.transformation.init(point)
 
     def advance(self, objective, point, gradient, state, step, key):
+        import optax
+
         updates, state = self.transformation.update(gradient, state, point)
         return optax.apply_updates(point, updates), state
 
@@ -186,4 +192,4 @@ def as_method(method: Any) -> Method:
     if isinstance(method, Method):
         return method
     what = "a Method or an Optax transformation"
-    return OptaxMethod(of_kind("method", method, _OPTAX, what, "Pass tutelage.GradientDescent(step)"))
+    return OptaxMethod(of_kind("method", method, _transformations(), what, "Pass tutelage.GradientDescent(step)"))

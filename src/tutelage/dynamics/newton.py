@@ -10,6 +10,7 @@ and the flow, come closer to $x^*$ with every step and go to the same point. A r
 condition goes on as it was.
 """
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -17,13 +18,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
-from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
+from tutelage.dynamics.programs import Programs
+from tutelage.dynamics.vectors import as_student, as_vector
 from tutelage.objectives import Objective
 
 
@@ -52,11 +52,22 @@ class Newton(eqx.Module):
         """Return how many runs are finished side by side: one, since a dense Hessian is large."""
         return 1
 
+    def order(
+        self, programs: Programs, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+    ) -> None:
+        """Do nothing: few runs need the dense finish, and what it compiles is small."""
+
     def complete(
-        self, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
+        self,
+        objective: Objective,
+        method: Method,
+        points: PyTree,
+        tolerance: float,
+        tile: int,
+        programs: Programs | None = None,
     ) -> tuple[PyTree, np.ndarray, np.ndarray]:
         """Try to finish one run; return its point, whether it is finished and the number of Newton steps."""
-        outcome = finish(self, objective, method, jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), points), tolerance)
+        outcome = finish(self, objective, method, jax.tree.map(lambda leaf: leaf[0], points), tolerance)
         if outcome is None:
             return points, np.array([False]), np.array([0])
         return jax.tree.map(lambda leaf: leaf[None], outcome.point), np.array([True]), np.array([outcome.steps])
@@ -70,24 +81,23 @@ class Finish(NamedTuple):
     steps: int
 
 
-@eqx.filter_jit
-def _derivatives(objective: Objective, point: PyTree):
-    return ravel_pytree(objective.gradient(point))[0], objective.hessian(point)
+def newton_steps(
+    objective: Objective, point: PyTree, solve: Callable[[PyTree, np.ndarray], np.ndarray], most: int
+) -> Iterator[tuple[PyTree, np.ndarray]]:
+    """Yield the students of Newton's method after a point, and their gradients as vectors.
 
-
-def _extreme(matrix, dimension: int, solve=None) -> float:
-    """Return the largest eigenvalue of a symmetric matrix, or of its inverse given a solver."""
-    shape = (dimension, dimension)
-    operator = matrix if solve is None else LinearOperator(shape, matvec=solve, dtype=float)  # type: ignore
-    if dimension < 4:
-        values = np.linalg.eigvalsh(matrix)
-        return float(values[-1] if solve is None else 1 / values[0])
-    start = np.random.default_rng(0).normal(size=dimension)  # fixed, so that the outcome is
-    try:
-        value = eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0]  # type: ignore
-    except ArpackNoConvergence:
-        return float("inf")
-    return float(value) * 1.01  # Lanczos approaches from below
+    Args:
+        objective: A deterministic objective.
+        point: Where it begins.
+        solve: Returns the Hessian's inverse times the gradient, given a student and its gradient.
+        most: Number of steps.
+    """
+    current, gradient = as_vector(point), as_vector(objective.gradient(point))
+    for _ in range(most):
+        current = current - solve(as_student(current, point), gradient)
+        student = as_student(current, point)
+        gradient = as_vector(objective.gradient(student))
+        yield student, gradient
 
 
 def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, tolerance: float) -> Finish | None:
@@ -100,38 +110,35 @@ def finish(newton: Newton, objective: Objective, method: Method, point: PyTree, 
         point: Where the run stands.
         tolerance: Gradient norm to reach.
     """
-    flat, unravel = ravel_pytree(point)
-    start = np.asarray(flat)
-    gradient, hessian = (np.asarray(array) for array in _derivatives(objective, point))
-    try:
-        factor = scipy.linalg.cho_factor(hessian, lower=True)
-    except np.linalg.LinAlgError:
+    point = jax.tree.map(np.asarray, point)
+    start, hessian = as_vector(point), np.asarray(objective.hessian(point))
+    if not np.isfinite(hessian).all():
         return None
-    direction = scipy.linalg.cho_solve(factor, gradient)
-    distance = float(np.linalg.norm(direction))
-    inverse_norm = _extreme(hessian, len(start), lambda vector: scipy.linalg.cho_solve(factor, vector))
+    eigenvalues = np.linalg.eigvalsh(hessian)
+    if not eigenvalues[0] > 0:
+        return None
+    distance = float(np.linalg.norm(np.linalg.solve(hessian, as_vector(objective.gradient(point)))))
     radius = 2.5 * distance
     lipschitz = float(objective.hessian_lipschitz(point, radius))
-    if not inverse_norm * distance * lipschitz <= 0.25:
+    if not distance * lipschitz <= 0.25 * eigenvalues[0]:
         return None
     traits = method.traits
-    if not float(traits.steady_step) * (_extreme(hessian, len(start)) + radius * lipschitz) < 2.0:
+    if not float(traits.steady_step) * (eigenvalues[-1] + radius * lipschitz) < 2.0:
         return None
     # Where the projection could act, descent may end elsewhere.
     norms = np.linalg.norm(objective.problem.student.vectors(point), axis=-1)
     if norms.max() + radius > float(traits.reach):
         return None
-    current = start
-    for steps in range(1, newton.most_steps + 1):
-        current = current - direction
-        gradient, hessian = (np.asarray(array) for array in _derivatives(objective, unravel(jnp.asarray(current))))
-        size = float(np.linalg.norm(gradient))
-        if size <= tolerance:
-            if np.linalg.norm(current - start) > radius:
-                return None
-            return Finish(unravel(jnp.asarray(current)), size, steps)
-        try:
-            direction = scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian, lower=True), gradient)
-        except np.linalg.LinAlgError:
-            return None
+
+    def solve(student: PyTree, gradient: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(np.asarray(objective.hessian(student)), gradient)
+
+    try:
+        for number, (student, gradient) in enumerate(newton_steps(objective, point, solve, newton.most_steps), 1):
+            size = float(np.linalg.norm(gradient))
+            if size <= tolerance:
+                near = np.linalg.norm(as_vector(student) - start) <= radius
+                return Finish(student, size, number) if near else None
+    except np.linalg.LinAlgError:
+        return None
     return None

@@ -1,12 +1,13 @@
 """What a batch of runs has reached."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-import polars as pl
 from jaxtyping import PyTree
 
 from tutelage._html import grid
@@ -14,6 +15,9 @@ from tutelage.checks import count, one_of, text
 from tutelage.dynamics.status import STATUSES, Code
 from tutelage.errors import TutelageError
 from tutelage.objectives import Objective
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ class Runs:
         return np.flatnonzero(self.statuses == status)
 
     def frame(self) -> pl.DataFrame:
-        """Return one row a run: number, status, reason, steps, loss and gradient norm."""
+        """Return one row per run: number, status, reason, steps, loss and gradient norm."""
+        import polars as pl
+
         return pl.DataFrame(
             {
                 "run": np.arange(self.first_run, self.first_run + len(self)),
@@ -104,13 +110,15 @@ class Runs:
         )
 
     def history(self) -> pl.DataFrame:
-        """Return what was remembered: one row a run and step, one column a quantity.
+        """Return what was remembered: one row per run and step, one column per quantity.
 
         Raises:
             TutelageError: If nothing was recorded.
         """
         if self._history is None:
             raise TutelageError("Nothing was recorded along these runs. Pass record=tl.record(...) to descend.")
+        import polars as pl
+
         columns: dict[str, Any] = {"run": self._history.run, "step": self._history.step}
         for name, values in self._history.values.items():
             columns[name] = values if values.ndim == 1 else values.reshape(len(values), -1).tolist()

@@ -2,6 +2,7 @@
 
 from tutelage.geometry.atlas import Atlas as Atlas
 from tutelage.geometry.atlas import AtlasEntry as AtlasEntry
+from tutelage.geometry.atlas import load_atlas as load_atlas
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
 from tutelage.geometry.certificate import Certificate as Certificate
@@ -39,5 +40,4 @@ from tutelage.geometry.splitting import merge as merge
 from tutelage.geometry.splitting import reduced_blocks as reduced_blocks
 from tutelage.geometry.splitting import split as split
 from tutelage.geometry.splitting import wider as wider
-from tutelage.geometry.storage import load_atlas as load_atlas
 from tutelage.geometry.survey import atlas as atlas

@@ -1,5 +1,7 @@
 """Atlases as values: their entries, tables, merging, and finding a student among them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -7,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from jaxtyping import PyTree
 
 from tutelage._html import grid
@@ -17,20 +18,21 @@ from tutelage.geometry.blocks import Structure
 from tutelage.geometry.equivalence import Pattern, Reference, equivalence, signature
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.figure import Figure
 
-# The columns of a table, fields of the entries.
+# The columns of a table, fields of the entries, and their types in Polars.
 _COLUMNS = {
-    "count": pl.Int64,
-    "kind": pl.String,
-    "loss": pl.Float64,
-    "norm_sum": pl.Float64,
-    "smallest_eigenvalue": pl.Float64,
-    "largest_eigenvalue": pl.Float64,
-    "split_curvature": pl.Float64,
-    "index": pl.Int64,
-    "gradient_norm": pl.Float64,
-    "symmetry": pl.String,
+    "count": "Int64",
+    "kind": "String",
+    "loss": "Float64",
+    "norm_sum": "Float64",
+    "smallest_eigenvalue": "Float64",
+    "largest_eigenvalue": "Float64",
+    "split_curvature": "Float64",
+    "index": "Int64",
+    "gradient_norm": "Float64",
+    "symmetry": "String",
 }
 
 
@@ -117,8 +119,11 @@ class Atlas:
 
     def table(self) -> pl.DataFrame:
         """Return one row per critical point, without the points themselves."""
+        import polars as pl
+
         rows = [[getattr(entry, name) for name in _COLUMNS] for entry in self.entries]
-        return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+        schema = {name: getattr(pl, kind) for name, kind in _COLUMNS.items()}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def find(self, vectors: Any) -> int | None:
         """Return the number of the entry that a student is equivalent to, or `None`.
@@ -237,3 +242,19 @@ def find_equivalent(
 def is_continuum(problem: dict[str, Any]) -> bool:
     """Whether the global minima form one connected set of positive dimension: more students than teachers."""
     return problem["name"] in ("committee", "homogeneous") and problem["shapes"][0][0] > len(problem["teacher"])
+
+
+def load_atlas(path: str | Path) -> Atlas:
+    """Read an atlas that `Atlas.save` has written.
+
+    Everything in the file is checked, its checksum first, then each array against the problem that it describes.
+
+    Args:
+        path: The file.
+
+    Raises:
+        MalformedData: If the file is absent, damaged, too large or something else.
+    """
+    from tutelage.geometry.storage import load
+
+    return load(path)

@@ -1,44 +1,44 @@
 """Values at many points at once, and Newton's method to bring a point closer to the critical point beside it."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 from scipy.sparse.linalg import minres
 
+from tutelage.dynamics.base import norm
+from tutelage.dynamics.newton import newton_steps
+from tutelage.dynamics.vectors import as_vector
 from tutelage.geometry.spectrum import hessian_operator
+from tutelage.instant import instantly
 from tutelage.objectives import Objective
+from tutelage.objectives.tiles import in_tiles
 
 _STEPS = 5
 
 # A point that moves further than this, relative to its norm, was not close to a critical point.
 _FURTHEST = 1e-3
 
+# Points that are evaluated side by side, and numbers of parameters that these may have.
+_TILE, _TILE_PARAMETERS = 32, 20_000
 
-@eqx.filter_jit
+
+@instantly
 def values_at(objective: Objective, point: PyTree):
-    """Return loss, gradient norm, error estimate and whether there is no gradient at a point, compiled."""
-    gradient = ravel_pytree(objective.gradient(point))[0]
-    norm = jnp.sqrt(jnp.sum(gradient * gradient))
-    return objective.loss(point), norm, objective.error_estimate(point), objective.singular(point)
+    """Return loss, gradient norm, error estimate and whether there is no gradient at a point."""
+    size = norm(objective.gradient(point))
+    return objective.loss(point), size, objective.error_estimate(point), objective.singular(point)
 
 
-@eqx.filter_jit
+@instantly
 def _values(objective: Objective, points: PyTree):
-    # One after another: a batch of large students would not fit in memory with its pairs of neurons.
-    return jax.lax.map(lambda point: values_at(objective, point), points)
+    return jax.vmap(lambda point: values_at(objective, point))(points)
 
 
 def evaluate(objective: Objective, points: PyTree) -> tuple[np.ndarray, ...]:
     """Return what `values_at` does, of a batch of students."""
-    return tuple(np.asarray(values) for values in _values(objective, points))
-
-
-@eqx.filter_jit
-def _gradient(objective: Objective, point: PyTree):
-    return ravel_pytree(objective.gradient(point))[0]
+    tile = int(np.clip(_TILE_PARAMETERS // max(objective.problem.parameters, 1), 1, _TILE))
+    return in_tiles(_values, tile, (objective,), points)
 
 
 def polished(objective: Objective, point: PyTree) -> PyTree:
@@ -47,16 +47,15 @@ def polished(objective: Objective, point: PyTree) -> PyTree:
     Newton's steps come from MINRES on Hessian–vector products, which leaves directions without curvature alone. A
     step is taken if it halves the norm of the gradient and stays close to where the point was.
     """
-    flat, unravel = ravel_pytree(point)
-    current = start = np.asarray(flat)
-    gradient = np.asarray(_gradient(objective, point))
-    for _ in range(_STEPS):
-        operator = hessian_operator(objective, unravel(jnp.asarray(current)))
-        direction, _ = minres(operator, gradient, rtol=1e-12, maxiter=20 * len(current))
-        moved = current - direction
-        after = np.asarray(_gradient(objective, unravel(jnp.asarray(moved))))
-        close = np.linalg.norm(moved - start) <= _FURTHEST * max(1.0, float(np.linalg.norm(start)))
-        if not close or not np.linalg.norm(after) < 0.5 * np.linalg.norm(gradient):
+
+    def solve(student: PyTree, gradient: np.ndarray) -> np.ndarray:
+        return minres(hessian_operator(objective, student), gradient, rtol=1e-12, maxiter=20 * len(gradient))[0]
+
+    start = as_vector(point)
+    current, size = point, float(norm(objective.gradient(point)))
+    for student, gradient in newton_steps(objective, point, solve, _STEPS):
+        close = np.linalg.norm(as_vector(student) - start) <= _FURTHEST * max(1.0, float(np.linalg.norm(start)))
+        if not close or not np.linalg.norm(gradient) < 0.5 * size:
             break
-        current, gradient = moved, after
-    return unravel(jnp.asarray(current))
+        current, size = student, float(np.linalg.norm(gradient))
+    return jax.tree.map(jnp.asarray, current)

@@ -13,11 +13,12 @@ from jaxtyping import PyTree
 
 from tutelage.checks import affordable, count, finite_number, not_negative, of_kind, positive, random_seed, sequence
 from tutelage.dynamics.checks import deterministic
+from tutelage.dynamics.vectors import as_vector
 from tutelage.errors import invalid
 from tutelage.geometry.lowest_loss import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
-from tutelage.geometry.spectrum import DENSE_LIMIT, dense_hessian
+from tutelage.geometry.spectrum import DENSE_LIMIT
 from tutelage.objectives import Objective
 
 # Points that are searched from, side by side.
@@ -86,7 +87,7 @@ def _follow(objective, quotient, neighbourhood, inner, seeds, key, rounds):
 
 def _flat_directions(objective: Objective, centre: PyTree, number: int, random: np.random.Generator) -> np.ndarray:
     """Return random directions in which the Hessian at the centre is smallest: conditions fail there first."""
-    hessian = np.asarray(dense_hessian(objective, centre))
+    hessian = np.asarray(objective.hessian(centre))
     values, vectors = np.linalg.eigh(hessian)
     flat = np.abs(values) <= 1e-6 * np.abs(values).max()
     flat[0] = True
@@ -225,7 +226,7 @@ def lojasiewicz_exponent(
         for radius in radii
     ]
     losses = np.array([float(objective.loss(point)) - lowest for point in points])
-    norms = np.array([float(jnp.linalg.norm(ravel_pytree(objective.gradient(point))[0])) for point in points])
+    norms = np.array([float(np.linalg.norm(as_vector(objective.gradient(point)))) for point in points])
     if not (losses.min() > 0 and norms.min() > 0):
         raise invalid(
             "radii",
@@ -291,7 +292,7 @@ def convexity_radius(
         raise invalid("objective", f"have at most {DENSE_LIMIT} parameters", str(flat.size), "Use a smaller problem")
     random = np.random.default_rng(random_seed("seed", seed))
     half = max(_samples(objective, samples) // 2, 1)
-    values = np.linalg.eigvalsh(np.asarray(dense_hessian(objective, centre)))
+    values = np.linalg.eigvalsh(np.asarray(objective.hessian(centre)))
     directions = np.concatenate(
         [random.normal(size=(half, flat.size)), _flat_directions(objective, centre, half, random)]
     )

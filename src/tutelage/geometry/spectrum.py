@@ -13,6 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, one_of
 from tutelage.dynamics.checks import deterministic
+from tutelage.dynamics.vectors import as_student, as_vector
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.equivalence import reference_of
@@ -66,10 +67,9 @@ class Spectrum:
         return max(abs(self.smallest), abs(self.largest))
 
 
-@eqx.filter_jit
-def dense_hessian(objective: Objective, point: PyTree):
-    """Return the dense Hessian at a point, compiled."""
-    return objective.hessian(point)
+# Parameters up to which products with the Hessian are taken by NumPy: so few are needed that a compilation would take
+# longer.
+_NUMPY_PRODUCTS = 2500
 
 
 @eqx.filter_jit
@@ -88,10 +88,16 @@ def _apply(linear, vector):
 def hessian_operator(objective: Objective, point: PyTree) -> LinearOperator:
     """Return the Hessian at a point as a SciPy operator, by Hessian–vector products."""
     size = sum(leaf.size for leaf in jax.tree.leaves(point))
-    linear = _linearized(objective, point)
+    if size <= _NUMPY_PRODUCTS:
+        point = jax.tree.map(np.asarray, point)
 
-    def product(vector: np.ndarray) -> np.ndarray:
-        return np.asarray(_apply(linear, jnp.asarray(vector.reshape(-1))))
+        def product(vector: np.ndarray) -> np.ndarray:
+            return as_vector(objective.hessian_vector(point, as_student(vector, point)))
+    else:
+        linear = _linearized(objective, point)
+
+        def product(vector: np.ndarray) -> np.ndarray:
+            return np.asarray(_apply(linear, jnp.asarray(vector.reshape(-1))))
 
     return LinearOperator((size, size), matvec=product, dtype=np.float64)  # type: ignore[call-arg]
 
@@ -131,7 +137,7 @@ def spectrum(
     if how == "auto" and (values := _by_symmetry(objective, point)) is not None:
         return Spectrum(values, True, size)
     if how == "dense" or (how == "auto" and size <= DENSE_LIMIT) or size <= 2 * number + 2:
-        return Spectrum(np.linalg.eigvalsh(np.asarray(dense_hessian(objective, point))), True, size)
+        return Spectrum(np.linalg.eigvalsh(np.asarray(objective.hessian(point))), True, size)
     operator = hessian_operator(objective, point)
     start = np.random.default_rng(0).normal(size=size)  # fixed, so that the outcome is
     try:
@@ -209,7 +215,7 @@ def _with_copies(objective: Objective, reduced: _Padded, copies: int) -> np.ndar
     """Return all eigenvalues, given the Hessian in the span and along one axis that stands for several."""
     vectors = objective.problem.student.vectors(reduced.point)
     number, axes = vectors.shape
-    hessian = np.asarray(dense_hessian(objective, reduced.point)).reshape(number, axes, number, axes)
+    hessian = np.asarray(objective.hessian(reduced.point)).reshape(number, axes, number, axes)
     # By symmetry under reflections the last axis does not mix with the others.
     inside = hessian[:, :-1, :, :-1].reshape(number * (axes - 1), number * (axes - 1))
     beside = np.linalg.eigvalsh(hessian[:, -1, :, -1])

@@ -89,17 +89,8 @@ class _Manifest(Document):
     entries: list[_Entry]
 
 
-def load_atlas(path: str | Path) -> Atlas:
-    """Read an atlas that `Atlas.save` has written.
-
-    Everything in the file is checked, its checksum first, then each array against the problem that it describes.
-
-    Args:
-        path: The file.
-
-    Raises:
-        MalformedData: If the file is absent, damaged, too large or something else.
-    """
+def load(path: str | Path) -> Atlas:
+    """Read an atlas; see `load_atlas`."""
     file = checked_path("path", path)
     try:
         content = read_regular(file, follow=True)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import numpy as np
-from jax.core import Tracer
+from jax.core import Tracer, eval_context
 
 from tutelage.arrays import of_jax
 from tutelage.instant import keys
@@ -86,7 +86,8 @@ def _are_of_numpy(arguments: tuple) -> bool:
 def _given(array: Any) -> Any:
     """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
     if isinstance(array, jax.Array) and keys.is_key(array):
-        return keys.packed(np.asarray(jax.random.key_data(array)))
+        with eval_context():  # while something else is being traced, too
+            return keys.packed(np.asarray(jax.random.key_data(array)))
     return np.asarray(array)
 
 

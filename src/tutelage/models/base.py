@@ -100,7 +100,7 @@ class Model(eqx.Module):
         return _predict(self, parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
 
     def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
-        """Return the parameters that live in the space of the inputs, one vector a row."""
+        """Return the parameters that live in the space of the inputs, one vector per row."""
         return _vectors(self, self._fitted(parameters))
 
     def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
@@ -209,3 +209,21 @@ class Neuronwise(NeuronModel):
 
     def redundancy(self, parameters: PyTree) -> int:
         return 0
+
+
+class Plain(Neuronwise):
+    """A sum of neurons whose vectors are multiplied with the inputs as they are: $u(w) = w$."""
+
+    @property
+    def plain(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int | None:
+        return self.activation.homogeneity or None
+
+    def weights(self, rows: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        return rows
+
+    def rows_of(self, weights: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+        return weights

@@ -5,10 +5,10 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
-from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry
+from tutelage.models.base import Model, Neurons, Plain, Symmetry
 
 
-class Committee(Neuronwise):
+class Committee(Plain):
     r"""The sum $x \mapsto \sum_i \sigma(w_i\cdot x)$; its parameters are the rows $w_i$ of a matrix.
 
     Attributes:
@@ -21,14 +21,6 @@ class Committee(Neuronwise):
     @property
     def shapes(self):
         return ("neuron", "dim")
-
-    @property
-    def plain(self) -> bool:
-        return True
-
-    @property
-    def degree(self) -> int | None:
-        return self.activation.homogeneity or None
 
     def _neurons(self, parameters: Float[Array, "student dim"]) -> tuple[Neurons, ...]:
         return (Neurons(self.activation, parameters, jnp.ones(parameters.shape[0], parameters.dtype)),)
@@ -46,12 +38,6 @@ class Committee(Neuronwise):
 
     def with_rows(self, parameters, rows: Float[Array, "other dim"]) -> Float[Array, "other dim"]:
         return rows
-
-    def weights(self, rows):
-        return rows
-
-    def rows_of(self, weights):
-        return weights
 
     def doubled(self, neuron: int) -> "Committee":
         return self

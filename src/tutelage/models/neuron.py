@@ -6,10 +6,10 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
 from tutelage.errors import invalid
-from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry
+from tutelage.models.base import Model, Neurons, Neuronwise, Plain, Symmetry
 
 
-class Neuron(Neuronwise):
+class Neuron(Plain):
     r"""The neuron $x \mapsto \sigma(w\cdot x)$; its parameter is the vector $w$.
 
     Attributes:
@@ -32,25 +32,11 @@ class Neuron(Neuronwise):
     def _with_vectors(self, parameters: Float[Array, " dim"], vectors: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
         return vectors[0]
 
-    @property
-    def plain(self) -> bool:
-        return True
-
-    @property
-    def degree(self) -> int | None:
-        return self.activation.homogeneity or None
-
     def rows(self, parameters: Float[Array, " dim"]) -> Float[Array, "1 dim"]:
         return parameters[None]
 
     def with_rows(self, parameters, rows: Float[Array, "1 dim"]) -> Float[Array, " dim"]:
         return rows[0]
-
-    def weights(self, rows):
-        return rows
-
-    def rows_of(self, weights):
-        return weights
 
     def doubled(self, neuron: int) -> Neuronwise:
         raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")

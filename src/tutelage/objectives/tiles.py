@@ -1,7 +1,10 @@
-"""Compiled functions of rows, applied to a fixed number of them at a time, several such tiles at once."""
+"""Functions of rows, applied to a fixed number of them at a time, several such tiles at once."""
 
+import enum
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,8 +17,49 @@ def at_once() -> int:
     return len(jax.devices())
 
 
-def in_tiles(program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree) -> PyTree:
-    """Apply a compiled function to rows, a tile of them at a time, and return NumPy arrays.
+class Effort(enum.Enum):
+    """How thoroughly XLA compiles, by what a program is for; its bits are the same from `LOOP` on.
+
+    A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
+    `LOOP` takes half, and is as fast as by default where its arrays are small, else up to a fifth slower; one with
+    large arrays is worth the whole (`LONG_LOOP`). Programs are compiled side by side, so that none is cut into parts.
+    """
+
+    ONCE = (
+        ("xla_backend_optimization_level", "0"),
+        ("xla_cpu_use_fusion_emitters", False),
+        ("xla_cpu_parallel_codegen_split_count", 1),
+    )
+    LOOP = (("xla_backend_optimization_level", "1"), *ONCE[1:])
+    LONG_LOOP = ()
+
+
+def to_compile(
+    program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort = Effort.ONCE
+) -> Callable[[], Callable]:
+    """Trace a function for tiles of rows, and return what compiles it.
+
+    Tracing is done here, and not by a thread that compiles: settings of JAX that hold inside of a `with` hold in one
+    thread only. From the second time on both are a look-up.
+
+    Args:
+        program: As in `in_tiles`, like the other arguments.
+        tile: The number of rows of a tile.
+        shared: What is the same for all rows.
+        rows: Arrays whose first axis are the rows.
+        effort: How thoroughly to compile; settings that the user made are left alone.
+    """
+    first = jax.tree.map(lambda leaf: np.resize(leaf, (tile, *np.shape(leaf)[1:])), rows)
+    lowered = program.lower(*shared, first)  # type: ignore[attr-defined]
+    chosen = os.environ.get("XLA_FLAGS", "")
+    options = {name: value for name, value in effort.value if name not in chosen}
+    return partial(lowered.compile, options)
+
+
+def in_tiles(
+    program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, compiled: Callable | None = None
+) -> PyTree:
+    """Apply a function to rows, a tile of them at a time, and return NumPy arrays.
 
     XLA rounds differently for another number of rows, and in a program that is partitioned over devices. So the
     function is always applied to as many rows (the rest of the last tile is thrown away), and is compiled once, for
@@ -23,10 +67,11 @@ def in_tiles(program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyT
     rows nor on the number of devices.
 
     Args:
-        program: Made by `equinox.filter_jit`: a function of what is shared, and of a tile of rows.
+        program: A function of what is shared, and of a tile of rows; made by `equinox.filter_jit`, or by `instantly`.
         tile: The number of rows of a tile.
         shared: What is the same for all rows: the first arguments.
         rows: Arrays whose first axis are the rows.
+        compiled: The program as it was compiled for such tiles before.
 
     Returns:
         What the program returns, rows first.
@@ -35,12 +80,10 @@ def in_tiles(program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyT
     number = len(jax.tree.leaves(rows)[0])
     pieces = [np.resize(np.arange(begin, min(begin + tile, number)), tile) for begin in range(0, number, tile)]
     tiles = [jax.tree.map(lambda leaf, piece=piece: leaf[piece], rows) for piece in pieces]
-    # Compiled here, and not by the threads: settings of JAX that hold inside of a `with` hold in one thread only.
-    # From the second time on this is a look-up.
-    compiled = program.lower(*shared, tiles[0]).compile()  # type: ignore[attr-defined]
+    execute = compiled or (to_compile(program, tile, shared, tiles[0])() if hasattr(program, "lower") else program)
 
     def outcome(rows: Any) -> PyTree:
-        return jax.device_get(compiled(*shared, rows))
+        return jax.device_get(execute(*shared, rows))
 
     outcomes = _side_by_side(outcome, tiles)
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *outcomes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tutelage._html import shown
 from tutelage.claims import Claim, claims_of, paste
 from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
@@ -159,7 +160,7 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
         verdict = entry["verdict"] if entry else getattr(record, name)
         numbers, note, witness = "", "", ""
         if entry:
-            margin, instances = _number(entry["margin"]), entry["instances"]
+            margin, instances = shown(entry["margin"]), entry["instances"]
             numbers = f"smallest margin {margin} over {instances:,} instances, {entry['arithmetic']}"
             note = entry["note"]
             if entry["verdict"] == "refuted" and entry["witness"]:
@@ -167,10 +168,6 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
         forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
     is_fresh = (claim.id, "as_printed") in fresh
     return JudgedClaim(claim, tuple(forms), record.finding, record.kind, is_fresh, f"tutelage audit {claim.id}")
-
-
-def _number(value: Any) -> str:
-    return f"{value:.2g}" if isinstance(value, (int, float)) else str(value)
 
 
 def _shown(folder: Path, study: Study, finding: str, notice: Callable[[str], None]) -> ShownStudy:

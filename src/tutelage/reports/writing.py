@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
 from tutelage.files import read_regular, write_bytes
 from tutelage.papers import KINDS
@@ -69,7 +69,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"tex": _tex, "number": _number, "words": lambda verdict: VERDICT_WORDS[verdict]}
+    environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
     environment.filters["headline"] = _headline
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
     environment.globals |= {"version": version("tutelage"), "kinds": KINDS}
@@ -83,17 +83,6 @@ def _tex(text: str) -> Markup:
         Markup('<span class="math">{}</span>').format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
     ]
     return Markup("").join(marked)
-
-
-def _number(value: Any) -> str:
-    """Show a measured value with the digits that mean something."""
-    if isinstance(value, bool) or value is None:
-        return "—" if value is None else str(value)
-    if isinstance(value, float):
-        return f"{value:.4g}".replace("e-0", "e-").replace("-", "−")
-    if isinstance(value, list):
-        return ", ".join(_number(entry) for entry in value)
-    return str(value)
 
 
 def _headline(study: Study) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.optimize
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -121,6 +120,8 @@ def _normal_equations(dual: Kernel, directions: Any, teacher: Array) -> tuple[Ar
 
 
 def _fit_one(dual: Kernel, teacher: Array, directions: np.ndarray) -> np.ndarray:
+    import scipy.optimize  # takes a while, and no other start needs it
+
     gram, correlation = jax.device_get(_normal_equations(dual, directions, teacher))
     # min ½zᵀGz − bᵀz = ½‖Az − r‖² + const with G = AᵀA, b = Aᵀr. Many students make G singular to rounding; b
     # lies in its range, so directions with negligible eigenvalues are left out.

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from tutelage.errors import invalid
+from tutelage.checks import one_of
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
@@ -208,6 +208,4 @@ class Study:
 
 def checked_scale(scale: str) -> Scale:
     """Return the scale, or raise if there is no such scale."""
-    if scale not in SCALES:
-        raise invalid("scale", f"be one of {', '.join(SCALES)}", repr(scale), "Choose one of these")
-    return scale  # type: ignore[return-value]
+    return one_of("scale", scale, SCALES)

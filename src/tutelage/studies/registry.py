@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 
-from tutelage.errors import invalid
+from tutelage.checks import one_of
 from tutelage.papers import PAPERS, recorded_studies
 from tutelage.studies.base import Study
 
@@ -21,8 +21,7 @@ def studies_of(paper: str) -> tuple[Study, ...]:
     Raises:
         InvalidArgument: If the paper is not covered.
     """
-    if paper not in PAPERS:
-        raise invalid("paper", f"be one of {', '.join(PAPERS)}", repr(paper), "Choose a covered paper")
+    one_of("paper", paper, PAPERS)
     if not any(id.startswith(f"{paper}.") for id in recorded_studies()):
         return ()
     return import_module(f"tutelage.studies.{paper}").STUDIES
@@ -45,8 +44,7 @@ def find(names: Sequence[str] = ()) -> tuple[Study, ...]:
     chosen: dict[str, Study] = {}
     for name in names or PAPERS:
         matching = {study.id: study for study in all_studies() if name in (study.id, study.paper)}
-        if not matching and name not in PAPERS:
-            studies = ", ".join(study.id for study in all_studies())
-            raise invalid("study", "be a paper or a study", repr(name), f"The studies are {studies}")
+        if not matching:
+            one_of("study", name, (*PAPERS, *(study.id for study in all_studies())))
         chosen |= matching
     return tuple(chosen.values())

@@ -108,7 +108,7 @@ def slopes(directions: np.ndarray, students: np.ndarray, teachers: np.ndarray) -
 
 
 def stretched(students: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    r"""$\|w_j\|(I + \bar w_j\bar w_j^\top)$ applied to a vector a student: the derivative of $u_j$ in $w_j$."""
+    r"""$\|w_j\|(I + \bar w_j\bar w_j^\top)$ applied to a vector per student: the derivative of $u_j$ in $w_j$."""
     directions = units(students)
     along = np.sum(directions * vectors, axis=-1, keepdims=True)
     return norms(students)[..., None] * (vectors + along * directions)

@@ -52,7 +52,28 @@ class PatchObjective(Expected):
         return jnp.asarray(jnp.inf)
 
 
-class ConvolutionLoss(PatchObjective):
+class DualsOfPatches(PatchObjective):
+    """A population loss made of the dual and the mean of one patch."""
+
+    if TYPE_CHECKING:  # see Activation
+        dual: ClassVar[Dual]
+        mean: ClassVar[Mean]
+        quadrature: ClassVar[Quadrature | None]
+    else:
+        dual: eqx.AbstractVar[Dual]
+        mean: eqx.AbstractVar[Mean]
+        quadrature: eqx.AbstractVar[Quadrature | None]
+
+    @property
+    def exactness(self) -> Exactness:
+        return exactness_of(self.quadrature)
+
+    @property
+    def span_suffices(self) -> bool:
+        return is_rotation_invariant(self.problem, (self.dual, self.mean))
+
+
+class ConvolutionLoss(DualsOfPatches):
     r"""The population loss of a one-filter network; build one with `population`.
 
     Patches are independent, so that for two such networks with filters $w, w'$, output weights $a, a'$, dual $K$ and
@@ -76,14 +97,6 @@ class ConvolutionLoss(PatchObjective):
     dual: Dual
     mean: Mean
     quadrature: Quadrature | None
-
-    @property
-    def exactness(self) -> Exactness:
-        return exactness_of(self.quadrature)
-
-    @property
-    def span_suffices(self) -> bool:
-        return is_rotation_invariant(self.problem, (self.dual, self.mean))
 
     def _product(self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""], means=None):
         """Return E[ff'], given the dual of the two filters and, if at hand, the product of their means."""
@@ -138,7 +151,7 @@ class ConvolutionLoss(PatchObjective):
         return jnp.abs(outputs) * both + jnp.abs(others) * means
 
 
-class ParityLoss(PatchObjective):
+class ParityLoss(DualsOfPatches):
     r"""The population loss of sums of products of neurons over patches; build one with `population`.
 
     Patches are independent, so that with the dual $K$ and the mean $M$ of one patch and degrees $r \le s$,
@@ -161,14 +174,6 @@ class ParityLoss(PatchObjective):
     dual: Dual
     mean: Mean
     quadrature: Quadrature | None
-
-    @property
-    def exactness(self) -> Exactness:
-        return exactness_of(self.quadrature)
-
-    @property
-    def span_suffices(self) -> bool:
-        return is_rotation_invariant(self.problem, (self.dual, self.mean))
 
     def _products(self, first: Float[Array, "vector dim"], second: Float[Array, "vector dim"] | None = None):
         """Return the expected product of two sums of products; of one with itself if the second is left out."""

@@ -1,13 +1,8 @@
-"""What the studies of this paper share: plain descent from many starts, as one small program.
+"""What the studies of this paper share: the paths of plain descent from many starts."""
 
-Such a program compiles faster than `descend`, which can do more.
-"""
-
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import Objective
 
 
@@ -21,18 +16,14 @@ def paths(objective: Objective, starts, step: float, entries: int, every: int) -
         entries: Number of entries of a path besides the start.
         every: Steps between two entries.
     """
-    path, losses = _paths(objective, jnp.asarray(starts), jnp.asarray(step), entries, every)
-    return np.asarray(path), np.asarray(losses)
+    kept = record(student=_itself, every=every, at_most=max(entries + 1, 2))
+    runs = descend(objective, starts, GradientDescent(step), step_limit(entries * every), kept)
+    at = every * np.arange(entries + 1)
+    curves = [runs.curve("student", run) for run in range(len(runs))]
+    # A run that has come to rest earlier stays where it is.
+    path = np.stack([students[np.searchsorted(steps, at, side="right") - 1] for steps, students in curves])
+    return path, runs.losses
 
 
-@eqx.filter_jit
-def _paths(objective: Objective, starts, step, entries: int, every: int):
-    def one(start):
-        def stretch(student, _):
-            moved = jax.lax.fori_loop(0, every, lambda _, at: at - step * objective.gradient(at), student)
-            return moved, student
-
-        end, path = jax.lax.scan(stretch, start, length=entries)
-        return jnp.concatenate([path, end[None]]), objective.loss(end)
-
-    return jax.vmap(one)(starts)
+def _itself(student):
+    return student

@@ -249,7 +249,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
         if isinstance(value, list):
             _check_rows(value, dimensions)
         if isinstance(value, Stored) and dimensions is not None and len(value.shape) != dimensions:
-            wanted = "one axis" if dimensions == 1 else "two axes, one row a neuron or sample"
+            wanted = "one axis" if dimensions == 1 else "two axes, one row per neuron or sample"
             raise problem_with(f"must have {wanted}, but received shape {tuple(value.shape)}.")
         return value
 

@@ -1,0 +1,38 @@
+"""The programs of a batch of runs, compiled side by side."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+
+from jaxtyping import PyTree
+
+from tutelage.objectives.tiles import Effort, at_once, in_tiles, to_compile
+
+
+@lru_cache
+def _compilers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(at_once(), thread_name_prefix="compiling")
+
+
+class Programs:
+    """Programs for tiles of rows, each compiled once, in the background.
+
+    A program that will be needed is ordered early: it is traced at once, by the thread that asks, and compiled by
+    another one while work goes on. Made for one batch of runs: what is shared has the same structure in all calls.
+    """
+
+    def __init__(self):
+        self._compiled: dict[tuple[int, int], Future] = {}
+
+    def order(self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort) -> None:
+        """Begin to compile a program, if that has not begun; the arguments are those of `to_compile`."""
+        name = id(program), tile
+        if name not in self._compiled:
+            self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, effort))
+
+    def __call__(
+        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort
+    ) -> PyTree:
+        """Apply a program to rows, as `in_tiles` does."""
+        self.order(program, tile, shared, rows, effort)
+        return in_tiles(program, tile, shared, rows, self._compiled[id(program), tile].result())
