@@ -98,8 +98,8 @@ SHIFTED = """
 """
 
 ROWS = (
-    Row("population, committee of 6", "found = float(tl.population(problem).constant)", "expected = 0.5 * value(v, v)", 0.1,
-        COMMITTEE.replace("objective = tl.population(problem)", "")),
+    Row("population, committee of 6", "found = float(tl.population(problem).constant)",
+        "expected = 0.5 * value(v, v)", 0.1, COMMITTEE.replace("objective = tl.population(problem)", "")),
     Row("loss, committee of 6", "found = objective.loss(w)", "expected = loss(w)", 0.05, COMMITTEE),
     Row("gradient, committee of 6", "found = objective.gradient(w)", "expected = gradient(w)", 0.05, COMMITTEE),
     Row("Hessian, committee of 6", "found = objective.hessian(w)", "expected = differences(w)", 0.1, COMMITTEE),
