@@ -100,4 +100,4 @@ def test_a_sweep_with_a_stand_in_for_slurm(tmp_path):
     assert outcome.returncode == 0, outcome.stderr
     results = open_sweep(tmp_path / "results")
     assert results.complete and results.coverage.failed == 0
-    assert results.manifest["sessions"][0]["engine"].startswith("dask tcp://")
+    assert results.manifest.sessions[0].engine.startswith("dask tcp://")

@@ -48,8 +48,12 @@ def test_a_change_makes_stale_what_depends_on_it_and_nothing_else(other_sources)
         assert kept == (changed not in dependencies(modules)), name
         (fresh if kept else stale).add(name)
     assert {"sweep", "mild_overparameterization.theorem-7", "mild_overparameterization.experiment"} <= stale
-    # Judged in NumPy by formulas of their own, and sampled from a hard law: no such dual is in them.
-    assert {"mild_overparameterization.conjecture-1", "local_convergence.theorem-4", "single_neuron.hard-law"} <= fresh
+    # Judged in NumPy by formulas of their own, and a study of samples: no such dual is in them.
+    assert {
+        "mild_overparameterization.conjecture-1",
+        "local_convergence.theorem-4",
+        "local_convergence.samples",
+    } <= fresh
 
 
 def test_dependencies_are_what_is_imported():

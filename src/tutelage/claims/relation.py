@@ -82,6 +82,10 @@ class Relation:
         for name in ("where", "build"):
             if getattr(self, name) is not None:
                 checks.function(name, getattr(self, name), "a function of what is drawn")
+        for name in ("scale", "known"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                checks.finite_array(name, value)
         checks.settle(
             self,
             draw=tuple(_checked_draw(draw) for draw in several),

@@ -163,7 +163,7 @@ class Claim:
             self, scope=checks.one_of("scope", scope, SCOPES), also=also, glyph=checks.flag("glyph", self.glyph)
         )
         if self.draw is None:
-            for name in ("left", "relation", "right", "where", "build"):
+            for name in ("left", "relation", "right", "where", "build", "scale", "known"):
                 if getattr(self, name) is not None:
                     raise invalid("draw", f"be given where `{name}` is", "None", "Say what is drawn")
         else:
