@@ -37,7 +37,7 @@ def test_shared_gradient_is_the_librarys(patches):
 
 @pytest.mark.parametrize("patches", [1, 2, 5])
 def test_unshared_loss_is_the_librarys(patches):
-    """The sum of both degrees in overlaps; for one patch the two degrees are the same, and their sum is another loss."""
+    """The sum of the losses of both degrees, from overlaps; for one patch that is twice the loss of one."""
     u, w = RANDOM.normal(size=3), RANDOM.normal(size=(patches, 3))
     exact = tl.population(tl.problems.parity(u, patches, degrees=(1, patches) if patches > 1 else (1,), sharing=False))
     times = 1 if patches > 1 else 2

@@ -42,7 +42,8 @@ def _projected(patches: int, starts: np.ndarray, steps) -> Runs:
     objective = population(parity(np.array([0.0, reach]), patches))
     method = GradientDescent(1.0, projection=Ball(reach))
     steps = [int(step) for step in steps]
-    return descend(objective, starts, method, step_limit(steps[-1]), record("angle", "distance", steps=steps))
+    kept = record("angle", "distance", steps=steps) if len(steps) > 1 else None
+    return descend(objective, starts, method, step_limit(steps[-1]), kept)
 
 
 # Theorem 4 ------------------------------------------------------------------------------------------------------------
@@ -67,6 +68,7 @@ THEOREM_4 = Claim(
     place="Theorem 4",
     title="with sharing, descent finds the teacher",
     hypotheses=(_PHASE[0], "projection onto the ball of radius $\\|u_0\\|$, step 1"),
+    defect="the side of the start is missing",
     draw=_ends,
     runs=True,
     where=lambda cosine, k, least, odd: (cosine > least) | (odd * (k % 2) == 1),
@@ -118,6 +120,7 @@ THEOREM_5_ANGLE = Claim(
     place="Theorem 5, first sentence",
     title="the angle never increases",
     hypotheses=_PHASE,
+    defect="the size of the step is missing",
     draw={**_STUDENTS, "part": uniform(0.01, 1)},
     build=lambda share, turn, k, part, most: {
         **in_plane(share * teacher_norm(k), turn, teacher_norm(k)),

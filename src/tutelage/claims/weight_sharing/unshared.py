@@ -24,6 +24,7 @@ THEOREM_3 = Claim(
         "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$ (not in the print, see Lemma 8)",
         "judged by the exponent of $d$ in the time until the loss is $\\frac18$, $k \\le 8$",
     ),
+    defect="$d^{k/4}$ for $d^{k/3-3}$, all that the proof reaches",
     draw=partial(growth, patches=range(2, 9), low=True, constant_entries=(False, True), loss=0.125),
     where=lambda degree, constant_entries, least: constant_entries | (degree >= least),
     left=lambda exponent: exponent,
@@ -127,6 +128,7 @@ LEMMA_7 = Claim(
         "$c \\in [0, 1]$",
         "the cosine between $w_j$ and $u_0$ is below $c$ in size, or $\\|w_j\\| \\le c/\\sqrt2$",
     ),
+    defect="$c \\le \\sin c$",
     draw={
         "reach": log_uniform(1e-3, 1e4),
         "size": log_uniform(1e-3, 1e4),
@@ -167,6 +169,7 @@ LEMMA_8 = Claim(
         "for some $j$ the cosine of $w_j$ and $u_0$ is below $\\sin\\frac\\pi{32}$ in size, or $\\|w_j\\| \\le "
         "\\frac1{\\sqrt2}\\sin\\frac\\pi{32}$",
     ),
+    defect="the norm of $u_0$ is missing from Section 4.4",
     draw=[
         {
             "stretch": log_uniform(1e-3, 1e3),
@@ -202,6 +205,7 @@ SECTION_C_3_TIME = Claim(
         "the induction holds for $T = \\lfloor d^{k/3-3}/(\\eta k)\\rfloor$ steps, as the proof defines",
         "$d \\to \\infty$",
     ),
+    defect="$d^{k/4}$ for $d^{k/3-3}$, all that the proof reaches",
     draw={"k": integers(2, 1000)},
     where=lambda k, least: k >= least,
     # Exponents of d, for steps of at most one.
