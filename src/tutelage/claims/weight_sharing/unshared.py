@@ -178,7 +178,7 @@ LEMMA_8 = Claim(
             "size": log_uniform(1e-4, 1e2),
             "tilt": uniform(-1, 1),
         }
-        for k in (2, 4)
+        for k in (2, 3)
     ],
     build=_one_not_learned,
     where=lambda stretch, least: stretch >= least,
