@@ -314,7 +314,9 @@ class Sides:
 
             arguments = (0, *(None for _ in range(1 + len(names))))
             mapped = jax.vmap(traced if kind == "pairs" else with_slopes, in_axes=arguments)
-            self.programs[key] = jax.jit(mapped, compiler_options=None if self.optimised else _LITTLE_OPTIMISED)
+            # Derivatives are long to compile, and few are taken.
+            well = self.optimised and kind == "pairs"
+            self.programs[key] = jax.jit(mapped, compiler_options=None if well else _LITTLE_OPTIMISED)
         program, numbers = self.programs[key], [1.0 * self.parameters[name] for name in names]
         return lambda rows: program(rows, self.floor, *numbers)
 

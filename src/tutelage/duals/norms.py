@@ -290,7 +290,7 @@ def angles(first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bo
         same: Whether both are the same.
     """
     product = products(first, second)
-    own = jnp.eye(*product.shape) if same else jnp.zeros(product.shape)
+    own = jnp.eye(product.shape[0], product.shape[1]) if same else jnp.zeros(product.shape)
     # A zero vector is orthogonal to itself, too.
     own = jnp.where(jnp.any(first != 0, axis=-1)[:, None], own, 0.0)
     opposed, lesser = product < 0, half_distances(first, second, own)
