@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform
+from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.cube import points
@@ -151,14 +151,13 @@ LEMMA_7 = Claim(
 _SINE = np.sin(np.pi / 32)
 
 
-def _one_not_learned(stretch, w, spread, size, tilt):
-    """The last patch is short or nearly orthogonal to the teacher; the others are the teacher's, or anything."""
-    reach = stretch * teacher_norm(w.shape[-2] + 1)
-    u = np.stack([reach, 0 * reach], axis=-1)
-    cosine = np.where(size <= _SINE / np.sqrt(2), tilt, _SINE * tilt)
-    last = size[..., None] * np.stack([cosine, np.sqrt(1 - cosine**2)], axis=-1)
-    rest = u[..., None, :] + spread[..., None, None] * w
-    return {"u": u, "w": np.concatenate([rest, last[..., None, :]], axis=-2), "stretch": stretch}
+def _one_not_learned(stretch, sizes, tilts):
+    """The last patch is short or nearly orthogonal to the teacher, which lies on the first axis; the others are any."""
+    reach = stretch * teacher_norm(sizes.shape[-1])
+    bound = np.where(sizes[..., -1] * reach <= _SINE / np.sqrt(2), 1.0, _SINE)
+    cosines = np.concatenate([tilts[..., :-1], (bound * tilts[..., -1])[..., None]], axis=-1)
+    w = (sizes * reach[..., None])[..., None] * np.stack([cosines, np.sqrt(1 - cosines**2)], axis=-1)
+    return {"u": np.stack([reach, 0 * reach], axis=-1), "w": w, "stretch": stretch}
 
 
 LEMMA_8 = Claim(
@@ -171,13 +170,7 @@ LEMMA_8 = Claim(
     ),
     defect="the norm of $u_0$ is missing from Section 4.4",
     draw=[
-        {
-            "stretch": log_uniform(1e-3, 1e3),
-            "w": real((k - 1, 2)),
-            "spread": uniform(0, 1),
-            "size": log_uniform(1e-4, 1e2),
-            "tilt": uniform(-1, 1),
-        }
+        {"stretch": log_uniform(1e-3, 1e3), "sizes": log_uniform(1e-4, 1e2, (k,)), "tilts": uniform(-1, 1, (k,))}
         for k in (2, 3)
     ],
     build=_one_not_learned,
