@@ -73,8 +73,9 @@ def _tail(d, m):
     reach = np.sqrt(m) * d ** (1 / 6) * (1 - 1e-12)
     # Fewer than none of m signs, or more than m, are not to be had.
     few, many = np.floor((m - reach) / 2), np.ceil((m + reach) / 2) - 1
-    above = np.where(many >= m, 0.0, bdtrc(np.minimum(many, m), m, 0.5))
-    return above + np.where(few < 0, 0.0, bdtr(np.maximum(few, 0), m, 0.5))
+    signs = np.asarray(m, dtype=int)
+    above = np.where(many >= m, 0.0, bdtrc(np.minimum(many, m), signs, 0.5))
+    return above + np.where(few < 0, 0.0, bdtr(np.maximum(few, 0), signs, 0.5))
 
 
 def _counted(count, random):
