@@ -17,6 +17,21 @@ def parts(p, q, r):
     f = 4 / np.pi / np.sqrt(1 - rho**2)
     return (2 / np.pi * np.arcsin(2 * s / (1 + 2 * s)), 2 / np.pi * np.arcsin(rho), 4 / np.pi / ((1 + 2 * s)
         * np.sqrt(1 + 4 * s)), f * (r / D - rho * p / (1 + 2 * s)), -f * rho * q / (1 + 2 * s))
+def losses(d, k, low):  # along plain descent with step 1, unshared, from norm one; all patches but the first move alike
+    r = np.sqrt(12) / np.pi * k
+    p1, q1 = p, q = 1 / np.sqrt(d), np.sqrt(1 - 1 / d)
+    teacher = parts(r, 0.0, r)[0]
+    while True:
+        o1, v1, c1, bp1, bq1 = parts(p1, q1, r)
+        o, v, c, bp, bq = parts(p, q, r)
+        high = o1 * o ** (k - 1) - 2 * v1 * v ** (k - 1) + teacher**k
+        yield (low * (o1 - 2 * v1 + teacher) + high) / 2, teacher**k
+        a, b = low + o ** (k - 1), low + v ** (k - 1)
+        p1, q1 = p1 - a * c1 * p1 + b * bp1, q1 - a * c1 * q1 + b * bq1
+        a, b = o1 * o ** (k - 2), v1 * v ** (k - 2)
+        p, q = p - a * c * p + b * bp, q - a * c * q + b * bq
+def iterations(*case):  # until a quarter of the teacher's high part is left
+    return next(t for t, (loss, high) in enumerate(losses(*case)) if loss < 0.25 * high)
 """
 
 
@@ -72,17 +87,7 @@ DEGREE = Claim(
         right=0.25,
         recipe=PLANE
         + """
-def iterations(d, k=2):  # of plain descent with step 1 to half the loss, degree 2
-    r = np.sqrt(12) / np.pi * k
-    p, q = 1 / np.sqrt(d), np.sqrt(1 - 1 / d)
-    teacher, t = parts(r, 0.0, r)[0], 0
-    while True:
-        own, cross, c, bp, bq = parts(p, q, r)
-        if own**k - 2 * cross**k + teacher**k < 0.5 * teacher**k:
-            return t
-        p, q = p - own ** (k - 1) * c * p + cross ** (k - 1) * bp, q - own ** (k - 1) * c * q + cross ** (k - 1) * bq
-        t += 1
-left = abs(np.log(iterations(1e8) / iterations(1e4)) / np.log(1e4) - 2)  # the exponent, against degree 2
+left = abs(np.log(iterations(1e8, 2, 0) / iterations(1e4, 2, 0)) / np.log(1e4) - 2)  # the exponent, against degree 2
 right = 0.25
 """,
     ),
@@ -125,20 +130,7 @@ UNSHARED = Claim(
         right=0.25,
         recipe=PLANE
         + """
-def iterations(d, k=3):  # of plain descent with step 1, degrees 1 and 3, unshared
-    r = np.sqrt(12) / np.pi * k
-    p1, q1, t = 1 / np.sqrt(d), np.sqrt(1 - 1 / d), 0
-    p, q, teacher = p1, q1, parts(r, 0.0, r)[0]
-    while True:
-        o1, v1, c1, bp1, bq1 = parts(p1, q1, r)
-        o, v, c, bp, bq = parts(p, q, r)
-        loss = 0.5 * (o1 - 2 * v1 + teacher) + 0.5 * (o1 * o**2 - 2 * v1 * v**2 + teacher**3)
-        if loss < 0.25 * teacher**3:
-            return t
-        p1, q1 = p1 - (1 + o**2) * c1 * p1 + (1 + v**2) * bp1, q1 - (1 + o**2) * c1 * q1 + (1 + v**2) * bq1
-        p, q = p - o1 * o * c * p + v1 * v * bp, q - o1 * o * c * q + v1 * v * bq
-        t += 1
-left = abs(np.log(iterations(1e8) / iterations(1e4)) / np.log(1e4) - 3)  # the exponent, against degree 3
+left = abs(np.log(iterations(1e8, 3, 1) / iterations(1e4, 3, 1)) / np.log(1e4) - 3)  # the exponent, against degree 3
 right = 0.25
 """,
     ),
