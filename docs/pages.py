@@ -51,7 +51,10 @@ def findings(paper: str) -> str:
     entries = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper)}
     important = PAPERS[paper].important
     held = sum(record.as_printed == "holds" and id in claims for id, record in recorded_verdicts().items())
-    parts = [f"*Of {len(claims)} statements {held} hold as printed, and {len(claims) - held} do not.*"]
+    vacuous = sum(record.as_printed == "vacuous" and id in claims for id, record in recorded_verdicts().items())
+    could_not = f", {vacuous} could not have failed" if vacuous else ""
+    failed = len(claims) - held - vacuous
+    parts = [f"*Of {len(claims)} statements {held} hold as printed{could_not}, and {failed} do not.*"]
     heading = ""
     for record in failures(paper):
         claim = claims[record.id]
@@ -78,6 +81,9 @@ def _body(claim: Claim, record: Recorded, entries: dict) -> list[str]:
     parts = [f"**Printed.** {claim.as_printed.statement}"]
     if claim.hypotheses:
         parts.append(f"**Assuming** {'; '.join(claim.hypotheses)}.")
+    if claim.as_meant is not None:
+        verdict = entries[claim.id, "as_meant"]["verdict"]
+        parts.append(f"**As meant**, by {claim.supplied}: {claim.as_meant.statement} *({verdict}.)*")
     if claim.corrected is not None:
         judged = entries[claim.id, "corrected"]
         tried = f"{judged['instances']:,} instances tried, {judged['arithmetic']}"
@@ -85,7 +91,7 @@ def _body(claim: Claim, record: Recorded, entries: dict) -> list[str]:
     parts.append(f"**Why.** {claim.correction}")
     command = f"`tutelage audit {claim.id}`"
     if printed["verdict"] == "refuted":
-        source = paste(printed["witness"], claim.as_printed.recipe)
+        source = paste(printed["witness"], claim.recipe("as_printed"))
         witness = f"```python\n{source.strip()}\n```\n\nJudge it again: {command}"
         parts.append('??? example "A witness, to paste into NumPy"\n\n' + _indented(witness))
     else:

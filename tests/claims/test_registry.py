@@ -25,10 +25,9 @@ def test_verdict_is_the_recorded_one(id):
     verdicts = {verdict.form: verdict for verdict in judge(claim)}
     assert all(verdict.control_refuted for verdict in verdicts.values())
     assert verdicts["as_printed"].verdict == record.as_printed, verdicts["as_printed"]
-    if record.corrected is None:
-        assert "corrected" not in verdicts
-    else:
-        assert verdicts["corrected"].verdict == record.corrected, verdicts["corrected"]
+    for reading, recorded in {"as_meant": record.as_meant, "corrected": record.corrected}.items():
+        assert (reading in verdicts) == (recorded is not None)
+        assert recorded is None or verdicts[reading].verdict == recorded, verdicts[reading]
     if record.as_printed == "refuted":
         assert claim.correction and claim.corrected is not None
         _check_recipe(claim, verdicts["as_printed"].document())

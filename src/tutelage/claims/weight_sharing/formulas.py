@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.objectives import Objective, population
-from tutelage.problems import parity, wave
+from tutelage.problems import wave
 
 PAPER = "weight_sharing"
 
@@ -62,22 +62,26 @@ def cosine_hessian(w, u, b: Any = 1.0):
     return 0.5 * b**2 * (own + minus + plus)
 
 
-# The smooth parity of Section 4 ---------------------------------------------------------------------------------------
+# The smooth parity of Section 4, in NumPy, on the last axes -------------------------------------------------------------
 
 
-def overlap(u, w) -> Float[Array, ""]:
+def dot(a, b):
+    """The inner product of vectors."""
+    return np.sum(a * b, -1)
+
+
+def overlap(u, w):
     r"""$V(u, w)$ of Lemma 1."""
-    sizes = jnp.sqrt(1 + 2 * u @ u) * jnp.sqrt(1 + 2 * w @ w)
-    return 2 / jnp.pi * jnp.arcsin(2 * (u @ w) / sizes)
+    return 2 / np.pi * np.arcsin(2 * dot(u, w) / np.sqrt((1 + 2 * dot(u, u)) * (1 + 2 * dot(w, w))))
 
 
-def own_factor(w) -> Float[Array, ""]:
+def own_factor(w):
     r"""Lemma 5's $c_1(w) = \frac4\pi\,(1 + 2\|w\|^2)^{-1}(1 + 4\|w\|^2)^{-1/2}$, so that $E[\sigma\sigma'x] = c_1(w)\,w$.
 
     The paper says that it is below one; it tends to $4/\pi$ as $w\to0$.
     """
-    square = w @ w
-    return 4 / jnp.pi / ((1 + 2 * square) * jnp.sqrt(1 + 4 * square))
+    square = dot(w, w)
+    return 4 / np.pi / ((1 + 2 * square) * np.sqrt(1 + 4 * square))
 
 
 def pull(w, u):
@@ -86,53 +90,53 @@ def pull(w, u):
     With $D = \sqrt{(1+2\|u\|^2)(1+2\|w\|^2)}$ and $\rho = 2u\cdot w/D$:
     $\frac4{\pi\sqrt{1-\rho^2}}\bigl(u/D - \rho\,w/(1+2\|w\|^2)\bigr)$.
     """
-    first, second = 1 + 2 * u @ u, 1 + 2 * w @ w
-    size = jnp.sqrt(first * second)
+    first, second = 1 + 2 * dot(u, u), 1 + 2 * dot(w, w)
     # 1 − ρ² without cancellation: D² − 4(u·w)² = 1 + 2|u|² + 2|w|² + 4(|u|²|w|² − (u·w)²).
-    across = jnp.maximum((u @ u) * (w @ w) - (u @ w) ** 2, 0.0)
-    cosine = jnp.sqrt((1 + 2 * u @ u + 2 * w @ w + 4 * across) / (first * second))
+    across = np.maximum(dot(u, u) * dot(w, w) - dot(u, w) ** 2, 0.0)
+    root = np.sqrt(first + second - 1 + 4 * across)
     # And u/D − ρw/(1 + 2|w|²) over a common denominator, where parallel parts cancel exactly.
-    return 4 / (jnp.pi * cosine) * (u + 2 * ((w @ w) * u - (u @ w) * w)) / (size * second)
+    straight = u + 2 * (dot(w, w)[..., None] * u - dot(u, w)[..., None] * w)
+    return 4 / np.pi * straight / (root * second)[..., None]
 
 
 def low_gradient(w, u):
     r"""$\nabla F^{(1)}$ of a vector, the first term of the gradients below."""
-    return own_factor(w) * w - pull(w, u)
+    return own_factor(w)[..., None] * w - pull(w, u)
 
 
-def shared_gradient(w, u, patches):
-    r"""$\nabla F^{(1,k)}$ of a shared vector, as in the proof of Theorem 5; the number of patches may be traced."""
-    own, cross = overlap(w, w), overlap(u, w)
-    # A power of a number that may be negative, by its parity.
-    sign = jnp.where((cross < 0) & (jnp.mod(patches - 1, 2) == 1), -1.0, 1.0)
-    of_own, of_cross = own ** (patches - 1), sign * jnp.abs(cross) ** (patches - 1)
-    return (1 + patches * of_own) * own_factor(w) * w - (1 + patches * of_cross) * pull(w, u)
+def shared_gradient(w, u, k):
+    r"""$\nabla F^{(1,k)}$ of a shared vector, as in the proof of Theorem 5."""
+    own = 1 + k * overlap(w, w) ** (k - 1)
+    cross = 1 + k * overlap(u, w) ** (k - 1)
+    return (own * own_factor(w))[..., None] * w - cross[..., None] * pull(w, u)
 
 
-def teacher_norm(patches) -> float:
+def parity_loss(w, u):
+    r"""$F^{(1,k)}$ of unshared vectors, one row per patch: by Lemma 3 the sum of both degrees' losses."""
+    own, cross, teacher = overlap(w, w), overlap(u[..., None, :], w), overlap(u, u)
+    low = 0.5 * (own[..., 0] - 2 * cross[..., 0] + teacher)
+    return low + 0.5 * (np.prod(own, -1) - 2 * np.prod(cross, -1) + teacher ** w.shape[-2])
+
+
+def teacher_norm(k):
     r"""The norm $\sqrt{12}\,k/\pi$ that Section 4.6 gives the teacher."""
-    return np.sqrt(12) / np.pi * patches
+    return np.sqrt(12) / np.pi * k
+
+
+def in_plane(size, turn, reach):
+    """A shared student of given norm and angle with its teacher, which lies on the second axis, as in Section 4.6."""
+    zero = 0.0 * (size + turn + reach)
+    w = np.stack([size * np.sin(turn) + zero, size * np.cos(turn) + zero], axis=-1)
+    return {"u": np.stack([zero, reach + zero], axis=-1), "w": w}
 
 
 # Exact objectives whose teacher may be traced -------------------------------------------------------------------------
 
 
 @lru_cache
-def _parity_template(dimension: int, patches: int, degrees: tuple[int, ...], sharing: bool) -> Objective:
-    # Made of concrete arrays even when first asked for inside a compiled function.
-    with jax.ensure_compile_time_eval():
-        return population(parity(np.ones(dimension), patches, degrees=degrees, sharing=sharing))
-
-
-@lru_cache
 def _wave_template(dimension: int, patches: int, sharing: bool) -> Objective:
     with jax.ensure_compile_time_eval():
         return population(wave(np.ones(dimension), patches, sharing=sharing))
-
-
-def exact_parity(u, patches: int, degrees: tuple[int, ...], sharing: bool) -> Objective:
-    """The exact population objective of Section 4 for a teacher that may be traced."""
-    return _parity_template(u.shape[0], patches, degrees, sharing).with_target(u)
 
 
 def exact_wave(u, patches: int, sharing: bool, slope=None) -> Objective:

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.integrate import LSODA
 
+from tutelage.claims.table import fitted_order
 from tutelage.claims.weight_sharing.formulas import teacher_norm
 
 FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"
@@ -156,4 +157,32 @@ def fitted_exponent(patches: int, low: bool, constant_entries: bool = False, goa
     times = [
         learning_time(patches, float(d), float(np.sqrt(d)) if constant_entries else 1.0, low, goal) for d in dimensions
     ]
-    return float(np.polyfit(np.log(dimensions), np.log(times), 1)[0])
+    return float(fitted_order(dimensions, times))
+
+
+def growth(count, random, patches, low: bool, constant_entries=(False,), loss: float | None = None):
+    """The fitted exponents of several cases, as an experiment of `tutelage.claims` measures them.
+
+    Args:
+        count: Not used: all cases are measured.
+        random: Not used: nothing is drawn.
+        patches: Numbers of patches, the high degrees.
+        low: Whether the target has the term of degree one too.
+        constant_entries: Kinds of starts; see `fitted_exponent`.
+        loss: The loss that counts as learned; half of the loss of the high degree if left out.
+    """
+    cases = [(k, constant) for k in patches for constant in constant_entries]
+    goals = [0.25 if loss is None else loss / teacher_square(k) for k, _ in cases]
+    return {
+        "degree": np.array([k for k, _ in cases], dtype=float),
+        "constant_entries": np.array([constant for _, constant in cases]),
+        "exponent": np.array(
+            [fitted_exponent(k, low, constant, goal) for (k, constant), goal in zip(cases, goals, strict=True)]
+        ),
+    }
+
+
+def teacher_square(patches: int) -> float:
+    """The teacher's $E[(p^{(k)})^2]$."""
+    radius = float(teacher_norm(patches))
+    return patch_parts(radius, 0.0, radius)[0] ** patches

@@ -68,6 +68,7 @@ LEMMA_9 = Claim(
     place="Lemma 9",
     title="gradient of the cosine part",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
+    defect="the sign of the second term of Lemma 9",
     draw=[{**pair, "b": log_uniform(np.exp(-2), np.exp(2))} for pair in PAIRS],
     left=lambda u, w, b: jax.grad(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
     relation="==",
@@ -124,6 +125,7 @@ PARTIAL = Claim(
     place="Appendix B.1, display after Lemma 9",
     title="gradient in the other patches",
     hypotheses=GAUSSIAN,
+    defect="the sign of the second term of Lemma 9",
     draw=[{"u": real((d,)), "w": real((k, d))} for k, d in ((2, 1), (3, 2))],
     left=lambda u, w: exact_wave(u, w.shape[0], sharing=False).gradient(w)[1:],
     relation="==",
@@ -261,6 +263,7 @@ LEMMA_11_HESSIAN = Claim(
     place="Lemma 11, proof",
     title="Hessian of the cosine part",
     hypotheses=("$b > 0$",),
+    defect="the sign of the second term of Lemma 9",
     draw={**PLANE, "b": log_uniform(np.exp(-1), np.exp(1))},
     left=lambda u, w, b: jax.hessian(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
     relation="==",
@@ -295,6 +298,7 @@ EIGENVALUES = Claim(
     place="Appendix B.2, end of the proof of Theorem 2",
     title="range of the eigenvalues",
     hypotheses=(*GAUSSIAN, "shared weights", "$c_k = 3\\sqrt k$"),
+    defect="$c_k^2/2$ for $c_k^2$",
     draw={**PLANE, "k": integers(1, 1000)},
     left=lambda u, w, k, share: jnp.abs(
         jnp.linalg.eigvalsh(9 * k * jnp.eye(2) + cosine_hessian(w, u, jnp.sqrt(k))) - share * 9 * k
