@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.convolutional_filter import instances
 from tutelage.claims.convolutional_filter.formulas import angle, descent_step, g, initial_signal, path
-from tutelage.claims.convolutional_filter.identities import PAPER
+from tutelage.claims.convolutional_filter.instances import PAPER
 from tutelage.claims.pointwise import Family, Pointwise, at_most
 from tutelage.inputs import sphere
 from tutelage.inputs.gaussian import chi_moment

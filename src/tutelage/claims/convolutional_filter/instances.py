@@ -4,10 +4,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import angle, initial_signal
+from tutelage.claims.laws import real
 from tutelage.claims.pointwise import Family
+
+PAPER = "convolutional_filter"
 
 # Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
 SHAPES = ((2, 1), (3, 4))
+
+# Any student and any teacher.
+ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
 
 
 def _shapes(p: int, k: int, **more):

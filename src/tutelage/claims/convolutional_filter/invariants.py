@@ -10,7 +10,8 @@ from tutelage.claims.convolutional_filter.formulas import (
     descent_step,
     g,
 )
-from tutelage.claims.convolutional_filter.identities import ANGLE, PAPER
+from tutelage.claims.convolutional_filter.identities import _ANGLE as ANGLE
+from tutelage.claims.convolutional_filter.instances import PAPER
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal, given
 
 _STEP = (

@@ -7,7 +7,7 @@ import numpy as np
 from tutelage.claims.base import Claim, Effort, Form, Outcome
 from tutelage.claims.convolutional_filter import instances
 from tutelage.claims.convolutional_filter.formulas import angle, exact, g, initial_signal, path
-from tutelage.claims.convolutional_filter.identities import PAPER
+from tutelage.claims.convolutional_filter.instances import PAPER
 from tutelage.claims.pointwise import Family, Pointwise, at_most, given
 from tutelage.models import FilterAndOutput
 
