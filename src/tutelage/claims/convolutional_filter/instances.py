@@ -3,15 +3,44 @@
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import angle, initial_signal
-from tutelage.claims.laws import real
+from tutelage.claims.convolutional_filter.formulas import angle, initial_signal, signal_bound
+from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.pointwise import Family
 
 PAPER = "convolutional_filter"
 
+# One error shows in several places; see Lemma C.2.
+NO_BOUND = "no bound on the initial signal a⁰·a*"
+SUPPLIED_BOUND = "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$."
+
+# A run of Algorithm 1 in NumPy: angle, filter and output weights at every step, the start among them.
+RUN = """norm = np.linalg.norm
+def run(v, a, length):
+    for _ in range(length + 1):
+        phi = np.arccos(np.clip(v @ w_star / norm(v) / norm(w_star), -1, 1))
+        yield phi, v, a
+        g = (np.pi - phi) * np.cos(phi) + np.sin(phi)
+        across = w_star - v * (v @ w_star) / (v @ v)
+        turn = step * (a @ a_star) * (np.pi - phi) * across / (2 * np.pi * norm(v))
+        a = a - step / (2 * np.pi) * (a.sum() + (np.pi - 1) * a - norm(w_star) * (a_star.sum() + (g - 1) * a_star))
+        v = v + turn
+"""
+
 # Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
 SHAPES = ((2, 1), (3, 4))
 
+# Students on the unit sphere and unit filters, of which `start` makes starts; `share` is that of the largest step.
+STARTS = [
+    {
+        "v": unit(p),
+        "a": real((k,)),
+        "w_star": unit(p),
+        "a_star": real((k,)),
+        "boost": log_uniform(1.0, 1e3),
+        "share": uniform(0.0, 1.0),
+    }
+    for p, k in ((2, 1), (2, 2), (3, 4))
+]
 # Any student and any teacher.
 ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
 
@@ -54,6 +83,31 @@ def families(build, *, most=None, shapes=SHAPES, more=None):
     return [Family(_shapes(p, k, **more), built) for p, k in shapes]
 
 
+def start(v, a, w_star, a_star, boost, largest):
+    r"""A start that satisfies Theorem 3.1's conditions, with $\|w^*\| = \|v^0\| = 1$.
+
+    $a^0\cdot a^* > 0$, $|\mathbf 1\cdot a^0| \le |\mathbf 1\cdot a^*|$, $\phi^0 < \pi/2$; and a signal of at most `largest` times
+    the bound of Lemma C.2, which many of them reach if the output weights are boosted.
+    """
+    k = a.shape[0]
+    total, allowed = jnp.sum(a), jnp.abs(jnp.sum(a_star))
+    # Scale the mean of a into the allowed range, then choose the signs.
+    a = boost * (a - total / k) + jnp.clip(total, -allowed, allowed) / k
+    a = a * jnp.where(a @ a_star >= 0, 1.0, -1.0)
+    most = largest * signal_bound(w_star, a_star)
+    return {
+        "v": v * jnp.where(v @ w_star >= 0, 1.0, -1.0),
+        "a": a * jnp.minimum(1.0, most / (a @ a_star + 1e-12)),
+        "w_star": w_star,
+        "a_star": a_star,
+    }
+
+
+def sums_step(a):
+    """The largest step of Lemma 4.4."""
+    return 2 * jnp.pi / (a.shape[0] + jnp.pi - 1)
+
+
 def admissible(raw):
     r"""A start that satisfies Theorem 3.1's conditions, with $\|w^*\| = \|v^0\| = 1$.
 
@@ -78,6 +132,12 @@ def bounded_signal(raw):
     a, a_star = start["a"], start["a_star"]
     most = a_star @ a_star + jnp.sum(a_star) ** 2
     return {**start, "a": a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))}
+
+
+def largest_step(v, a, w_star, a_star):
+    """The step of Lemma C.3, its constants as printed, with β⁰ for β*."""
+    cosine, size = jnp.cos(angle(v, w_star)), signal_bound(w_star, a_star)
+    return jnp.minimum(jnp.minimum(initial_signal(v, a, w_star, a_star) / 8, 1.0) * cosine / size, sums_step(a))
 
 
 def printed_step(instance, constant: float = 1.0):
