@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import angle, initial_signal, signal_bound
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.pointwise import Family
 
 PAPER = "convolutional_filter"
@@ -29,17 +29,16 @@ def run(v, a, length):
 # Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
 SHAPES = ((2, 1), (3, 4))
 
-# Students on the unit sphere and unit filters, of which `start` makes starts; `share` is that of the largest step.
+# What `start` makes starts of, by the number of patches; `share` is that of the largest step.
 STARTS = [
     {
-        "v": unit(p),
+        "phi": uniform(0.0, np.pi / 2),
         "a": real((k,)),
-        "w_star": unit(p),
         "a_star": real((k,)),
         "boost": log_uniform(1.0, 1e3),
         "share": uniform(0.0, 1.0),
     }
-    for p, k in ((2, 1), (2, 2), (3, 4))
+    for k in (1, 2, 4)
 ]
 # Any student and any teacher.
 ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
@@ -83,24 +82,22 @@ def families(build, *, most=None, shapes=SHAPES, more=None):
     return [Family(_shapes(p, k, **more), built) for p, k in shapes]
 
 
-def start(v, a, w_star, a_star, boost, largest):
+def start(phi, a, a_star, boost, largest=np.inf):
     r"""A start that satisfies Theorem 3.1's conditions, with $\|w^*\| = \|v^0\| = 1$.
 
     $a^0\cdot a^* > 0$, $|\mathbf 1\cdot a^0| \le |\mathbf 1\cdot a^*|$, $\phi^0 < \pi/2$; and a signal of at most `largest` times
-    the bound of Lemma C.2, which many of them reach if the output weights are boosted.
+    the bound of Lemma C.2, which many of them reach if the output weights are boosted. Filters never leave the plane of
+    $v$ and $w^*$, in which they are given.
     """
     k = a.shape[0]
+    w_star = jnp.array([1.0, 0.0])
     total, allowed = jnp.sum(a), jnp.abs(jnp.sum(a_star))
-    # Scale the mean of a into the allowed range, then choose the signs.
+    # Scale the mean of a into the allowed range, then choose the sign.
     a = boost * (a - total / k) + jnp.clip(total, -allowed, allowed) / k
     a = a * jnp.where(a @ a_star >= 0, 1.0, -1.0)
     most = largest * signal_bound(w_star, a_star)
-    return {
-        "v": v * jnp.where(v @ w_star >= 0, 1.0, -1.0),
-        "a": a * jnp.minimum(1.0, most / (a @ a_star + 1e-12)),
-        "w_star": w_star,
-        "a_star": a_star,
-    }
+    a = a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))
+    return {"v": jnp.stack([jnp.cos(phi), jnp.sin(phi)]), "a": a, "w_star": w_star, "a_star": a_star}
 
 
 def sums_step(a):

@@ -150,8 +150,8 @@ LEMMA_4_3 = Claim(
         "$\\eta < 2$",
     ),
     draw=STARTS,
-    build=lambda v, a, w_star, a_star, boost, share, most: {
-        **start(v, a, w_star, a_star, boost, np.inf),
+    build=lambda phi, a, a_star, boost, share, most: {
+        **start(phi, a, a_star, boost),
         "step": share * most,
     },
     where=lambda v, a, w_star, a_star: (
@@ -189,9 +189,7 @@ SUMMATION_BOUND = Claim(
         "$\\eta < 2\\pi/(k+\\pi-1)$",
     ),
     draw=STARTS,
-    build=lambda v, a, w_star, a_star, boost, share: _with_step_of_sums(
-        **start(v, a, w_star, a_star, boost, np.inf), share=share
-    ),
+    build=lambda phi, a, a_star, boost, share: _with_step_of_sums(**start(phi, a, a_star, boost), share=share),
     left=_sums,
     relation="<=",
     right=_sums_bounded,
@@ -268,10 +266,10 @@ LEMMA_4_4 = Claim(
 )
 
 
-def _small_step(v, a, w_star, a_star, boost, share, largest):
+def _small_step(phi, a, a_star, boost, share, largest):
     """A step up to the middle term of Lemma 4.5's minimum, constant one, and 1/k."""
-    begun = start(v, a, w_star, a_star, boost, largest)
-    most = jnp.minimum(jnp.cos(angle(begun["v"], w_star)) / signal_bound(w_star, a_star), 1.0 / a.shape[0])
+    begun = start(phi, a, a_star, boost, largest)
+    most = jnp.minimum(jnp.cos(phi) / signal_bound(begun["w_star"], a_star), 1.0 / a.shape[0])
     return {**begun, "step": share * most}
 
 
@@ -323,8 +321,8 @@ EQUATION_9 = Claim(
     title="contraction of the angle, before choosing the step",
     hypotheses=("$\\phi^t < \\pi/2$", "$\\lambda^t = \\|w^*\\|(\\pi-\\phi^t)\\,a^t\\cdot a^*/(2\\pi\\|v^t\\|^2)$"),
     **_CONTRACTION,
-    build=lambda v, a, w_star, a_star, boost, share: {
-        **start(v, a, w_star, a_star, boost, np.inf),
+    build=lambda phi, a, a_star, boost, share: {
+        **start(phi, a, a_star, boost),
         "step": 50 * share**2,
     },
     as_printed=Form(
@@ -341,7 +339,7 @@ RATE_BOUND = Claim(
     title="upper bound on the rate",
     hypotheses=("$\\|w^*\\| = 1 \\le \\|v^t\\|$", "$a^t\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$"),
     draw=STARTS,
-    build=lambda v, a, w_star, a_star, boost: start(v, a, w_star, a_star, boost, 1.0),
+    build=lambda phi, a, a_star, boost: start(phi, a, a_star, boost, 1.0),
     left=rate,
     relation="<=",
     right=lambda w_star, a_star, fraction: fraction * signal_bound(w_star, a_star),
@@ -367,9 +365,7 @@ LEMMA_C_1 = Claim(
     title="growth of the signal of the second layer",
     hypotheses=("$\\|w^*\\| = 1$", "the conditions of Lemmas 4.3 and 4.4, those on the sums as in Theorem 3.1"),
     draw=STARTS,
-    build=lambda v, a, w_star, a_star, boost, share: _with_step_of_sums(
-        **start(v, a, w_star, a_star, boost, np.inf), share=share
-    ),
+    build=lambda phi, a, a_star, boost, share: _with_step_of_sums(**start(phi, a, a_star, boost), share=share),
     left=_signal,
     relation=">=",
     right=_grown,
