@@ -36,6 +36,7 @@ THEOREM_2_1 = Claim(
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
     left=lambda v, a, w_star, a_star: exact(w_star, a_star).loss(FilterAndOutput(v, a)),
+    derivatives=False,
     relation="==",
     right=loss,
     scale=lambda a, w_star, a_star: (w_star @ w_star) * (a_star @ a_star) + a @ a,
@@ -66,6 +67,7 @@ THEOREM_2_2_FILTER = Claim(
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
     left=lambda v, a, w_star, a_star: exact(w_star, a_star).gradient(FilterAndOutput(v, a)).filter,
+    derivatives=False,
     relation="==",
     right=lambda v, a, w_star, a_star, factor: factor * printed_filter_gradient(v, a, w_star, a_star),
     # The gradient vanishes at angles 0 and π; its natural size is that of its factors.
@@ -84,6 +86,7 @@ THEOREM_2_2_OUTPUT = Claim(
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
     left=lambda v, a, w_star, a_star: exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output,
+    derivatives=False,
     relation="==",
     right=lambda v, a, w_star, a_star, shift: (
         printed_output_gradient(v, a, w_star, a_star) - shift * _norm(w_star) / (2 * jnp.pi) * a_star
@@ -118,6 +121,7 @@ SECTION_A_GRADIENT = Claim(
     hypotheses=("independent standard Gaussian patches", "$w \\ne 0$"),
     draw=ANYWHERE,
     left=lambda v, a, w_star, a_star: exact(w_star, a_star, normalized=False).gradient(FilterAndOutput(v, a)).filter,
+    derivatives=False,
     relation="==",
     right=_unnormalised_gradient,
     scale=lambda v, a, w_star, a_star: _norm(a) * (_norm(a) * _norm(v) + _norm(a_star) * _norm(w_star)),

@@ -65,6 +65,7 @@ LEMMA_4_1_ONLY = Claim(
     hypotheses=("$a\\cdot a^* \\ne 0$", "$0 < \\|v\\| < \\infty$"),
     draw=ANYWHERE,
     left=_exact_gradient,
+    derivatives=False,
     relation="==",
     right=_where_it_vanishes,
     scale=lambda a, w_star, a_star: (_norm(a) + _norm(w_star) * _norm(a_star)) * (1 + _norm(a_star)),
