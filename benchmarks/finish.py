@@ -2,7 +2,6 @@
 
 import time
 
-import equinox as eqx
 import numpy as np
 from harness import publish
 
@@ -29,12 +28,11 @@ def agreement(objective: tl.objectives.Objective, first: tl.Runs, second: tl.Run
     Hessian allow; the factor two on top of it is for the change of the Hessian in between. Gradient norms are
     those reached: plain descent may have used up its steps.
     """
-    hessian = eqx.filter_jit(objective.hessian)
     sizes = first.gradient_norms + second.gradient_norms
     same, largest = 0, 0.0
     for one, other, size in zip(first, second, sizes, strict=True):
         distance = float(np.linalg.norm(one - other))
-        stiffness = float(np.linalg.eigvalsh(np.asarray(hessian(other)))[0])
+        stiffness = float(np.linalg.eigvalsh(np.asarray(objective.hessian(other)))[0])
         same += stiffness > 0 and distance <= 2 * size / stiffness
         largest = max(largest, distance)
     return same, largest

@@ -98,16 +98,16 @@ SHIFTED = """
 """
 
 ROWS = (
-    Row("population, committee of 6", "found = float(tl.population(problem).constant)", "expected = 0.5 * value(v, v)", 0.1,
-        COMMITTEE.replace("objective = tl.population(problem)", "")),
+    Row("population, committee of 6", "found = float(tl.population(problem).constant)",
+        "expected = 0.5 * value(v, v)", 0.1, COMMITTEE.replace("objective = tl.population(problem)", "")),
     Row("loss, committee of 6", "found = objective.loss(w)", "expected = loss(w)", 0.05, COMMITTEE),
     Row("gradient, committee of 6", "found = objective.gradient(w)", "expected = gradient(w)", 0.05, COMMITTEE),
     Row("Hessian, committee of 6", "found = objective.hessian(w)", "expected = differences(w)", 0.1, COMMITTEE),
     Row("500 starts, committee of 6", "found = np.asarray(tl.starts.xavier(problem, 500)).shape",
         "expected = np.random.default_rng(0).normal(size=(500, 6, 6)).shape", 0.1, COMMITTEE),
     Row("loss, inputs with a mean", "found = objective.loss(w)", "expected = loss(w)", 0.3, SHIFTED),
-    Row("gradient, inputs with a mean", "found = objective.gradient(w).ravel()", "expected = slopes(loss, w, 1e-5)", 0.3,
-        SHIFTED),
+    Row("gradient, inputs with a mean", "found = objective.gradient(w).ravel()",
+        "expected = slopes(loss, w, 1e-5)", 0.3, SHIFTED),
     Row("Hessian, inputs with a mean", "found = np.ones(36) @ objective.hessian(w) @ np.ones(36)",
         "expected = (loss(w + 1e-3) - 2 * loss(w) + loss(w - 1e-3)) / 1e-6", 0.3, SHIFTED),
     Row("minima --neurons 6 --runs 100", ["minima", "--neurons", "6", "--runs", "100"], "", 2.5),

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import tutelage as tl
 from tutelage._html import facts, grid
 from tutelage.claims import Verdict
 from tutelage.studies import Reproduced
@@ -54,3 +55,23 @@ def test_verdicts_and_studies():
     expectation = {"ok": False, "what": "slope < 1", "published": 0.5, "measured": 2.0}
     manifest = {"id": "p.figure-1", "verdict": "differs", "expectations": [expectation]}
     _check(Reproduced(Path("there"), manifest, False)._repr_html_(), "p.figure-1: differs", "slope < 1", "✗", "0.5")
+
+
+def test_methods_claims_and_studies_are_a_line():
+    """Numbers as numbers, and nothing that is not there; also while a program is traced."""
+    import jax
+
+    from tutelage.claims import find as find_claims
+    from tutelage.studies import find as find_studies
+
+    assert repr(tl.GradientDescent(0.25)) == "GradientDescent(step=0.25)"
+    assert repr(tl.GradientDescent(0.25, projection=tl.Ball(2.0))) == (
+        "GradientDescent(step=0.25, projection=Ball(radius=2))"
+    )
+    said = []
+    jax.jit(lambda method: said.append(repr(method)))(tl.GradientDescent(0.25))
+    assert said[0].startswith("GradientDescent(step=") and "\n" not in said[0]
+    (claim,) = find_claims(["single_neuron.lemma-6.3"])
+    (study,) = find_studies(["mild_overparameterization.figure-2"])
+    assert repr(claim) == "Claim(single_neuron.lemma-6.3: the norm grows near the origin)"
+    assert repr(study) == "Study(mild_overparameterization.figure-2: one-point convexity across the minima)"

@@ -26,7 +26,7 @@ class Compilations:
         self._say, self._patience, self._clock = say, patience, clock
         self._said = False
 
-    def heed(self, event: str, duration: float = 0.0, **details: str | int) -> None:
+    def heed(self, event: str, duration_secs: float = 0.0, **details: str | int) -> None:
         """Take note of an event of `jax.monitoring`."""
         if event == _BEGINS:
             self.begun.append(self._clock())

@@ -4,7 +4,9 @@ Tables are escaped, and in the colours of the page, so that light and dark theme
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from html import escape
+from types import FunctionType
 from typing import Any
 
 _MOST_ROWS = 20
@@ -22,6 +24,24 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(shown, value))
     return str(value)
+
+
+def briefly(value: Any) -> str:
+    """Return a dataclass in a line: its name and its fields, numbers as numbers; what is `None` is left out."""
+    named = ((field.name, getattr(value, field.name)) for field in fields(value))
+    return f"{type(value).__name__}({', '.join(f'{name}={_brief(one)}' for name, one in named if one is not None)})"
+
+
+def _brief(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if shape == ():
+        try:
+            return f"{value.item():.6g}"
+        except TypeError:  # a number that is being traced
+            return repr(value)
+    if isinstance(value, FunctionType):
+        return value.__qualname__
+    return repr(value)
 
 
 def facts(title: str, named: Mapping[str, Any]) -> str:

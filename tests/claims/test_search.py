@@ -87,6 +87,19 @@ def test_derivatives_by_differences_and_by_jax_agree():
     np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-8)
 
 
+def test_formulas_choose_their_arithmetic(loss):
+    """All at once, one after another, or compiled: what costs least."""
+
+    def mode(left):
+        return Sides(Space({"w": real((3, 2))}), Formula("left", left), Formula("right", 0.0), ">=").mode
+
+    assert mode(lambda w: np.sum(w**2, (-2, -1))) == "batch"
+    assert mode(lambda w: np.linalg.norm(w)) == "each"
+    assert mode(lambda w: abs(w[0] @ w[1])) == "each"
+    # Though it can be asked for one NumPy array.
+    assert mode(lambda w: loss(w)) == "compiled"
+
+
 def test_a_search_that_still_improves_says_so():
     """Few steps in a long valley get further in every round; on a flat function there is nothing to gain."""
     brief = Effort(samples=16, restarts=2, generations=1, iterations=3, runs=1)

@@ -85,7 +85,7 @@ def test_the_minima_of_a_committee_take_two_programs():
         if event == "/jax/core/compile/backend_compile_duration":
             compiled.append(str(details.get("fun_name")))
 
-    problem = tl.problems.committee(np.eye(3), students=3)
+    problem = tl.problems.committee(np.eye(3, 5), students=3)  # a shape that no other test compiles for
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=5, seed=0)
     monitoring.register_event_duration_secs_listener(heed)

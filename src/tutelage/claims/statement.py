@@ -169,6 +169,9 @@ class Claim:
         else:
             self.relations(self.as_printed)  # what does not fit is refused when the claim is written
 
+    def __repr__(self) -> str:
+        return f"Claim({self.id}: {self.title})"
+
     @property
     def paper(self) -> str:
         """The paper's key."""

@@ -34,19 +34,20 @@ def _augmented(first: Side, second: Side, first_noise: bool, second_noise: bool)
     return columns(first, 0, 1, first_noise), columns(second, 1, 0, second_noise)
 
 
-def value(first: Side, second: Side, first_noise: bool, second_noise: bool) -> Float[Array, "n m"]:
+def value(first: Side, second: Side, first_noise: bool, second_noise: bool, same: bool = False) -> Float[Array, "n m"]:
     """Return the dual of two functions, each a sign or (with noise) an error function, for all pairs."""
     first_rows, second_rows = _augmented(first, second, first_noise, second_noise)
-    between = angles(polar(first_rows)[1], polar(second_rows)[1])
+    between = angles(polar(first_rows)[1], polar(second_rows)[1], same and not (first_noise or second_noise))
     return (2 / math.pi) * jnp.arctan2(between.product, between.sine)
 
 
 def pull(
-    first: Side, second: Side, weights: Float[Array, "n m"], first_noise: bool, second_noise: bool
+    first: Side, second: Side, weights: Float[Array, "n m"], first_noise: bool, second_noise: bool, same: bool = False
 ) -> Float[Array, "n latent"]:
     """Return the weighted sums of gradients in the vectors of the first rows."""
     first_rows, second_rows = _augmented(first, second, first_noise, second_noise)
     (sizes, first_units), (_, second_units) = polar(first_rows), polar(second_rows)
-    turn = normals(weights, first_units, second_units, angles(first_units, second_units))
+    between = angles(first_units, second_units, same and not (first_noise or second_noise))
+    turn = normals(weights, first_units, second_units, between)
     inverse = (2 * math.sqrt(2) / math.pi) * quotient(1.0, sizes)
     return inverse[:, None] * turn[:, : first.vectors.shape[1]]

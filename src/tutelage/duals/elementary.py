@@ -180,10 +180,11 @@ class Elementary(ClosedForm):
         one, other = self._sides(first, second)
         # A neuron alone: the general form, which may be an integral, is not needed at all.
         form = self._form(same and first.shape[0] == 1)
+        own = same and self.first_scale == self.second_scale
         if form == "arc":
-            values = arcs.value(one, other, *self._kinds_are("erf"))
+            values = arcs.value(one, other, *self._kinds_are("erf"), own)
         elif form == "kinks":
-            values = kinked.value(*self._kinds_are("sign"), self.frame, one, other)
+            values = kinked.value(*self._kinds_are("sign"), self.frame, one, other, own)
         else:
             units = (1.0 / one.scale[:, None], 1.0 / other.scale)
             values = self._by_rule(self.frame.pairs(one, other, same), units, form == "same neuron")
@@ -196,11 +197,12 @@ class Elementary(ClosedForm):
         weights = self.factor * self.first_scale * weights
         weights = _with_powers(weights, one.scale, degree - 1, other.scale, other_degree)
         form = self._form(same and first.shape[0] == 1)
+        own = same and self.first_scale == self.second_scale
         if form == "arc":
-            by_vectors = arcs.pull(one, other, weights, *self._kinds_are("erf"))
+            by_vectors = arcs.pull(one, other, weights, *self._kinds_are("erf"), own)
             by_mean = jnp.zeros(first.shape[0])
         elif form == "kinks":
-            by_mean, by_vectors = kinked.pull(*self._kinds_are("sign"), self.frame, one, other, weights)
+            by_mean, by_vectors = kinked.pull(*self._kinds_are("sign"), self.frame, one, other, weights, own)
         else:
             units = (1.0 / one.scale[:, None], 1.0 / other.scale)
 

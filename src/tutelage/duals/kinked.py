@@ -78,7 +78,8 @@ def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, be
         # The mean of such a row is its level, also where that ends at ±40.
         return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
 
-    return projections(in_units(first, w), in_units(second, v), between.signs, frame.mean)
+    near = jnp.where(between.close, 1.0, 0.0)
+    return projections(in_units(first, w), in_units(second, v), between.signs, near, frame.mean)
 
 
 class Kinks(NamedTuple):
@@ -128,10 +129,10 @@ class Kinks(NamedTuple):
         return folded_sign(self.pair.swapped().conditional_mean, self.pair.sine)
 
 
-def kinks_of(frame: Frame, first: Side, second: Side) -> Kinks:
+def kinks_of(frame: Frame, first: Side, second: Side, same: bool) -> Kinks:
     """Return the numbers of all pairs of two sides."""
     w, v = _polar(first), _polar(second)
-    between = angles(w.unit, v.unit)
+    between = angles(w.unit, v.unit, same)
     of_levels = _differences(frame, first, second, w, v, between)
     h, k = jnp.broadcast_arrays(w.level[:, None], v.level)
     pair = StandardPair(h, k, of_levels, between.half_sine, between.half_cosine, between.opposed)
@@ -164,9 +165,9 @@ def _standard_sign_absolute(xp, h, k, difference, half_sine, half_cosine, oppose
     return k * both + 2 * densities
 
 
-def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side) -> Float[Array, "n m"]:
+def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, same: bool = False):
     """Return the dual of two functions, each the absolute value or the sign, for all pairs."""
-    kinks = kinks_of(frame, first, second)
+    kinks = kinks_of(frame, first, second, same)
     if first_sign and second_sign:
         return kinks.both
     if first_sign:
@@ -182,10 +183,16 @@ def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second
 
 
 def pull(
-    first_sign: bool, second_sign: bool, frame: Frame, first: Side, second: Side, weights: Float[Array, "n m"]
+    first_sign: bool,
+    second_sign: bool,
+    frame: Frame,
+    first: Side,
+    second: Side,
+    weights: Float[Array, "n m"],
+    same: bool = False,
 ) -> tuple[Float[Array, " n"], Float[Array, "n latent"]]:
     """Return the weighted sums of gradients, in the means and in the vectors of the first rows."""
-    kinks = kinks_of(frame, first, second)
+    kinks = kinks_of(frame, first, second, same)
     w, v = kinks.w, kinks.v
     if not first_sign:
         if second_sign:

@@ -154,8 +154,8 @@ def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sums_over_nodes
     ]
 
 
-# How a change of the pair changes a moment m_ij: the shift of its order, and a factor.
-_SHIFTS = GaussianPair(((1, 0), 1.0), ((0, 1), 1.0), ((2, 0), 0.5), ((0, 2), 0.5), ((1, 1), 1.0))
+# How a change of each number of a pair changes a moment m_ij: the shift of its order, and a factor.
+_SHIFTS = (((1, 0), 1.0), ((0, 1), 1.0), ((2, 0), 0.5), ((0, 2), 0.5), ((1, 1), 1.0))
 
 
 @lru_cache

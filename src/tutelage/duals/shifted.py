@@ -41,7 +41,7 @@ class TwoSlopes(ClosedForm):
 
     def _gram(self, first, second, same=False):
         one, other = self.frame.side(first), self.frame.side(second)
-        kinks = kinks_of(self.frame, one, other)
+        kinks = kinks_of(self.frame, one, other, same)
         (p, q), (p_other, q_other) = self.first, self.second
         w, v, mean, deviation = kinks.w, kinks.v, kinks.w.mean[:, None], kinks.w.deviation[:, None]
         covariance = one.vectors @ other.vectors.T
@@ -53,7 +53,7 @@ class TwoSlopes(ClosedForm):
 
     def _pull(self, first, second, weights, same=False):
         one, other = self.frame.side(first), self.frame.side(second)
-        kinks = kinks_of(self.frame, one, other)
+        kinks = kinks_of(self.frame, one, other, same)
         (p, q), (p_other, q_other) = self.first, self.second
         w, v, sign = kinks.w, kinks.v, _sign(kinks.w)[:, None]
         # The convention for a zero vector enters by rows.

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from tutelage._html import briefly
 from tutelage.checks import positive, tried
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
@@ -41,6 +42,9 @@ class Traits(NamedTuple):
 
 class Method(eqx.Module):
     """A rule that moves a student. One method follows any number of runs at once."""
+
+    def __repr__(self) -> str:
+        return briefly(self)
 
     @property
     @abc.abstractmethod

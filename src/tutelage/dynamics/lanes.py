@@ -30,7 +30,7 @@ FAR = 1e10
 
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 20_000
-_LANES = (2, 256)
+_LANES = (2, 128)
 # Work of a step of one run up to which a loop that is compiled with less effort is as fast.
 _LIGHT_WORK = 200
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from tutelage._html import briefly
 from tutelage.checks import count, flag, of_kind, positive
 from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
 from tutelage.objectives import Objective, stream
@@ -26,6 +27,9 @@ class Ball(eqx.Module):
 
     def __init__(self, radius: float):
         self.radius = jnp.asarray(positive("radius", radius))
+
+    def __repr__(self) -> str:
+        return briefly(self)
 
     def __call__(self, objective: Objective, point: PyTree) -> PyTree:
         """Return the student with every vector in the space of the inputs pulled back into the ball."""

@@ -19,6 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 from tutelage.checks import between, finite_array, flag, not_negative
 from tutelage.errors import invalid
+from tutelage.instant import instantly
 
 
 def _teachers(value: Any, nonzero: bool = False) -> Float[Array, "teacher dim"]:
@@ -62,8 +63,11 @@ def line_angles(students: Any, teachers: Any, signed: bool = False) -> Float[Arr
         teachers: Teachers, `[teacher, dim]`.
         signed: Whether to return angles between vectors, up to $\pi$, as the paper prints them.
     """
-    left, right = _pair(students, teachers)
-    signed = flag("signed", signed)
+    return _line_angles(*_pair(students, teachers), flag("signed", signed))
+
+
+@instantly
+def _line_angles(left, right, signed: bool):
     turn = _angles(left, right)
     zero = (jnp.linalg.norm(left, axis=-1) == 0)[..., :, None] | (jnp.linalg.norm(right, axis=-1) == 0)
     turn = jnp.where(zero, jnp.pi / 2, turn)
@@ -82,8 +86,12 @@ def separation(teachers: Any) -> Float[Array, ""]:
     Reference:
         Zhou, Ge and Jin, 2021, Assumption 1.
     """
-    right = _teachers(teachers)
-    turn = line_angles(right, right)
+    return _separation(_teachers(teachers))
+
+
+@instantly
+def _separation(right):
+    turn = _line_angles(right, right, False)
     return jnp.min(jnp.where(jnp.eye(right.shape[0], dtype=bool), jnp.pi / 2, turn))
 
 
@@ -96,7 +104,11 @@ def norm_range(teachers: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
     Reference:
         Zhou, Ge and Jin, 2021, Assumption 2.
     """
-    right = _teachers(teachers)
+    return _norm_range(_teachers(teachers))
+
+
+@instantly
+def _norm_range(right):
     norms = jnp.linalg.norm(right, axis=-1)
     return jnp.min(norms), jnp.max(norms)
 
@@ -118,10 +130,17 @@ def nearest_teacher(
     Reference:
         Zhou, Ge and Jin, 2021, Section 5.
     """
-    turn = line_angles(students, teachers, signed)
-    within = None if within is None else between("within", within, 0, np.pi)
+    left, right = _pair(students, teachers)
+    # No two lines, and no two vectors, are further from each other.
+    within = np.pi if within is None else between("within", within, 0, np.pi)
+    return _nearest(left, right, np.asarray(within), flag("signed", signed))
+
+
+@instantly
+def _nearest(left, right, within, signed: bool):
+    turn = _line_angles(left, right, signed)
     nearest = jnp.argmin(turn, axis=-1)
-    return nearest if within is None else jnp.where(jnp.min(turn, axis=-1) <= within, nearest, -1)
+    return jnp.where(jnp.min(turn, axis=-1) <= within, nearest, -1)
 
 
 def _members(nearest: Int[Array, "*run student"], teachers: int) -> Bool[Array, "*run student teacher"]:
@@ -139,7 +158,12 @@ def teacher_mass(students: Any, teachers: Any, within: float | None = None) -> F
         within: Count only students within this angle.
     """
     left, right = _pair(students, teachers, nonzero=True)
-    members = _members(nearest_teacher(left, right, within), right.shape[0])
+    return _mass(left, right, nearest_teacher(left, right, within))
+
+
+@instantly
+def _mass(left, right, nearest):
+    members = _members(nearest, right.shape[0])
     mass = jnp.sum(left**2, axis=-1)
     return jnp.einsum("...j,...ji->...i", mass, members.astype(mass.dtype)) / jnp.linalg.norm(right, axis=-1)
 
@@ -155,7 +179,11 @@ def average_neurons(students: Any, teachers: Any) -> Float[Array, "*run teacher 
         teachers: Teachers, `[teacher, dim]`.
     """
     left, right = _pair(students, teachers)
-    nearest = nearest_teacher(left, right)
+    return _averages(left, right, nearest_teacher(left, right))
+
+
+@instantly
+def _averages(left, right, nearest):
     own = right[nearest]
     signs = jnp.where(jnp.sum(left * own, axis=-1) < 0, -1.0, 1.0)
     products = (signs * jnp.linalg.norm(left, axis=-1))[..., None] * left
@@ -205,10 +233,9 @@ def match(students: Any, teachers: Any, angle: float = 0.1, tiny: float = 0.05) 
     rows, columns = linear_sum_assignment(turn)
     partner = np.full(right.shape[0], -1)
     partner[columns] = rows
-    norms = np.asarray(jnp.linalg.norm(left, axis=-1))
-    sizes = np.asarray(jnp.linalg.norm(right, axis=-1))
+    norms, sizes = np.linalg.norm(left, axis=-1), np.linalg.norm(right, axis=-1)
     mass = np.asarray(teacher_mass(left, right))
-    gap = np.asarray(jnp.linalg.norm(average_neurons(left, right) - right, axis=-1)) / sizes
+    gap = np.linalg.norm(np.asarray(average_neurons(left, right)) - np.asarray(right), axis=-1) / sizes
     own = turn.min(axis=1)
     counted = norms**2 >= tiny * sizes.min()
     matched = bool(np.all(own[counted] <= angle) and np.all(np.abs(mass - 1) <= tiny))

@@ -16,6 +16,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from tutelage.instant.calls import instantly
 from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
 
 _FLOAT = np.dtype(float)
@@ -125,6 +126,56 @@ def several(
     SEVERAL.append(primitive.name)
     COSTS[primitive.name] = cost
     return primitive.bind
+
+
+def matrix_leaf(
+    shape: Callable[..., tuple[int, ...]],
+    derivative: Callable[[Sequence[Any], Sequence[Any]], Any],
+    linear: Sequence[int] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that makes a JAX function of vectors and matrices one operation.
+
+    All its arguments may have leading axes for batches, which it treats side by side: a branch that it takes if any
+    number asks for it is then taken for a whole batch, and not, as under `jax.vmap`, always.
+
+    Args:
+        shape: The shape of the result, from those of the arguments.
+        derivative: The change of the result, as in `leaf`.
+        linear: Arguments in which the function is linear.
+    """
+
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        primitive = Primitive(f"{formula.__module__}.{formula.__name__}.{len(STRUCTURAL)}")
+
+        def changed(arrays, changes):
+            known = [None if type(change) is ad.Zero else change for change in changes]
+            value = primitive.bind(*arrays)
+            change = derivative(arrays, known)
+            return value, ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
+
+        def transposed(change, *arrays):
+            places = [place for place, array in enumerate(arrays) if ad.is_undefined_primal(array)]
+
+            def of_linear(*parts):
+                filled = dict(zip(places, parts, strict=True))
+                return formula(*(filled.get(place, array) for place, array in enumerate(arrays)))
+
+            parts = [jax.ShapeDtypeStruct(arrays[place].aval.shape, _FLOAT) for place in places]
+            found = dict(zip(places, jax.linear_transpose(of_linear, *parts)(change), strict=True))
+            return [found.get(place) for place in range(len(arrays))]
+
+        primitive.def_impl(jax.jit(formula))
+        primitive.def_abstract_eval(lambda *avals: ShapedArray(shape(*(aval.shape for aval in avals)), _FLOAT))
+        mlir.register_lowering(primitive, mlir.lower_fun(formula, multiple_results=False))
+        batching.primitive_batchers[primitive] = lambda arrays, axes: (primitive.bind(*_in_front(arrays, axes)), 0)
+        ad.primitive_jvps[primitive] = changed
+        if linear:
+            ad.primitive_transposes[primitive] = transposed
+        in_numpy = instantly(formula)
+        STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
+        return primitive.bind
+
+    return decorate
 
 
 def _in_front(arrays, axes) -> list[Any]:

@@ -185,6 +185,9 @@ class Study:
     conclude: Callable[[Values, Pieces], Conclusion]
     beyond: bool = False
 
+    def __repr__(self) -> str:
+        return f"Study({self.id}: {self.title})"
+
     @property
     def paper(self) -> str:
         """The paper's key."""
