@@ -36,7 +36,7 @@ def _distances(v, a, w_star, a_star, step):
 
     def follow(v, a, w_star, a_star, step):
         def move(_, state):
-            return descent_step(*state, w_star, a_star, step)
+            return descent_step(state[0], state[1], w_star, a_star, step)
 
         v, a = jax.lax.fori_loop(0, 20_000, move, (v, a))
         return angle(v, w_star) + jnp.linalg.norm(a - jnp.linalg.norm(w_star) * a_star)
