@@ -40,7 +40,8 @@ def _rooms(v, a, w_star, a_star, step):
     rates = (jnp.pi - trace.phi) * trace.signal / (2 * jnp.pi * trace.size**2)
     squares = jnp.sin(trace.phi) ** 2
     contracted = ((1 - step * jnp.cos(trace.phi) * rates) * squares)[:-1] - squares[1:]
-    return jnp.concatenate([-jnp.diff(trace.phi), trace.signal[1:] / size, sums[1:] / size, contracted])
+    rooms = [-jnp.diff(trace.phi), trace.signal[1:] / size, sums[1:] / size, contracted]
+    return jnp.stack([jnp.min(room) for room in rooms])
 
 
 _INVARIANT = Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0)
@@ -174,15 +175,12 @@ LEMMA_C_2 = Claim(
 )
 
 
-def _angles_and_norms(v, a, w_star, a_star, step):
+def _joint(v, a, w_star, a_star, step, fraction):
+    """By how much sin²φ exceeds the bound at worst, and the largest norm."""
     trace = _run(v, a, w_star, a_star, step)
-    return jnp.concatenate([jnp.sin(trace.phi[1:]) ** 2, trace.size[1:]])
-
-
-def _their_bounds(v, a, w_star, a_star, step, fraction):
     shrink = fraction * step * jnp.cos(angle(v, w_star)) * initial_signal(v, a, w_star, a_star)
-    powers = (1 - shrink) ** jnp.arange(1, _LENGTH + 1)
-    return jnp.concatenate([powers, jnp.full(_LENGTH, 2.0)])
+    powers = (1 - shrink) ** jnp.arange(_LENGTH + 1)
+    return jnp.stack([jnp.max((jnp.sin(trace.phi) ** 2 - powers)[1:]), jnp.max(trace.size)])
 
 
 _JOINT = Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0, fraction=1 / 8)
@@ -194,9 +192,9 @@ LEMMA_C_3 = Claim(
     hypotheses=(_START, "the step of Lemma C.3 with $\\beta^*$ read as $\\beta^0$"),
     draw=STARTS,
     build=_begun,
-    left=_angles_and_norms,
+    left=_joint,
     relation="<=",
-    right=_their_bounds,
+    right=np.array([0.0, 2.0]),
     scale=1.0,
     as_printed=Form(
         "$\\sin^2\\phi^t \\le (1 - \\eta\\cos\\phi^0\\beta^0/8)^t$ and $\\|v^t\\| \\le 2$ for all $t$.",
