@@ -430,3 +430,30 @@ def test_laws_refuse_what_makes_no_sense():
 def test_efforts_are_unchanged():
     """Documents name them."""
     assert set(EFFORTS) == {"default", "high"} and paste({}, "") == "import numpy as np\n\n"
+
+
+def test_a_bound_that_is_infinite_is_pasted():
+    """A form that drops a hypothesis by an infinite parameter has a recipe as well; its correction is judged once."""
+    meant = Form("", most=1.0)
+    claim = Claim(
+        "p.lemma-3",
+        "",
+        "",
+        (),
+        draw={"size": uniform(0, 2)},
+        left=lambda size: size**2,
+        relation="<=",
+        right=lambda size: size,
+        where=lambda size, most: size <= most,
+        as_printed=Form("", most=np.inf),
+        as_meant=meant,
+        supplied="Section 1",
+        corrected=meant,
+        control=Form("", most=1.05),
+    )
+    printed, *others = judge(claim, SMALL)
+    names: dict = {}
+    exec(claim.paste(printed), names)
+    assert names["left"] > names["right"]
+    assert [(one.form, one.verdict) for one in others] == [("as_meant", "holds"), ("corrected", "holds")]
+    assert others[0].margin == others[1].margin and others[1].seconds == 0.0

@@ -38,6 +38,7 @@ def test_audit_document():
     assert result.exit_code == 0
     assert [(claim["form"], claim["verdict"]) for claim in claims] == [
         ("as_printed", "refuted"),
+        ("as_meant", "holds"),
         ("corrected", "holds"),
     ]
     wanted = {"id", "form", "verdict", "margin", "instances", "arithmetic", "witness", "control_refuted", "seconds"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,10 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
     control_refuted = _refuted(claim.control, control, settings, seed)
     verdicts = []
     for reading, form in claim.forms.items():
+        if reading == "corrected" and form is claim.as_meant:
+            # What the context supplies is all that the print lacks.
+            verdicts.append(replace(verdicts[-1], form=reading, seconds=0.0))
+            continue
         relations = claim.relations(form, programs)
         outcome, power = _judged(form, relations, control if control_refuted else (), settings, seed)
         verdict, note = _judgement(form, outcome), outcome.note

@@ -115,6 +115,8 @@ def _literal(value: Any) -> str:
     if isinstance(value, (bool, str)) or value is None:
         return repr(value)
     if isinstance(value, (int, float, np.number)):
+        if np.isinf(value):
+            return "np.inf" if value > 0 else "-np.inf"
         return repr(value.item() if isinstance(value, np.number) else value)
     if isinstance(value, (tuple, list)) and all(isinstance(one, (int, float)) for one in value):
         return repr(value)

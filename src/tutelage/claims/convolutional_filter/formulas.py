@@ -40,6 +40,14 @@ def exact(w_star, a_star, normalized: bool = True) -> Objective:
     return template.with_target(FilterAndOutput(w_star, a_star))
 
 
+def loss(v, a, w_star, a_star, cross=1 / (2 * np.pi)):
+    """Theorem 2.1, Equation (3), its last term with a factor of its own: one in the print."""
+    scale, value = jnp.linalg.norm(w_star), g(angle(v, w_star))
+    own = (jnp.pi - 1) * (scale**2 * (a_star @ a_star) + a @ a) + scale**2 * jnp.sum(a_star) ** 2 + jnp.sum(a) ** 2
+    mixed = (value - 1) * scale / jnp.pi * (a @ a_star) + 2 * scale * jnp.sum(a) * jnp.sum(a_star) * cross
+    return 0.5 * (own / (2 * jnp.pi) - mixed)
+
+
 def printed_filter_gradient(v, a, w_star, a_star):
     """Theorem 2.2, first formula."""
     size = jnp.linalg.norm(v)
@@ -82,12 +90,27 @@ def path(v, a, w_star, a_star, step, length: int) -> Path:
     return jax.lax.scan(move, (v, a), length=length + 1)[1]
 
 
-def spurious_output(a_star, scale=1.0):
-    """The output weights of the second stationary point of Lemma 4.1."""
+def stationary_output(a_star, scale, value):
+    r"""The output weights at which their gradient vanishes, for a filter at an angle with $g(\phi)$ the given value."""
     k = a_star.shape[0]
     # (11ᵀ + (π−1)I)⁻¹ acts as 1/(k+π−1) along the ones and as 1/(π−1) across them.
     mean = jnp.sum(a_star) / k
-    return scale * (mean * (k - 1) / (k + jnp.pi - 1) - (a_star - mean) / (jnp.pi - 1))
+    return scale * (mean * (k + value - 1) / (k + jnp.pi - 1) + (a_star - mean) * (value - 1) / (jnp.pi - 1))
+
+
+def spurious_output(a_star, scale=1.0):
+    """The output weights of the second stationary point of Lemma 4.1."""
+    return stationary_output(a_star, scale, 0.0)
+
+
+def rate(v, a, w_star, a_star):
+    r"""The paper's $\lambda = \|w^*\|(\pi-\phi)\,a\cdot a^*/(2\pi\|v\|^2)$ (Lemma 4.5)."""
+    return jnp.linalg.norm(w_star) * (jnp.pi - angle(v, w_star)) * (a @ a_star) / (2 * jnp.pi * (v @ v))
+
+
+def signal_bound(w_star, a_star):
+    r"""The paper's $(\|a^*\|^2 + (\mathbf 1\cdot a^*)^2)\|w^*\|^2$ (Lemma C.2)."""
+    return (a_star @ a_star + jnp.sum(a_star) ** 2) * (w_star @ w_star)
 
 
 def initial_signal(v, a, w_star, a_star):

@@ -3,87 +3,76 @@
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import angle, initial_signal
-from tutelage.claims.pointwise import Family
+from tutelage.claims.convolutional_filter.formulas import angle, initial_signal, signal_bound
+from tutelage.claims.laws import Law, log_uniform, real, uniform
+
+PAPER = "convolutional_filter"
+
+# Errors that show in several places; for the second see Lemma C.2.
+NO_NORM = "no |w*| in the condition on the sums"
+NO_BOUND = "no bound on the initial signal a⁰·a*"
+SUPPLIED_BOUND = "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$."
+
+# A run of Algorithm 1 in NumPy: angle, filter and output weights at every step, the start among them.
+RUN = """norm = np.linalg.norm
+def run(v, a, length):
+    for _ in range(length + 1):
+        phi = np.arccos(np.clip(v @ w_star / norm(v) / norm(w_star), -1, 1))
+        yield phi, v, a
+        g = (np.pi - phi) * np.cos(phi) + np.sin(phi)
+        across = w_star - v * (v @ w_star) / (v @ v)
+        turn = step * (a @ a_star) * (np.pi - phi) * across / (2 * np.pi * norm(v))
+        a = a - step / (2 * np.pi) * (a.sum() + (np.pi - 1) * a - norm(w_star) * (a_star.sum() + (g - 1) * a_star))
+        v = v + turn
+"""
 
 # Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
 SHAPES = ((2, 1), (3, 4))
 
 
-def _shapes(p: int, k: int, **more):
-    return {"v": (p,), "a": (k,), "w_star": (p,), "a_star": (k,), **more}
+def of_starts(k: int) -> dict[str, Law]:
+    """What `start` makes starts of, for a number of patches; `share` is that of the largest step."""
+    return {
+        "phi": uniform(0.0, np.pi / 2),
+        "a": real((k,)),
+        "a_star": real((k,)),
+        "boost": log_uniform(1.0, 1e3),
+        "share": uniform(0.0, 1.0),
+    }
 
 
-def nonzero(vector):
-    """Keep a vector away from zero, smoothly, without changing its direction."""
-    return vector * (1 + 1e-3 / (jnp.linalg.norm(vector) + 1e-12))
+STARTS = [of_starts(1), of_starts(4)]
+# Any student and any teacher.
+ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
 
 
-def _unit(vector):
-    return vector / (jnp.linalg.norm(vector) + 1e-150)
-
-
-def anywhere(raw):
-    """Any student and teacher."""
-    return {name: nonzero(raw[name]) for name in ("v", "a", "w_star", "a_star")}
-
-
-def unit_teacher(raw):
-    r"""Any student; a teacher with $\|w^*\| = 1$."""
-    return {**anywhere(raw), "w_star": _unit(raw["w_star"])}
-
-
-def _with_step(build, most):
-    def built(raw):
-        instance = build(raw)
-        return {**instance, "step": most(instance) / (1 + jnp.exp(-raw["t"]))}
-
-    return built
-
-
-def families(build, *, most=None, shapes=SHAPES, more=None):
-    """Families of one kind of instance over all shapes, with a step up to `most(instance)` if that is given."""
-    built = build if most is None else _with_step(build, most)
-    more = {**(more or {}), **({} if most is None else {"t": ()})}
-    return [Family(_shapes(p, k, **more), built) for p, k in shapes]
-
-
-def admissible(raw):
+def start(phi, a, a_star, boost, largest=np.inf):
     r"""A start that satisfies Theorem 3.1's conditions, with $\|w^*\| = \|v^0\| = 1$.
 
-    $a^0\cdot a^* > 0$, $|\mathbf 1\cdot a^0| \le |\mathbf 1\cdot a^*|$, $\phi^0 < \pi/2$.
+    $a^0\cdot a^* > 0$, $|\mathbf 1\cdot a^0| \le |\mathbf 1\cdot a^*|$, $\phi^0 < \pi/2$; and a signal of at most `largest` times
+    the bound of Lemma C.2, which many of them reach if the output weights are boosted. Filters never leave the plane of
+    $v$ and $w^*$, in which they are given.
     """
-    w_star, a_star = _unit(raw["w_star"]), nonzero(raw["a_star"])
-    v = _unit(raw["v"])
-    v = v * jnp.where(v @ w_star >= 0, 1.0, -1.0)
-    a = raw["a"]
     k = a.shape[0]
+    w_star = jnp.array([1.0, 0.0])
+    total, allowed = jnp.sum(a), jnp.abs(jnp.sum(a_star))
     # Scale the mean of a into the allowed range, then choose the sign.
-    total = jnp.sum(a)
-    allowed = jnp.abs(jnp.sum(a_star))
-    a = a - total / k + jnp.clip(total, -allowed, allowed) / k
+    a = boost * (a - total / k) + jnp.clip(total, -allowed, allowed) / k
     a = a * jnp.where(a @ a_star >= 0, 1.0, -1.0)
-    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star}
+    most = largest * signal_bound(w_star, a_star)
+    a = a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))
+    return {"v": jnp.stack([jnp.cos(phi), jnp.sin(phi)]), "a": a, "w_star": w_star, "a_star": a_star}
 
 
-def bounded_signal(raw):
-    """An admissible start whose signal obeys the bound of Lemma C.2."""
-    start = admissible(raw)
-    a, a_star = start["a"], start["a_star"]
-    most = a_star @ a_star + jnp.sum(a_star) ** 2
-    return {**start, "a": a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))}
+def sums_step(a):
+    """The largest step of Lemma 4.4."""
+    return 2 * jnp.pi / (a.shape[0] + jnp.pi - 1)
 
 
-def printed_step(instance, constant: float = 1.0):
-    """The step of Lemma C.3, its constants as printed, times a constant."""
-    v, a, w_star, a_star = (instance[name] for name in ("v", "a", "w_star", "a_star"))
-    cosine = jnp.cos(angle(v, w_star))
-    size = (jnp.sum(a_star**2) + jnp.sum(a_star) ** 2) * jnp.sum(w_star**2)
-    signal = initial_signal(v, a, w_star, a_star)
-    k = a.shape[0]
-    return constant * jnp.minimum(
-        jnp.minimum(signal * cosine / (8 * size), cosine / size), 2 * jnp.pi / (k + jnp.pi - 1)
-    )
+def largest_step(v, a, w_star, a_star):
+    """The step of Lemma C.3, its constants as printed, with β⁰ for β*."""
+    cosine, size = jnp.cos(angle(v, w_star)), signal_bound(w_star, a_star)
+    return jnp.minimum(jnp.minimum(initial_signal(v, a, w_star, a_star) / 8, 1.0) * cosine / size, sums_step(a))
 
 
 def teacher(k: int, kind: str) -> np.ndarray:
