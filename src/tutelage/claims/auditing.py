@@ -6,7 +6,6 @@ it stale.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -20,13 +19,13 @@ from tutelage.claims.base import Claim, Verdict
 from tutelage.claims.judge import judge
 from tutelage.claims.registry import claims_of, find
 from tutelage.errors import MalformedData
-from tutelage.files import checked_path, digest
+from tutelage.files import about, checked_path, digest
 from tutelage.papers import expected_seconds
 from tutelage.work.documents import Document, shaped
 from tutelage.work.engines import choose_engine
 from tutelage.work.folder import Notice, inner_folder
 from tutelage.work.folder import claim as claim_folder
-from tutelage.work.job import Piece, Watch, carry_out
+from tutelage.work.job import Piece, Watch, carry_out, ignore
 from tutelage.work.program import modules_of, program_digest
 from tutelage.work.store import Content, Store
 
@@ -110,7 +109,7 @@ def audit(
         # Others may judge into the same report: what they are writing at this moment is theirs.
         verdict_store(folder).tidy(age=_OLD)
     pieces = pieces_of(claims, effort, seed, folder)
-    found = {} if fresh else stored_verdicts(pieces, notice or _ignore)
+    found = {} if fresh else stored_verdicts(pieces, notice or ignore)
     missing = [piece for piece in pieces if piece.key not in found]
     engine = choose_engine(workers, pieces=len(missing))
     for piece, facts in carry_out(missing, engine, watch=watch, notice=notice):
@@ -140,13 +139,21 @@ def pieces_of(claims: Sequence[Claim], effort: str, seed: int, folder: Path | No
 
 def stored_verdicts(pieces: Sequence[Piece], notice: Notice) -> dict[str, list[Verdict]]:
     """Return the verdicts that are there already, by claim; a claim counts if all its forms have one."""
-    found = {}
-    for piece in pieces:
-        content = piece.stored(notice)
-        if content is not None and piece.store is not None:
-            with _telling(piece.store, piece.key, notice):
-                found[piece.key] = verdicts_of(content.facts)
-    return found
+    kept = ((piece.key, piece.store and _read(piece.store, piece.key, piece.stamp, notice)) for piece in pieces)
+    return {key: verdicts for key, verdicts in kept if verdicts}
+
+
+def _read(store: Store, key: str, stamp: str | None, notice: Notice) -> list[Verdict]:
+    """Return the verdicts of a piece, none if it is absent or stale; of damage, say so."""
+    try:
+        content = store.read(key, stamp)
+        if content is None:
+            return []
+        with about(store.path(key)):
+            return verdicts_of(content.facts)
+    except MalformedData as error:
+        notice(f"{error} `tutelage audit` judges its claim again.")
+        return []
 
 
 def verdicts_of(facts: Mapping[str, Any]) -> list[Verdict]:
@@ -172,19 +179,7 @@ def read_verdicts(folder: Path, paper: str, notice: Notice) -> Iterator[Verdict]
     store = verdict_store(folder)
     for key in store:
         if key.startswith(f"{paper}."):
-            with _telling(store, key, notice):
-                content = store.read(key)
-                yield from [] if content is None else verdicts_of(content.facts)
-
-
-@contextlib.contextmanager
-def _telling(store: Store, key: str, notice: Notice) -> Iterator[None]:
-    """Tell of damage inside the block; nothing else comes of it."""
-    try:
-        yield
-    except MalformedData as error:
-        sentence = str(error) if str(store.path(key)) in str(error) else f"{store.path(key)} {error}."
-        notice(f"{sentence} `tutelage audit` judges its claim again.")
+            yield from _read(store, key, None, notice)
 
 
 def _judge(id: str, effort: str, seed: int) -> Content:
@@ -207,7 +202,3 @@ def _program(id: str) -> str:
     """Return a digest of the program of a claim, and of the machinery that judges it."""
     claim = next((claim for claim in claims_of(id.split(".", 1)[0]) if claim.id == id), None)
     return program_digest(judge.__module__, *sorted(modules_of(claim)))
-
-
-def _ignore(_: Any) -> None:
-    pass

@@ -32,7 +32,7 @@ from tutelage.studies.registry import find
 from tutelage.work.documents import write_sealed
 from tutelage.work.engines import choose_engine
 from tutelage.work.folder import DAMAGED, MANIFEST, Notice, in_the_way, inner_folder, not_ours, put, set_aside
-from tutelage.work.job import Piece, PieceFailed, Watch, carry_out
+from tutelage.work.job import Piece, PieceFailed, Watch, carry_out, ignore
 from tutelage.work.lock import locked
 from tutelage.work.program import modules_of, program_digest
 from tutelage.work.store import PIECES, Content, Store
@@ -104,7 +104,7 @@ def reproduce(
         NotOurs: If the folder of a study holds something that tutelage has not written.
         Unreadable: If a file in it cannot be read.
     """
-    notice = notice or _ignore
+    notice = notice or ignore
     choose_engine(workers, dask, notice)  # what is wrong with these is said before anything is done
     with begun_studies(studies, folder, scale, seed, fresh, notice) as running:
         yield from running.finished
@@ -161,10 +161,6 @@ def begun_studies(
         yield RunningStudies(
             tuple(finished.values()), tuple(itertools.chain(*pieces.values())), still_open, waiting, notice
         )
-
-
-def _ignore(_: Any) -> None:
-    pass
 
 
 _measured: str | None = None

@@ -17,7 +17,7 @@ from tutelage.sweeps.kinds import Work, compute, introduce
 from tutelage.sweeps.results import Results, open_sweep
 from tutelage.sweeps.tables import Range, failed_content
 from tutelage.work.engines import Engine, choose_engine
-from tutelage.work.job import Piece, Progress, Watch, carry_out
+from tutelage.work.job import Piece, Progress, Watch, carry_out, ignore
 from tutelage.work.lock import locked, this_command
 
 PIECE_SECONDS = 10.0
@@ -66,7 +66,7 @@ def run_sweep(
     """
     if not 0 < piece_seconds < math.inf:
         raise invalid("piece_seconds", "be a positive number of seconds", piece_seconds, "Choose between 1 and 600")
-    notice = notice or _ignore
+    notice = notice or ignore
     where = choose_engine(workers, dask, notice) if engine is None else engine
     command = this_command() if command is None else command
     path = checked_path("folder", folder)
@@ -78,7 +78,7 @@ def run_sweep(
         with held.session(command, where.name) as reached:
             ranges = partial(work.ranges, piece_seconds, where.cores)
             pieces = list(_missing(held, ranges, coverage, retry_failed))
-            _compute(held, work, coverage, pieces, where, reached, watch or _ignore, notice)
+            _compute(held, work, coverage, pieces, where, reached, watch or ignore, notice)
             results = open_sweep(path)
             if pieces or not all((path / name).exists() for name in TABLES):
                 tables = results.runs, results.records
@@ -156,7 +156,3 @@ def _compute(
     )
     for _ in done:
         pass
-
-
-def _ignore(_: object) -> None:
-    pass

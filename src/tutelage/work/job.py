@@ -138,7 +138,7 @@ def carry_out(
     by_name = {piece.name: piece for piece in pieces}
     if len(by_name) < len(pieces):
         raise RuntimeError("two pieces of a job have the same name")
-    watch, notice = watch or _ignore, notice or _ignore
+    watch, notice = watch or ignore, notice or ignore
     began, running = time.monotonic(), dict[str, None]()
     start = before or Progress(sum(piece.size for piece in pieces))
     progress = replace(start, cost=sum(piece.cost for piece in pieces), workers=engine.workers)
@@ -192,5 +192,5 @@ def _packed(
     return content.facts, packed(content, job, stamp)
 
 
-def _ignore(_: Any) -> None:
-    pass
+def ignore(_: Any) -> None:
+    """Take note of nothing: what is told goes here where nobody listens."""
