@@ -1,6 +1,9 @@
-"""Comparing the results of sweeps, bit for bit."""
+"""Comparing the results of sweeps, bit for bit, and sweeping by programs of one's own."""
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -23,3 +26,16 @@ def _bytes(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.rechunk().write_ipc(buffer)
     return buffer.getvalue()
+
+
+def run_program(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program that sweeps into the folder it is given, `sweep`, in a process that finds what tests find."""
+    (folder / "program.py").write_text(source)
+    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
+    return subprocess.run(
+        [sys.executable, str(folder / "program.py"), str(folder / "sweep")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cheap_work import CheapWork, hold, release
-from sweep_results import content
+from sweep_results import content, run_program
 
 from tutelage.errors import MalformedData, TutelageError
 from tutelage.sweeps import OtherSweep, open_sweep, run_sweep
@@ -245,14 +245,7 @@ def test_a_file_that_cannot_grow(tmp_path):
         "    run_sweep(cheap_work.CheapWork(), sys.argv[1], workers=1, piece_seconds=4, watch=limit)\n"
     )
     assert resource.RLIMIT_FSIZE
-    (tmp_path / "program.py").write_text(program)
-    outcome = subprocess.run(
-        [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "sweep")],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    outcome = run_program(program, tmp_path)
     assert outcome.returncode == 1 and "File too large" in outcome.stderr
     assert open_sweep(tmp_path / "sweep").coverage.runs == 4
     assert not list((tmp_path / "sweep").rglob("*.tmp"))

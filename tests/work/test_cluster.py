@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from cheap_work import CheapWork
-from sweep_results import content
+from sweep_results import content, run_program
 
 from tutelage.errors import MissingDependency
 from tutelage.sweeps import open_sweep, run_sweep
@@ -214,12 +214,5 @@ def test_a_worker_that_is_being_replaced_when_all_is_done(tmp_path):
         "    results = run_sweep(work, sys.argv[1], dask='local:1', piece_seconds=4)\n"
         "    assert results.complete and results.coverage.failed == 4 and len(begun) == 3\n"
     )
-    (tmp_path / "program.py").write_text(program)
-    outcome = subprocess.run(
-        [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "sweep")],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    outcome = run_program(program, tmp_path)
     assert outcome.returncode == 0, outcome.stderr
