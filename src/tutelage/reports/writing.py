@@ -49,7 +49,7 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
 def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
     totals = {
         name: sum(content.count(name) for content in contents)
-        for name in ("holds", "refuted", "inconclusive", "not_applicable")
+        for name in ("holds", "refuted", "inconclusive", "not_applicable", "vacuous")
     }
     totals |= {
         name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
