@@ -1,50 +1,17 @@
 """The report in a real browser: figures load, nothing leaves the machine, no console error, no sideways scrolling."""
 
-import os
-import shutil
-
 import pytest
+from browsing import Visit, chromium
 
 from tutelage.claims import claims_of
 from tutelage.papers import PAPERS
-
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if CHROMIUM is None and not os.environ.get("TUTELAGE_REQUIRE_BROWSER"):
-    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
-
-
-PATIENCE = 300_000  # milliseconds: a browser that hangs is an error, one on a busy machine is not
 
 
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM is not None, "TUTELAGE_REQUIRE_BROWSER is set, and there is no Chromium"
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE
-        )
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """A page that was opened, with what the browser said about it."""
-
-    def __init__(self, browser, url: str, width: int):
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(url, wait_until="load")
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
