@@ -20,10 +20,11 @@
     }
   }
 
-  // One run of plain gradient descent on a form. Its status is `running`, `converged`, `diverged` or `step_limit`.
+  // One run of plain gradient descent on a form, until the gradient's norm is at most `tolerance`, the loss at most `goal`
+  // (if there is one), or there were `limit` steps. Its status is `running`, `converged`, `diverged` or `step_limit`.
   class Run {
-    constructor(form, start, step, { tolerance = 1e-10, limit = 100000, largest = 1e8, remember = null } = {}) {
-      Object.assign(this, { form, step, tolerance, limit, largest, remember });
+    constructor(form, start, step, { tolerance = 1e-10, limit = 100000, goal = 0, largest = 1e8, remember = null } = {}) {
+      Object.assign(this, { form, step, tolerance, limit, goal, largest, remember });
       this.point = Float64Array.from(start);
       this.slope = new Float64Array(start.length);
       this.steps = 0;
@@ -38,7 +39,7 @@
       for (let i = 0; i < this.slope.length; i += 1) square += this.slope[i] * this.slope[i];
       this.slopeNorm = Math.sqrt(square);
       if (!(this.loss <= this.largest)) this.status = "diverged";
-      else if (this.slopeNorm <= this.tolerance) this.status = "converged";
+      else if (this.slopeNorm <= this.tolerance || (this.goal > 0 && this.loss <= this.goal)) this.status = "converged";
       else if (this.steps >= this.limit) this.status = "step_limit";
       this.history.add(this.steps, this.remember ? this.remember(this) : this.loss);
     }
