@@ -53,7 +53,7 @@
       c.setTransform(scale, 0, 0, scale, 0, 0);
       c.clearRect(0, 0, width, height);
       c.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-      const left = this.yLabel ? 52 : 34;
+      const left = this.yLabel ? 66 : 34;
       this.frame = { left, top: 8, right: width - 8, bottom: height - (this.xLabel ? 36 : 22) };
       this.colours = colours();
       return this;
@@ -106,7 +106,7 @@
       if (this.xLabel) c.fillText(this.xLabel, (left + right) / 2, this.frame.bottom + 34);
       if (this.yLabel) {
         c.save();
-        c.translate(12, (top + bottom) / 2);
+        c.translate(13, (top + bottom) / 2);
         c.rotate(-Math.PI / 2);
         c.fillText(this.yLabel, 0, 4);
         c.restore();

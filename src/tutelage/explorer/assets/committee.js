@@ -16,12 +16,7 @@ tutelage.explorations.committee = {
     body.append(controls, bench);
     // Steps in units of the usual one: 5/k is the mild over-parameterization paper's.
     const USUAL = { relu: 5, leaky_relu: 5, abs: 2.5, erf: 5 };
-    const neurons = (value) => lab.set({ neurons: value, students: value, run: 0, split: -1 });
-    lab.slider(controls, "neurons", "Teacher neurons k", { min: 2, max: 12, step: 1, set: neurons });
-    lab.slider(controls, "students", "Student neurons", { min: 1, max: 13, step: 1, set: (value) => lab.set({ students: value, run: 0, split: -1 }) });
-    lab.choice(controls, "activation", "Activation", Object.fromEntries(Object.entries(tutelage.ACTIVATIONS).map(([key, { words }]) => [key, words])));
-    lab.slider(controls, "step", "Step, times the usual one", { min: 0.1, max: 4, log: true, format: (value) => `${value} · ${USUAL[lab.get("activation")]}/${Math.max(lab.get("neurons"), lab.get("students"), 6)}` });
-    lab.slider(controls, "seed", "Seed", { min: 0, max: 20, step: 1, set: (value) => lab.set({ seed: value, run: 0, split: -1 }) });
+    const stepFor = (students) => (lab.get("step") * USUAL[lab.get("activation")]) / Math.max(lab.get("neurons"), students, 6);
     const drops = element("div", "", "buttons");
     controls.append(drops);
     for (const count of [1, 10, 100]) {
@@ -30,6 +25,12 @@ tutelage.explorations.committee = {
         lab.play();
       });
     }
+    const neurons = (value) => lab.set({ neurons: value, students: value, run: 0, split: -1 });
+    lab.slider(controls, "neurons", "Teacher neurons k", { min: 2, max: 12, step: 1, set: neurons });
+    lab.slider(controls, "students", "Student neurons", { min: 1, max: 13, step: 1, set: (value) => lab.set({ students: value, run: 0, split: -1 }) });
+    lab.choice(controls, "activation", "Activation", Object.fromEntries(Object.entries(tutelage.ACTIVATIONS).map(([key, { words }]) => [key, words])));
+    lab.slider(controls, "step", "Step", { min: 0.1, max: 4, log: true, format: (value) => shown(stepFor(lab.get("students")), 3) });
+    lab.slider(controls, "seed", "Seed", { min: 0, max: 20, step: 1, set: (value) => lab.set({ seed: value, run: 0, split: -1 }) });
     const curves = new Plot(
       lab.figure(left, "Loss of every run against steps", "Loss of every run; the thick line is the run whose matrix is shown."),
       { x: [0, 100], y: [1e-12, 10], xLabel: "steps", yLabel: "loss", logY: true, ratio: 0.5 });
@@ -48,7 +49,6 @@ tutelage.explorations.committee = {
     let form, runs, classes, base, down, tableText, splitText;
 
     const options = (students) => ({ tolerance: 1e-10, limit: 20000, goal: students > lab.get("neurons") ? 1e-10 : 0 });
-    const stepFor = (students) => (lab.get("step") * USUAL[lab.get("activation")]) / Math.max(lab.get("neurons"), students, 6);
     const even = () => lab.get("activation") === "abs";
     const start = (i) => xavier(lab.get("students"), lab.get("neurons"), lab.get("seed"), i);
     const follow = (on, from) => new Run(on, from, stepFor(on.students), options(on.students));
@@ -147,7 +147,7 @@ tutelage.explorations.committee = {
       } else if (lab.get("activation") === "erf") {
         splits.append(element("span", "Halves of an erf neuron do not add up to it."));
       } else if (!trapped) {
-        splits.append(element("span", "Play until a run is trapped, and show it."));
+        splits.append(element("span", "Play until runs are trapped, and show one of them."));
       } else {
         order(run).forEach((neuron, place) => {
           const button = lab.button(splits, String(place + 1), () => {
@@ -197,7 +197,7 @@ tutelage.explorations.committee = {
             context.fillRect(x0, y0, x1 - x0 - 1, y1 - y0 - 1);
             context.globalAlpha = 1;
             context.fillStyle = Math.abs(value) > 0.6 ? c.paper : c.ink;
-            context.fillText(value.toFixed(2).replace("-", "−"), (x0 + x1) / 2, (y0 + y1) / 2);
+            context.fillText((Math.abs(value) < 0.005 ? 0 : value).toFixed(2).replace("-", "−"), (x0 + x1) / 2, (y0 + y1) / 2);
           }),
         );
       });
@@ -244,7 +244,7 @@ tutelage.explorations.committee = {
       const key = run.loss < 1e-7 ? "teacher" : `${run.symmetry} at ${run.loss.toFixed(6)}`;
       const least = classes.get(key)?.least;
       show({
-        loss: shown(run.loss),
+        loss: shown(Math.max(run.loss, 0)),
         steps: String(run.steps),
         least: run.status === "converged" && least != null ? shown(Math.abs(least) < 1e-7 ? 0 : least) : "once it has converged",
         symmetry: run.status === "converged" ? run.symmetry : "once it has converged",

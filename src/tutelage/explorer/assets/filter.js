@@ -77,6 +77,19 @@ tutelage.explorations.filter = {
       portrait.y[0] + ((Math.floor(number / COLUMNS) + 0.5) / ROWS) * (portrait.y[1] - portrait.y[0]),
     ];
 
+    // Whether descent finds the teacher. The loss falls: once it is below that of the second point, it cannot end there.
+    // Close to a second point that is a minimum, with a signal that turns the filter to it, it cannot get away.
+    function findsTeacher(start, step) {
+      const from = new Run(form, start, step, { tolerance: 1e-6, limit: 20000, remember: () => 0 });
+      while (from.status === "running") {
+        from.advance(10);
+        if (from.loss < second.loss - 1e-9) return true;
+        const signal = dot(from.point.subarray(2), output);
+        if (!second.saddle && signal < 0.9 * second.signal && form.angle(from.point) > Math.PI - 0.3) return false;
+      }
+      return from.loss < 1e-4;
+    }
+
     // Some starts of the basins, in an order that fills the picture evenly.
     function idle() {
       const total = COLUMNS * ROWS;
@@ -85,9 +98,7 @@ tutelage.explorations.filter = {
       const step = Math.min(0.5, 0.9 / threshold());
       while (cell < total && performance.now() < deadline) {
         const number = (cell * 997) % total;
-        const from = new Run(form, onSlice(...place(number)), step, { tolerance: 1e-5, limit: 6000 });
-        while (from.status === "running" && from.loss > 1e-4) from.advance(20);
-        basins[number] = from.loss <= 1e-4 ? 1 : 0;
+        basins[number] = findsTeacher(onSlice(...place(number)), step) ? 1 : 0;
         cell += 1;
       }
       return true;
@@ -156,7 +167,7 @@ tutelage.explorations.filter = {
       losses.legend([["second stationary point", c.orange, [5, 4]]]);
       const judged = basins.filter((taught) => taught >= 0).length;
       show({
-        loss: shown(run.loss),
+        loss: shown(Math.max(run.loss, 0)),
         steps: String(run.steps),
         angle: shown(form.angle(run.point)),
         signal: shown(dot(run.point.subarray(2), output)),

@@ -401,30 +401,44 @@
 
     evaluate(point, out = null) {
       const d = this.dimension;
-      const v = point.subarray(0, d);
-      const a = point.subarray(d);
-      const size = norm(v);
+      let [square, along] = [0, 0];
+      for (let c = 0; c < d; c += 1) {
+        square += point[c] * point[c];
+        along += point[c] * this.filter[c];
+      }
+      const size = Math.sqrt(square);
       if (size === 0) {
         // A zero filter computes the zero function.
         if (out !== null) out.fill(0);
         return this.constant;
       }
-      const unit = v.map((entry) => entry / size);
-      const { angle, sine, cosine } = halves(unit, this.filter.map((entry) => entry / this.scale));
+      along /= size;
+      let [minus, plus] = [0, 0];
+      for (let c = 0; c < d; c += 1) {
+        minus += (point[c] / size - this.filter[c] / this.scale) ** 2;
+        plus += (point[c] / size + this.filter[c] / this.scale) ** 2;
+      }
+      const angle = 2 * Math.atan2(Math.sqrt(minus), Math.sqrt(plus));
+      const [sine, cosine] = [0.5 * Math.sqrt(minus * plus), 0.25 * (plus - minus)];
       const both = (this.scale * (sine + (Math.PI - angle) * cosine)) / (2 * Math.PI);
       const means = this.scale / (2 * Math.PI);
-      const sum = a.reduce((x, y) => x + y, 0);
-      const signal = dot(a, this.output);
+      const variance = 0.5 - 0.5 / Math.PI;
+      let [sum, squares, signal] = [0, 0, 0];
+      for (let j = 0; j < this.output.length; j += 1) {
+        sum += point[d + j];
+        squares += point[d + j] * point[d + j];
+        signal += point[d + j] * this.output[j];
+      }
       if (out !== null) {
         const turn = (-signal * (Math.PI - angle)) / (2 * Math.PI * size);
-        const along = dot(unit, this.filter);
-        for (let c = 0; c < d; c += 1) out[c] = turn * (this.filter[c] - along * unit[c]);
-        for (let j = 0; j < a.length; j += 1) {
-          const own = a[j] * (0.5 - 0.5 / Math.PI) + sum / (2 * Math.PI);
+        for (let c = 0; c < d; c += 1) out[c] = turn * (this.filter[c] - (along * point[c]) / size);
+        for (let j = 0; j < this.output.length; j += 1) {
+          const own = point[d + j] * variance + sum / (2 * Math.PI);
           out[d + j] = own - this.output[j] * (both - means) - this.sum * means;
         }
       }
-      return 0.5 * this._own(a) - signal * (both - means) - sum * this.sum * means + this.constant;
+      const own = 0.5 * (squares * variance + (sum * sum) / (2 * Math.PI));
+      return own - signal * (both - means) - sum * this.sum * means + this.constant;
     }
 
     loss(point) {

@@ -19,6 +19,8 @@ tutelage.explorations.neuron = {
       lab.figure(left, "Level lines of the loss in the plane of the student, with the path of gradient descent",
         "Level lines: the loss. Dashed: the norm up to which Lemma 6.3 says that the norm grows (orange), and up to which it does (green)."),
       { x: [-3, 3], y: [-2.4, 2.4], ratio: 0.8 });
+    const small = (parent, label, yLabel, logY) => new Plot(lab.figure(parent, label), { x: [0, 1], y: [0, 1], xLabel: "steps", yLabel, logY, ratio: 0.3 });
+    const losses = small(left, "Loss against steps", "loss", true);
     const controls = element("div", "", "controls");
     right.append(controls);
     lab.choice(controls, "activation", "Activation", Object.fromEntries(Object.entries(tutelage.ACTIVATIONS).map(([key, { words }]) => [key, words])));
@@ -31,10 +33,8 @@ tutelage.explorations.neuron = {
     lab.button(row, "A step too large", () =>
       lab.set({ activation: "relu", teacher: [1, 0], mean: [0, 0], start: [0.6, 1], step: 4.2 }));
     const show = lab.facts(right, { loss: "loss", steps: "steps", angle: "angle to the teacher", norm: "norm", slope: "norm of the gradient", threshold: "norm grows below: printed, true" });
-    const small = (label, yLabel, logY) => new Plot(lab.figure(right, label), { x: [0, 1], y: [0, 1], xLabel: "steps", yLabel, logY, ratio: 0.3 });
-    const losses = small("Loss against steps", "loss", true);
-    const angles = small("Angle to the teacher against steps", "angle", false);
-    const norms = small("Norm of the student against steps", "norm", false);
+        const angles = small(right, "Angle to the teacher against steps", "angle", false);
+    const norms = small(right, "Norm of the student against steps", "norm", false);
 
     const options = { tolerance: 1e-10, limit: 2000, largest: 1e12 };
     const angleOf = (w, v) => (norm(w) > 0 ? halves(Array.from(w, (e) => e / norm(w)), v.map((e) => e / norm(v))).angle : 0);
@@ -99,7 +99,7 @@ tutelage.explorations.neuron = {
       const angle = angleOf(run.point, lab.get("teacher"));
       const size = norm(lab.get("teacher"));
       show({
-        loss: shown(run.loss),
+        loss: shown(Math.max(run.loss, 0)),
         steps: String(run.steps),
         angle: `${shown(angle)} (${shown((180 * angle) / Math.PI, 3)}°)`,
         norm: shown(norm(run.point)),
@@ -122,11 +122,11 @@ tutelage.explorations.neuron = {
         }
       }
       if (run.status === "running") {
-        const end = { converged: `converges in ${whole.steps} steps to loss ${shown(whole.loss)}`, step_limit: `is at loss ${shown(whole.loss)} after ${whole.steps} steps` }[whole.status];
+        const end = { converged: `converges in ${whole.steps} steps to loss ${shown(Math.max(whole.loss, 0))}`, step_limit: `is at loss ${shown(whole.loss)} after ${whole.steps} steps` }[whole.status];
         return { words: `Step ${run.steps}, loss ${shown(run.loss)}. From this start descent ${end}.` };
       }
       const stuck = run.loss > 1e-6;
-      return { bad: stuck, words: `${run.status === "converged" ? "Converged" : "Stopped"} after ${run.steps} steps at loss ${shown(run.loss)}: ${stuck ? "not the teacher" : "the teacher is found"}.` };
+      return { bad: stuck, words: `${run.status === "converged" ? "Converged" : "Stopped"} after ${run.steps} steps at loss ${shown(Math.max(run.loss, 0))}: ${stuck ? "not the teacher" : "the teacher is found"}.` };
     }
 
     const handles = [

@@ -2,21 +2,27 @@
 {
   const { Committee, eigen, startNormals, dot } = tutelage;
 
-  // A curve that stays short: when it is full, every second entry is dropped, and every second one is kept from then on.
+  // A curve that stays short: all of the first steps, and when it is full, every second of the later ones from then on.
+  const BEGINNING = 100;
+
   class History {
-    constructor(most = 400) {
+    constructor(most = 500) {
       Object.assign(this, { most, every: 1, steps: [], entries: [] });
     }
 
     add(step, entry) {
-      if (step % this.every !== 0) return;
+      if (!this._kept(step)) return;
       this.steps.push(step);
       this.entries.push(entry);
       if (this.steps.length < this.most) return;
       this.every *= 2;
-      const kept = this.steps.map((_, i) => i).filter((i) => this.steps[i] % this.every === 0);
+      const kept = this.steps.map((_, i) => i).filter((i) => this._kept(this.steps[i]));
       this.steps = kept.map((i) => this.steps[i]);
       this.entries = kept.map((i) => this.entries[i]);
+    }
+
+    _kept(step) {
+      return step <= BEGINNING || step % this.every === 0;
     }
   }
 

@@ -5,8 +5,8 @@ tutelage.explorations.sharing = {
     "A linear function of the first of k patches, plus a cosine of all of them. With shared weights the linear part pulls the one vector " +
     "to the teacher. Without, it moves the first patch only: the others feel a wave that dies out like exp(−½ distance²). Drag the teacher " +
     "and the start apart: in d dimensions random starts are √d away.",
-  speed: 1,
-  defaults: { patches: 3, teacher: [1.2, 0.4], start: [-0.6, -0.8], step: 0.5, entry: 0.5, dimensions: 14, seed: 0 },
+  speed: 10,
+  defaults: { patches: 3, teacher: [1.2, 0.4], start: [0.2, -0.6], step: 0.5, entry: 0.5, dimensions: 14, seed: 0 },
 
   mount(body, lab) {
     const { Wave, Run, Plot, Handle, onGrid, levelsOf, startNormals, element, shown, code } = tutelage;
@@ -23,7 +23,7 @@ tutelage.explorations.sharing = {
     lab.slider(controls, "patches", "Patches k", { min: 2, max: 6, step: 1 });
     lab.slider(controls, "step", "Step, times 1/c² = 1/(9k)", { min: 0.05, max: 3, log: true });
     const show = lab.facts(right, { shared: "loss with sharing", unshared: "loss without", steps: "steps", pull: "gradient of the other patches" });
-    const losses = new Plot(lab.figure(right, "Loss against steps, with and without sharing"), { x: [0, 1], y: [1e-8, 100], xLabel: "steps", yLabel: "loss", logY: true, ratio: 0.42 });
+    const losses = new Plot(lab.figure(left, "Loss against steps, with and without sharing"), { x: [0, 1], y: [1e-8, 100], xLabel: "steps", yLabel: "loss", logY: true, ratio: 0.42 });
     const times = new Plot(
       lab.figure(right, "Steps until the loss is below 0.001, against the dimension",
         "Steps until the loss is at most 0.001, from Gaussian starts whose entries are as large as the teacher's. Open dots: not within 200,000."),
@@ -86,13 +86,13 @@ tutelage.explorations.sharing = {
       const c = plane.begin().axes().colours;
       plane.contours(grid, levelsOf(grid, 16), c.soft);
       const k = lab.get("patches");
+      plane.line(shared.history.entries.map(({ at }) => at[0]), shared.history.entries.map(({ at }) => at[1]), c.blue, { width: 2.5 });
+      plane.dot(shared.point[0], shared.point[1], c.blue, { size: 5 });
       for (let patch = k - 1; patch >= 0; patch -= 1) {
         const of = unshared.history.entries.map(({ at }) => at.slice(2 * patch, 2 * patch + 2));
-        plane.line(of.map((p) => p[0]), of.map((p) => p[1]), c.orange, { width: patch ? 1.5 : 3, alpha: patch ? 0.8 : 1 });
+        plane.line(of.map((p) => p[0]), of.map((p) => p[1]), c.orange, { width: patch ? 1.5 : 4, alpha: patch ? 1 : 0.5 });
         plane.dot(unshared.point[2 * patch], unshared.point[2 * patch + 1], c.orange, { size: patch ? 4 : 6 });
       }
-      plane.line(shared.history.entries.map(({ at }) => at[0]), shared.history.entries.map(({ at }) => at[1]), c.blue, { width: 2 });
-      plane.dot(shared.point[0], shared.point[1], c.blue, { size: 5 });
       for (const handle of handles) handle.place();
       losses.x = [0, Math.max(shared.steps, unshared.steps, 50)];
       losses.y = [1e-8, Math.max(10 ** Math.ceil(Math.log10(shared.history.entries[0].loss)), 1)];
@@ -102,7 +102,7 @@ tutelage.explorations.sharing = {
       losses.legend([["shared", c.blue], ["not shared", c.orange]]);
       drawTimes(c);
       const others = unshared.slope.subarray(2);
-      show({ shared: shown(shared.loss), unshared: shown(unshared.loss), steps: String(Math.max(shared.steps, unshared.steps)), pull: shown(Math.hypot(...others)) });
+      show({ shared: shown(Math.max(shared.loss, 0)), unshared: shown(Math.max(unshared.loss, 0)), steps: String(Math.max(shared.steps, unshared.steps)), pull: shown(Math.hypot(...others)) });
     }
 
     function drawTimes(c) {
