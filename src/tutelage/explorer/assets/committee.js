@@ -41,9 +41,9 @@ tutelage.explorations.committee = {
     const splits = element("div", "", "buttons");
     right.append(element("h2", "Split this neuron"), splits);
     left.append(element("h2", "Where the runs end"));
-    const table = document.createElement("table");
+    const table = element("table", "", "ends");
     table.innerHTML =
-      '<thead><tr><th>symmetry</th><th class="number">loss</th><th class="number">smallest eigenvalue</th><th class="number">runs</th><th style="width: 35%"></th><th></th></tr></thead><tbody></tbody>';
+      '<thead><tr><th>symmetry</th><th class="number">loss</th><th class="number">smallest eigenvalue</th><th class="number">runs</th><th></th><th></th></tr></thead><tbody></tbody>';
     left.append(table);
 
     let form, runs, classes, base, down, tableText, splitText;

@@ -32,7 +32,7 @@ tutelage.explorations.filter = {
     lab.button(row, "Just a saddle", () => lab.set({ ratio: Number(Math.min(threshold() + 0.1, lab.get("patches")).toFixed(2)) }));
     const show = lab.facts(right, { loss: "loss", steps: "steps", angle: "angle φ", signal: "signal a·a*", threshold: "(k + π − 1)/π", second: "loss of the second point", basin: "starts that find the teacher" });
     const losses = new Plot(lab.figure(right, "Loss against steps"), { x: [0, 1], y: [1e-10, 1], xLabel: "steps", yLabel: "loss", logY: true, ratio: 0.42 });
-    const options = { tolerance: 1e-8, limit: 8000, largest: 1e8 };
+    const options = { tolerance: 1e-8, limit: 3000, largest: 1e8 };
     let form, output, across, run, whole, second, basins, cell, known;
 
     // Unit output weights with a given (1·a)², as the study of the phase portrait has them.
@@ -78,14 +78,15 @@ tutelage.explorations.filter = {
     ];
 
     // Whether descent finds the teacher. The loss falls: once it is below that of the second point, it cannot end there.
-    // Close to a second point that is a minimum, with a signal that turns the filter to it, it cannot get away.
+    // Where the output weights have settled to a signal that turns the filter around, it turns ever further.
     function findsTeacher(start, step) {
       const from = new Run(form, start, step, { tolerance: 1e-6, limit: 20000, remember: () => 0 });
       while (from.status === "running") {
         from.advance(10);
         if (from.loss < second.loss - 1e-9) return true;
         const signal = dot(from.point.subarray(2), output);
-        if (!second.saddle && signal < 0.9 * second.signal && form.angle(from.point) > Math.PI - 0.3) return false;
+        const settled = from.slopeNorm < 0.1 * Math.abs(signal);
+        if (signal < 0 && settled && form.angle(from.point) > Math.PI - 0.5) return false;
       }
       return from.loss < 1e-4;
     }

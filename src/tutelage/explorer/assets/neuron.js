@@ -31,7 +31,7 @@ tutelage.explorations.neuron = {
     lab.button(row, "Witness against Lemma 6.3", () =>
       lab.set({ activation: "relu", teacher: [1, 0], mean: [0, 0], start: [0, 0.45], step: 0.05, thresholds: "yes" }));
     lab.button(row, "A step too large", () =>
-      lab.set({ activation: "relu", teacher: [1, 0], mean: [0, 0], start: [0.6, 1], step: 4.2 }));
+      lab.set({ activation: "relu", teacher: [1, 0], mean: [0, 0], start: [0.6, 1], step: 6 }));
     const show = lab.facts(right, { loss: "loss", steps: "steps", angle: "angle to the teacher", norm: "norm", slope: "norm of the gradient", threshold: "norm grows below: printed, true" });
         const angles = small(right, "Angle to the teacher against steps", "angle", false);
     const norms = small(right, "Norm of the student against steps", "norm", false);

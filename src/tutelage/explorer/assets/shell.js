@@ -57,6 +57,7 @@
       const to = log ? (value) => Math.log10(value) : (value) => value;
       const from = log ? (value) => Number((10 ** value).toPrecision(3)) : Number;
       Object.assign(input, { type: "range", min: to(min), max: to(max), step: log ? 0.01 : step, id: `${this.name}-${key}` });
+      box.htmlFor = input.id; // else the output, which comes first, would have the label
       box.caption.append(output);
       box.append(input);
       const update = () => {
