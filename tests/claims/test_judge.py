@@ -17,7 +17,6 @@ from tutelage.claims import (
     equal,
     given,
     judge,
-    paste,
     worst_of,
 )
 from tutelage.claims.base import EFFORTS, Verdict
