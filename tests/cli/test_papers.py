@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from tutelage.claims import claims_of
@@ -14,14 +15,14 @@ from tutelage.papers import PAPERS, defects, recorded_verdicts, records_of
 from tutelage.reports.errata import errata_latex, errata_markdown
 
 run = CliRunner().invoke
-SLIP, FAILS = "convolutional_filter.section-E.step", "weight_sharing.lemma-7"
+SLIP, FAILS = "weight_sharing.lemma-3", "weight_sharing.lemma-7"
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_paper_lists_its_statements(paper):
     """Every statement with how it stands: as a table that fits 80 columns, and as a document."""
     shown = run(app, ["papers", paper], env={"COLUMNS": "80"})
-    assert shown.exit_code == 0 and max(map(len, shown.stdout.splitlines())) <= 80
+    assert shown.exit_code == 0 and max(map(cell_len, shown.stdout.splitlines())) <= 80
     document = json.loads(run(app, ["papers", paper, "--json"]).stdout)
     assert [entry["id"] for entry in document["claims"]] == [record.id for record in records_of(paper)]
     assert all(entry["standing"] == recorded_verdicts()[entry["id"]].standing for entry in document["claims"])
@@ -32,7 +33,7 @@ def test_show_has_all_readings_and_the_power(id):
     """Statement, hypotheses, place, verdicts, power; the document says the same."""
     (claim,) = [claim for claim in claims_of(id.partition(".")[0]) if claim.id == id]
     text = run(app, ["show", id], env={"COLUMNS": "80"}).stdout
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(cell_len, text.splitlines())) <= 80
     for word in ("As printed", "Corrected", "at risk", "it is refuted", f"tutelage show {id} --paste"):
         assert word in text
     assert ("As meant" in text) == (claim.as_meant is not None)

@@ -85,7 +85,7 @@ def test_a_gap_in_the_map_is_found(monkeypatch):
         {"at": "Lemma 6", "says": "something", "claims": ["lemma-6.3"], "reason": "definition"},
         {"at": "Lemma 7", "says": "something", "study": "single_neuron.no-such"},
     ]
-    monkeypatch.setattr("tutelage.papers.coverage.map_of", lambda paper: lines)
+    monkeypatch.setattr("tutelage.papers.maps.map_of", lambda paper: lines)
     coverage.cache_clear()
     try:
         found = gaps("single_neuron")

@@ -214,7 +214,7 @@ def _show(claim: Claim, verdicts: list[Verdict]) -> None:
     if record.downstream:
         say(f"\n[bold]What rests on it[/]  {escape(record.downstream)}")
     if _source(claim, verdicts):
-        say(f"\nThe numbers, as NumPy to paste: tutelage show {claim.id} --paste")
+        say(f"\nNumPy to paste: tutelage show {claim.id} --paste")
     say(f"Judge it again: tutelage audit {claim.id}")
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tutelage.papers.coverage import REASONS, Line, coverage, gaps
 from tutelage.papers.documents import KEYS, document, recorded_witnesses
+from tutelage.papers.maps import REASONS, Line, coverage, gaps
 from tutelage.papers.record import (
     KINDS,
     STANDINGS,
