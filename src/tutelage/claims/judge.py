@@ -17,7 +17,7 @@ from tutelage.claims.relation import Relation, worst
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.verdict import Verdict
 from tutelage.errors import invalid, shown
-from tutelage.papers import recorded_verdicts
+from tutelage.papers import kind_on_record
 
 # A violation by half of the size of both sides needs no deeper search.
 _PLAIN = -0.5
@@ -76,18 +76,14 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
                 effort=name_of_effort,
                 seed=seed,
                 scope=claim.scope,
-                kind=(claim.kind or _recorded_kind(claim.id)) if failed else "",
+                kind=(claim.kind or kind_on_record(claim.id)) if failed else "",
                 defect=claim.defect if failed else "",
+                glyph=claim.glyph and failed,
                 **power,
             )
         )
         started = time.perf_counter()
     return verdicts
-
-
-def _recorded_kind(id: str) -> str:
-    record = recorded_verdicts().get(id)
-    return record.kind if record is not None else ""
 
 
 def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:

@@ -8,9 +8,16 @@ from rich.markup import escape
 
 from tutelage.claims import Verdict
 from tutelage.cli import console
-from tutelage.papers import recorded_verdicts
+from tutelage.cli.papers import STYLES
+from tutelage.papers import recorded_verdicts, standing
 
-_STYLES = {"holds": "green", "refuted": "red", "vacuous": "yellow", "inconclusive": "yellow", "not_applicable": "dim"}
+_COUNTED = {
+    "holds": "hold",
+    "slip": "fail by the letter only",
+    "fails": "fail as meant",
+    "vacuous": "could not have failed",
+    "open": "open",
+}
 
 
 def show(verdicts: Sequence[Verdict]) -> None:
@@ -22,7 +29,7 @@ def show(verdicts: Sequence[Verdict]) -> None:
     table.add_column("margin", justify="right")
     table.add_column("tried", justify="right")
     for verdict in verdicts:
-        style = _STYLES[verdict.verdict]
+        style = STYLES[verdict.verdict]
         table.add_row(
             verdict.id,
             verdict.form.replace("_", " "),
@@ -32,9 +39,10 @@ def show(verdicts: Sequence[Verdict]) -> None:
         )
     console.out.print(table)
     printed = [verdict for verdict in verdicts if verdict.form == "as_printed"]
-    counts = {name: sum(verdict.verdict == name for verdict in printed) for name in _STYLES}
-    summary = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items() if number)
-    console.out.print(f"\n[bold]{len(printed)} claims as printed:[/] {summary}", highlight=False)
+    meant = {verdict.id: verdict.verdict for verdict in verdicts if verdict.form == "as_meant"}
+    found = [standing(verdict.verdict, meant.get(verdict.id)) for verdict in printed]
+    summary = ", ".join(f"{found.count(name)} {_COUNTED[name]}" for name in _COUNTED if name in found)
+    console.out.print(f"\n[bold]{len(printed)} statements:[/] {summary}", highlight=False)
     records = recorded_verdicts()
     for verdict in printed:
         finding = records[verdict.id].finding

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, minima, sweeping, training
+from tutelage.cli import console, demo, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
-from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
+from tutelage.papers import PAPERS, recorded_studies
 
 app = typer.Typer(
     name="tutelage",
@@ -20,10 +20,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _claim_names(incomplete: str) -> list[str]:
-    return [name for name in (*PAPERS, *recorded_verdicts()) if name.startswith(incomplete)]
 
 
 def _study_names(incomplete: str) -> list[str]:
@@ -36,40 +32,11 @@ def _root() -> None:
 
 
 @app.command()
-def papers(json: Json = False) -> None:
-    """What is covered: papers, their claims, and the verdicts on record.
-
-    Example: [bold]tutelage papers[/]
-    """
-    rows = []
-    for paper in PAPERS.values():
-        own = [record for record in recorded_verdicts().values() if record.id.startswith(f"{paper.key}.")]
-        studies = sum(id.startswith(f"{paper.key}.") for id in recorded_studies())
-        rows.append((paper, len(own), sum(record.as_printed == "refuted" for record in own), studies))
-    if json:
-        fields = ("claims", "refuted_as_printed", "studies")
-        entries = [
-            {"key": paper.key, "title": paper.title, **dict(zip(fields, numbers, strict=True))}
-            for paper, *numbers in rows
-        ]
-        console.print_document({"papers": entries})
-        return
-    table = console.table()
-    for heading in ("paper", "title"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("claims", "refuted", "studies"):
-        table.add_column(heading, justify="right")
-    for paper, *numbers in rows:
-        table.add_row(paper.key, f"{paper.title} ({paper.year})", *map(str, numbers))
-    console.out.print(table)
-
-
-@app.command()
 def audit(
     claims: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Papers, claims or patterns such as '*.lemma-*'; all if left out.", autocompletion=_claim_names
+            help="Papers, claims or patterns such as '*.lemma-*'; all if left out.", autocompletion=papers.claim_names
         ),
     ] = None,
     effort: Annotated[str, typer.Option(help="How hard to search: default or high.")] = "default",
@@ -167,6 +134,9 @@ def reproduce(
     console.end(reproducing.unexpected(done))
 
 
+app.command()(papers.papers)
+app.command()(papers.show)
+app.command()(papers.errata)
 app.command()(minima.minima)
 app.command()(demo.demo)
 app.command()(training.train)

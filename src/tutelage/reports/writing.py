@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
 from tutelage.files import read_regular, write_bytes
-from tutelage.papers import KINDS
+from tutelage.papers import KINDS, REASONS, STANDINGS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.work.folder import inner_folder
@@ -47,14 +47,13 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
 
 
 def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
-    totals = {
-        name: sum(content.count(name) for content in contents)
-        for name in ("holds", "refuted", "inconclusive", "not_applicable", "vacuous")
-    }
+    totals = {name: sum(content.count(name) for content in contents) for name in STANDINGS}
     totals |= {
         name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
     }
     totals["run"] = totals["reproduced"] + totals["measured"] + totals["differs"]
+    totals["lines"] = sum(len(content.lines) for content in contents)
+    totals["unjudged"] = sum(content.unjudged() for content in contents)
     totals["claims"] = sum(len(content.claims) for content in contents)
     totals["studies"] = sum(len(content.studies) for content in contents)
     totals |= {kind: sum(content.count_kind(kind) for content in contents) for kind in KINDS}
@@ -72,7 +71,7 @@ def _environment() -> Environment:
     environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
     environment.filters["headline"] = _headline
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
-    environment.globals |= {"version": version("tutelage"), "kinds": KINDS}
+    environment.globals |= {"version": version("tutelage"), "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
     return environment
 
 

@@ -8,7 +8,7 @@ if (table) {
   const rows = [...table.tBodies[0].rows];
   const search = document.getElementById("search");
   const paper = document.getElementById("paper");
-  const verdict = document.getElementById("verdict");
+  const standing = document.getElementById("standing");
   const kind = document.getElementById("kind");
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const update = () => {
@@ -18,19 +18,19 @@ if (table) {
       const visible =
         texts[i].includes(wanted) &&
         (!paper.value || row.dataset.paper === paper.value) &&
-        (!verdict.value || row.dataset.verdict === verdict.value) &&
+        (!standing.value || row.dataset.standing === standing.value) &&
         (!kind.value || row.dataset.kind === kind.value);
       row.hidden = !visible;
       shown += visible;
     });
     document.getElementById("shown").textContent = `${shown} of ${rows.length}`;
   };
-  for (const control of [search, paper, verdict, kind]) control.addEventListener("input", update);
+  for (const control of [search, paper, standing, kind]) control.addEventListener("input", update);
   // A link to the table sets its filters: what the link does not name is shown.
-  for (const link of document.querySelectorAll("a[data-verdict], a[data-paper]")) {
+  for (const link of document.querySelectorAll("a[data-standing], a[data-paper]")) {
     link.addEventListener("click", () => {
       [search.value, kind.value] = ["", ""];
-      verdict.value = link.dataset.verdict ?? "";
+      standing.value = link.dataset.standing ?? "";
       paper.value = link.dataset.paper ?? "";
       update();
     });
