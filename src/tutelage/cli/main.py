@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, minima, papers, sweeping, training
+from tutelage.cli import console, demo, exploring, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies
@@ -139,6 +139,7 @@ app.command()(papers.show)
 app.command()(papers.errata)
 app.command()(minima.minima)
 app.command()(demo.demo)
+app.command()(exploring.explore)
 app.command()(training.train)
 app.command()(training.init)
 app.command()(sweeping.sweep)
