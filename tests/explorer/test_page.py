@@ -77,7 +77,8 @@ def test_nothing_overflows_and_everything_is_named(visit, tab, width):
     page = visit(f"#{tab}", width=width)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     unnamed = """[...document.querySelectorAll("button, input, select, canvas")].filter((e) => e.checkVisibility() &&
-      !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.[0]?.textContent.trim())).map((e) => e.outerHTML)"""
+      !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.[0]?.textContent.trim()))
+      .map((e) => e.outerHTML)"""
     assert page.evaluate(unnamed) == []
 
 

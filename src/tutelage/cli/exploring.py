@@ -32,8 +32,8 @@ def explore(
     address = witness_address(claim) if claim else ""
     if claim and not address:
         console.bad_input(
-            f"`claim` must be one whose witness the explorer shows ({', '.join(shown_claims())}), but received {claim}. "
-            "Leave it out to open the explorer as it is."
+            f"`claim` must be one whose witness the explorer shows ({', '.join(shown_claims())}), but received "
+            f"{claim}. Leave it out to open the explorer as it is."
         )
     try:
         page = write_explorer(console.writable_folder(out))
