@@ -254,6 +254,11 @@ def about(seconds: float) -> str:
     return f"about {round(seconds / 60)} min left"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 claim, 2 claims."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def notice(text: str) -> None:
     """Print a sentence on standard error."""
     err.print(text, highlight=False, soft_wrap=True, markup=False)
