@@ -23,7 +23,7 @@ _SECONDS_PER_RANGE = 0.2
 _FRESH = 10
 _STAGES = 7
 
-# A quadrature evaluates the activation once for each neuron and node, and only products for each pair: about so much less
+# A quadrature evaluates the activation once for each neuron and node, and only products for each pair: so much less
 # than a pair in closed form for each node, in which its work is counted.
 _NODES = 0.08
 
