@@ -270,6 +270,11 @@ def forewarn(sweep: Sweep, cores: int) -> None:
         notice(f"{about(seconds).removesuffix(' left').capitalize()} of work, by a guess. {estimate.advice}")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 claim, 2 claims."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def notice(text: str) -> None:
     """Print a sentence on standard error."""
     err.print(text, highlight=False, soft_wrap=True, markup=False)
