@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import erf
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform
+from tutelage.claims.laws import choice, integers, log_uniform, real, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.formulas import PAPER, dot, overlap, own_factor, parity_loss, pull, teacher_norm
@@ -284,26 +284,54 @@ def _shared_by_quadrature(w, u):
     return np.sum(_LINE_WEIGHTS[:, None] * _LINE_WEIGHTS * of_teacher * gradient, (-1, -2))[..., None]
 
 
-_SHARED = {"w": log_uniform(1e-3, 2, (1,)), "u": uniform(-2, 2, (1,))}
+def _shared_patch_by_patch(w, u, k):
+    """The same for k patches in the plane (d = 2): patches are independent, each is integrated over the plane."""
+    gradient, product = _patch_expectations(w, u)
+    return (k * product ** (k - 1))[..., None] * gradient
+
+
+def _own_shared(w, k):
+    return (k * overlap(w, w) ** (k - 1) * own_factor(w))[..., None] * w
+
+
+def _target_shared(u, w, k, factor):
+    return factor * (k * overlap(u, w) ** (k - 1))[..., None] * pull(w, u)
+
+
+_SHARED = {"w": log_uniform(1e-3, 2, (1,)), "u": uniform(-2, 2, (1,)), "k": choice((2,))}
+_SHARED_PLANES = {
+    "size": log_uniform(1e-3, 1),
+    "turn": uniform(-np.pi, np.pi),
+    "u": uniform(-0.7, 0.7, (2,)),
+    "k": integers(2, 5),
+}
+_BY_QUADRATURE = "by quadrature: of the definition for $k = 2$, $d = 1$, patch by patch for $k \\le 5$, $d = 2$"
+
+
+def _in_the_plane(size, turn, u, k):
+    return {"w": _polar(size, turn), "u": u, "k": k}
+
 
 COROLLARY_1_OWN = Claim(
     id=f"{PAPER}.corollary-1.own",
     place="Corollary 1, first formula",
     title="exact gradient with sharing, own part",
-    hypotheses=(*_ERF, "the formula against quadrature with $k = 2$, $d = 1$"),
+    hypotheses=(*_ERF, f"the formula {_BY_QUADRATURE}"),
     defect=_C1_DEFECT,
     draw=_SHARED,
     left=own_factor,
     relation="<=",
     right=lambda most: most,
     also=[
+        Relation(_SHARED, lambda w: _shared_by_quadrature(w, w), "==", _own_shared, scale=1e-2),
         Relation(
-            _SHARED,
-            left=lambda w: _shared_by_quadrature(w, w),
-            relation="==",
-            right=lambda w: 2 * (overlap(w, w) * own_factor(w))[..., None] * w,
+            _SHARED_PLANES,
+            lambda w, k: _shared_patch_by_patch(w, w, k),
+            "==",
+            _own_shared,
+            build=_in_the_plane,
             scale=1e-2,
-        )
+        ),
     ],
     as_printed=Form(
         "$E[p_{w_0}g_0] = k\\,V(w_0, w_0)^{k-1}c_1(w_0)\\,w_0$ with $0 < c_1 < 1$.", most=1.0, recipe=_C1_RECIPE
@@ -318,15 +346,15 @@ COROLLARY_1_TARGET = Claim(
     id=f"{PAPER}.corollary-1.target",
     place="Corollary 1, second formula",
     title="exact gradient with sharing, teacher's part",
-    hypotheses=(*_ERF, "$k = 2$, $d = 1$"),
-    draw=_SHARED,
-    left=_shared_by_quadrature,
+    hypotheses=(*_ERF, _BY_QUADRATURE),
+    draw=_SHARED_PLANES,
+    build=_in_the_plane,
+    left=_shared_patch_by_patch,
     relation="==",
-    right=lambda u, w, factor: factor * 2 * overlap(u, w)[..., None] * pull(w, u),
+    right=_target_shared,
     scale=1e-2,
-    as_printed=Form(
-        "$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$; against quadrature of the definition.", factor=1.0
-    ),
+    also=[Relation(_SHARED, _shared_by_quadrature, "==", _target_shared, scale=1e-2)],
+    as_printed=Form("$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$.", factor=1.0),
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
 )

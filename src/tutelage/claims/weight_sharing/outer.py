@@ -16,14 +16,19 @@ def _unseen_mass(weights, accuracy):
     return np.sum(law * (1 - law) ** samples[..., None], -1)
 
 
+def _hiding(k, accuracy):
+    """The law that hides most: all points but one have the mass 1/(m + 1)."""
+    samples = np.floor(2**k / accuracy) + 1
+    return {"weights": np.r_[samples + 2 - 2.0**k, np.ones(2**k - 1)], "accuracy": accuracy}
+
+
 UNSEEN = Claim(
     id=f"{PAPER}.appendix-A.unseen",
     place="Appendix A, second paragraph",
     title="mass of the points that a sample misses",
-    hypotheses=("any law on $\\{\\pm1\\}^k$, $k \\in \\{1, 2, 4, 5\\}$", "$m > 2^k/\\epsilon$ samples"),
+    hypotheses=("any law on $\\{\\pm1\\}^k$, $k \\le 10$ (searched for $k \\le 4$)", "$m > 2^k/\\epsilon$ samples"),
     draw=[{"weights": log_uniform(1e-6, 1, (2**k,)), "accuracy": log_uniform(0.01, 1)} for k in (1, 2, 4)],
-    # The law that hides most: all points but one have the mass 1/(m + 1).
-    corners=[{"weights": np.r_[131.0, np.ones(31)], "accuracy": 0.2}],
+    corners=[_hiding(k, accuracy) for k in range(1, 11) for accuracy in (0.01, 0.2, 1.0)],
     left=_unseen_mass,
     relation="<=",
     right=lambda accuracy, fraction: fraction * accuracy,
@@ -78,11 +83,10 @@ def _procedures(count, random):
     rows = []
     for k in (3, 5):
         cube = points(k)
-        for accuracy in (0.5, 0.2):
-            samples, wrong = int(np.floor(2**k / accuracy)) + 1, []
-            # The law that hides most: all points but one are as rare as makes them likely to be missed, and matter.
-            law = np.full(2**k, 1 / (samples + 1))
-            law[0] = 1 - law[1:].sum()
+        hiding = [_hiding(k, accuracy)["weights"] for accuracy in (0.5, 0.2)]
+        uneven = [np.ones(2**k), np.arange(1, 2**k + 1.0) ** -2, random.exponential(size=2**k)]
+        for accuracy, weights in [(accuracy, law) for accuracy in (0.5, 0.2) for law in (*hiding, *uneven)]:
+            law, samples, wrong = weights / weights.sum(), int(np.floor(2**k / accuracy)) + 1, []
             for _ in range(count // 10):
                 drawn = cube[random.choice(len(cube), size=samples, p=law)]
                 learned = learn_outer(drawn, drawn.prod(axis=1), samples, seed=int(random.integers(2**31)))
@@ -104,7 +108,7 @@ PROCEDURE = Claim(
     note="mean mass on which the learned parity is wrong",
     as_printed=Form(
         "A procedure polynomial in $2^k$ and $1/\\epsilon$ learns $g^*$ up to an $\\epsilon$-fraction; judged with the parity of $k = 3, 5$ "
-        "signs, for the law that hides most.",
+        "signs, for uniform, uneven and random laws and for those that hide most.",
         fraction=1.0,
     ),
     control=Form("Up to $0.3\\,\\epsilon$.", fraction=0.3),

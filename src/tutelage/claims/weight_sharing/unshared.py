@@ -163,7 +163,7 @@ LEMMA_8 = Claim(
     defect="the norm of $u_0$ is missing from Section 4.4",
     draw=[
         {"stretch": log_uniform(1e-3, 1e3), "sizes": log_uniform(1e-4, 1e2, (k,)), "tilts": uniform(-1, 1, (k,))}
-        for k in (2, 3)
+        for k in (2, 3, 6)
     ],
     build=_one_not_learned,
     where=lambda stretch, least: stretch >= least,
