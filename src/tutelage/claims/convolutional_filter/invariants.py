@@ -11,7 +11,6 @@ from tutelage.claims.convolutional_filter.instances import (
     PAPER,
     STARTS,
     SUPPLIED_BOUND,
-    of_starts,
     start,
     sums_step,
 )
@@ -189,7 +188,7 @@ SUMMATION_BOUND = Claim(
         "$|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$",
         "$\\eta < 2\\pi/(k+\\pi-1)$",
     ),
-    draw=[*STARTS, of_starts(2)],  # signs may differ from two patches on, and the print is large enough from three
+    draw=STARTS,  # signs may differ from two patches on, and the print is large enough from three
     build=lambda phi, a, a_star, boost, share: _with_step_of_sums(**start(phi, a, a_star, boost), share=share),
     left=_sums,
     relation="<=",

@@ -18,7 +18,7 @@ from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
 
-_LENGTH = 150
+_LENGTH = 300
 _norm = jnp.linalg.norm
 _START = "Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$"
 
@@ -61,13 +61,13 @@ INVARIANTS = Claim(
     right=0.0,
     scale=1.0,
     as_printed=Form(
-        "At each of the first 150 steps the angle does not increase (Lemma 4.2), $a^t\\cdot a^* > 0$ (Lemma 4.3), "
+        "At each of the first 300 steps the angle does not increase (Lemma 4.2), $a^t\\cdot a^* > 0$ (Lemma 4.3), "
         "$(\\mathbf 1\\cdot a^t)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (Lemma 4.4), and $\\sin^2\\phi^t$ contracts as in "
         "Lemma 4.5.",
         largest=np.inf,
         recipe=RUN
         + """
-phi, v, a = (np.array(part) for part in zip(*run(v, a, 150)))
+phi, v, a = (np.array(part) for part in zip(*run(v, a, 300)))
 rates = (np.pi - phi) * (a @ a_star) / (2 * np.pi * np.sum(v**2, axis=1))
 bound = ((1 - step * np.cos(phi) * rates) * np.sin(phi) ** 2)[:-1]
 worst = np.argmin(bound - np.sin(phi[1:]) ** 2)
@@ -110,7 +110,7 @@ COROLLARY_C_1 = Claim(
         recipe=RUN
         + """
 phi = np.arccos(v @ w_star / norm(v))
-left = min(a @ a_star for _, _, a in list(run(v, a, 150))[1:])
+left = min(a @ a_star for _, _, a in list(run(v, a, 300))[1:])
 right = min(a @ a_star, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) / (np.pi - 1) * a_star @ a_star)
 """,
     ),
@@ -200,7 +200,7 @@ LEMMA_C_3 = Claim(
         "$\\sin^2\\phi^t \\le (1 - \\eta\\cos\\phi^0\\beta^0/8)^t$ and $\\|v^t\\| \\le 2$ for all $t$.",
         largest=np.inf,
         fraction=1 / 8,
-        recipe=f"{RUN}left = max(norm(v) for _, v, _ in run(v, a, 150))\nright = 2.0\n",
+        recipe=f"{RUN}left = max(norm(v) for _, v, _ in run(v, a, 300))\nright = 2.0\n",
     ),
     as_meant=_JOINT,
     supplied="Lemma C.2, which the proof cites",
