@@ -97,7 +97,10 @@ THEOREM_3_PROBABILITY = Claim(
     id=f"{PAPER}.theorem-3.probability",
     place="Theorem 3, its probability",
     title="probability of a start that learns slowly",
-    hypotheses=("every $w_l$ uniform on $\\{\\pm c\\}^d$", "$u_0$ with equal entries and zeros, $d \\le 10^6$, $k \\le 10$"),
+    hypotheses=(
+        "every $w_l$ uniform on $\\{\\pm c\\}^d$",
+        "$u_0$ with equal entries and zeros, $d \\le 10^6$, $k \\le 10$",
+    ),
     **_EVENT,
     as_printed=Form(
         "The event that the proof needs, all cosines below $d^{-1/3}$ in size, has probability at least $1 - 2ke^{-d^{1/3}/6}$; judged where "
@@ -166,7 +169,7 @@ LEMMA_7 = Claim(
 _SINE = np.sin(np.pi / 32)
 
 
-def _one_not_learned(stretch, sizes, tilts):
+def one_not_learned(stretch, sizes, tilts):
     """The last patch is short or nearly orthogonal to the teacher, which lies on the first axis; the others are any."""
     reach = stretch * teacher_norm(sizes.shape[-1])
     bound = np.where(sizes[..., -1] * reach <= _SINE / np.sqrt(2), 1.0, _SINE)
@@ -188,7 +191,7 @@ LEMMA_8 = Claim(
         {"stretch": log_uniform(1e-3, 1e3), "sizes": log_uniform(1e-4, 1e2, (k,)), "tilts": uniform(-1, 1, (k,))}
         for k in (2, 3, 6)
     ],
-    build=_one_not_learned,
+    build=one_not_learned,
     where=lambda stretch, least: stretch >= least,
     left=lambda u, w: parity_loss(w, u),
     relation=">=",
