@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from tutelage.papers.documents import map_of
 from tutelage.papers.record import STANDINGS, recorded_studies, recorded_verdicts
@@ -88,7 +89,6 @@ def gaps(paper: str) -> list[str]:
     return found
 
 
-def _line(paper: str, entry: dict) -> Line:
-    values = {name: tuple(f"{paper}.{id}" for id in entry.get(name, ())) for name in ("claims", "of")}
-    texts = {name: entry.get(name, "") for name in ("at", "says", "study", "reason", "why")}
-    return Line(**texts, **values)
+def _line(paper: str, entry: dict[str, Any]) -> Line:
+    named: dict[str, Any] = {name: tuple(f"{paper}.{id}" for id in entry.get(name, ())) for name in ("claims", "of")}
+    return Line(**{name: entry.get(name, "") for name in ("at", "says", "study", "reason", "why")}, **named)
