@@ -409,6 +409,8 @@ def right_calls() -> dict[str, Call]:
     draw = partial(add, probe=_figure_probe)
     draw("plot.histories", runs=w.runs)
     draw("plot.losses", runs=w.runs)
+    draw("plot.final_losses", runs=w.runs)
+    add("plot.animate", runs=w.runs, quantity="student", frames=2)
     draw("plot.trajectories", runs=w.runs, quantity="student")
     draw("plot.intervals", x=[1.0, 2.0], middle=[1.0, 2.0], low=[0.5, 1.0], high=[1.5, 3.0])
     draw("plot.success", x=[1.0, 2.0], successes=[1, 2], trials=3)
