@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, minima, sweeping, training
+from tutelage.cli import console, demo, family, minima, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
@@ -168,6 +168,7 @@ def reproduce(
 
 
 app.command()(minima.minima)
+app.command()(family.family)
 app.command()(demo.demo)
 app.command()(training.train)
 app.command()(training.init)
