@@ -299,6 +299,11 @@ def right_calls() -> dict[str, Call]:
     add("geometry.Tolerances")
     add("geometry.certify", objective=w.neuron_objective, point=np.eye(3)[0], unbounded="a point that is not proved")
     add("geometry.spectrum", **at)
+    few = tl.family("k-1,1")
+    add("geometry.family", blocks="k", probe=lambda result: result.points(4))
+    add("geometry.Family.points", of=few.points, neurons=4)
+    add("geometry.Family.point", of=few.point, neurons=4, table=np.ones((2, 3)))
+    add("geometry.FamilyPoint.certify", of=few.point(4, few.points(4)[1].table).certify)
     add("geometry.split", point=w.point, neuron=0)
     add("geometry.merge", point=w.minimum, first=0, second=2)
     add("geometry.wider", objective=w.objective)
@@ -480,6 +485,7 @@ NOT_CALLED = {
     "dynamics": {"Interrupted", "Method", "Record", "Restarts", "Runs", "Stepwise", "Traits"},
     "geometry": {
         *("Atlas", "AtlasEntry", "Block", "Certificate", "ConvexityRadius", "CriticalPoint", "Descent"),
+        *("Eigenvalue", "Family", "FamilyPoint", "FamilyPoints"),
         *("FittedExponent", "GlobalMinima", "Matching", "Partition", "Quotient", "Spectrum", "Structure", "Worst"),
         "load_atlas",
     },

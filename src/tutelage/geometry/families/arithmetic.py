@@ -22,6 +22,11 @@ def pi(array: np.ndarray) -> Any:
     return flint_module().arb.pi() if is_ball(array) else np.pi
 
 
+def square(values: Any) -> Any:
+    """Return squares: a ball around zero has one, but its power is not a number."""
+    return values * values
+
+
 def root(squares: np.ndarray) -> np.ndarray:
     """Return square roots of numbers that are not negative, whatever rounding makes of them."""
     if is_ball(squares):

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.geometry.families.arithmetic import angle, pi, reciprocal, root
+from tutelage.geometry.families.arithmetic import angle, pi, reciprocal, root, square
 from tutelage.geometry.families.layout import NOBODY, Layout
 
 
@@ -51,7 +51,7 @@ class Geometry:
     @cached_property
     def norms(self) -> np.ndarray:
         """Norms of the vectors of all orbits."""
-        return root((self.layout.widths * self.vectors**2).sum(axis=-1))
+        return root((self.layout.widths * square(self.vectors)).sum(axis=-1))
 
     @cached_property
     def first(self) -> np.ndarray:
@@ -77,7 +77,7 @@ class Geometry:
         squares: Any = 0
         for a in range(sizes.shape[-1]):
             for b in range(a):
-                squares = squares + sizes[:, a] * sizes[:, b] * (x[..., a] * y[..., b] - x[..., b] * y[..., a]) ** 2
+                squares = squares + sizes[:, a] * sizes[:, b] * square(x[..., a] * y[..., b] - x[..., b] * y[..., a])
         return (sizes * x * y).sum(axis=-1), root(squares)
 
     @cached_property
@@ -128,27 +128,27 @@ class Geometry:
         """Return the population loss."""
         layout, pairs, one = self.layout, self.layout.pairs, pi(self.norms)
         c, s, theta = self.cosine, self.sine, self.angle
-        apart = c * (one / 2 - theta) - c**2 / (1 + s)
-        together = -(one * np.sin(theta / 2) ** 2 + theta * c - s)
+        apart = c * (one / 2 - theta) - square(c) / (1 + s)
+        together = -(one * square(np.sin(theta / 2)) + theta * c - s)
         parts = np.where(pairs.same, together, apart)
         bent = 2 * (self._signs * pairs.count * self.lengths[0] * self.lengths[1] * parts).sum(axis=-1)
         signed = layout.signs * self.norms
         for block, size in enumerate(layout.sizes):
             own = [orbit for orbit, owner in enumerate(layout.owners) if owner == block]
             group = signed[..., len(layout.owners) + block] + sum(signed[..., orbit] for orbit in own)
-            bent = bent + (one / 2 - 1) * size * group**2
+            bent = bent + (one / 2 - 1) * size * square(group)
         for orbit, owner in enumerate(layout.owners):
             if owner == NOBODY:
-                bent = bent + (one / 2 - 1) * self.norms[..., orbit] ** 2
-        mean = (np.array(layout.sizes, layout.dtype) * self.total**2).sum(axis=-1)
-        return mean / 8 + (self.length**2 + bent) / (4 * one)
+                bent = bent + (one / 2 - 1) * square(self.norms[..., orbit])
+        mean = (np.array(layout.sizes, layout.dtype) * square(self.total)).sum(axis=-1)
+        return mean / 8 + (square(self.length) + bent) / (4 * one)
 
     def gradient(self) -> np.ndarray:
         """Return the gradient as a table: entries of the full one; zero in cells that stand for nothing."""
         layout, pairs, one = self.layout, self.layout.pairs, pi(self.norms)
         number = len(layout.owners)
         c, s = self.cosine, self.sine
-        asin, back = one / 2 - self.angle, c**2 / (1 + s)
+        asin, back = one / 2 - self.angle, square(c) / (1 + s)
         units = self.vectors * reciprocal(self.norms)[..., None]
         ends = (self.first, self.second)
         found = 0 * self.vectors

@@ -12,11 +12,15 @@ from itertools import permutations, product
 
 import numpy as np
 
+from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import NOBODY, Layout
 from tutelage.geometry.families.reduced import Geometry
 
 # Starts of a round, rounds at most, and steps of a round.
 _STARTS, _ROUNDS, _STEPS = 192, 24, 120
+
+# Rounds end when each point has been found so often.
+_OFTEN = 4
 
 # A neuron of a smaller norm counts as zero, where the loss has no gradient.
 _ZERO = 1e-8
@@ -30,6 +34,9 @@ _FLAT = 1e-13
 # Students at a smaller angle are parallel. Close to a continuum, points are known less well than elsewhere.
 _PARALLEL = 1e-4
 
+# Where a curvature among symmetric students is smaller, points are close to a continuum.
+_REGULAR = 1e-7
+
 # Points are equal if no neuron differs by more, as a part of its norm.
 _EQUAL = 1e-5
 
@@ -37,7 +44,7 @@ _EQUAL = 1e-5
 def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
     """Return the tables of all critical points that are found, up to relabelling of blocks and orbits.
 
-    Rounds of starts go on until every point has been found more than once. Points with parallel students are left out:
+    Rounds of starts go on until every point has been found four times. Points with parallel students are left out:
     they are not isolated, since students on one ray may share their norms in any way, and compute what fewer students
     do.
 
@@ -58,7 +65,7 @@ def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
             else:
                 found.append(table)
                 counts.append(1)
-        if found and min(counts) > 1:
+        if found and min(counts) >= _OFTEN:
             break
     return found
 
@@ -83,9 +90,11 @@ def starts(layout: Layout, number: int, generator: np.random.Generator) -> np.nd
 
 
 def isolated(layout: Layout, tables: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the tables without parallel students."""
+    """Return the tables without parallel students, and with a regular Hessian on symmetric ones."""
     students = layout.pairs.second < len(layout.owners)
-    return [table for table in tables if not (Geometry(layout, table).angle[students] < _PARALLEL).any()]
+    apart = [table for table in tables if not (Geometry(layout, table).angle[students] < _PARALLEL).any()]
+    trivial = isotypes(layout)[0]
+    return [table for table in apart if np.abs(np.linalg.eigvalsh(trivial.matrix(table))).min() > _REGULAR]
 
 
 def solved(layout: Layout, tables: np.ndarray, steps: int = _STEPS) -> list[np.ndarray]:

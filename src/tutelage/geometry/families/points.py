@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.reduced import Geometry
 from tutelage.geometry.families.search import critical_tables
+
+if TYPE_CHECKING:
+    from tutelage.geometry.certificate import Certificate
 
 # Beyond, rounding errors of sums over all neurons are no longer small beside curvatures.
 _MOST_NEURONS = 10**7
@@ -105,6 +108,25 @@ class FamilyPoint:
             )
         return layout.matrix(self.table)
 
+    def certify(self, digits: int = 50) -> Certificate:
+        """Prove what the point is, among all students, by ball arithmetic on its few entries.
+
+        Needs python-flint, the extra `certify`. The argument is written out in `tutelage.geometry.families.proofs`.
+
+        Args:
+            digits: Decimal digits of the centre, 20 to 250.
+
+        Returns:
+            The certificate, whose decimals are those of the table; its kind is `not proved` where the proof fails.
+
+        Raises:
+            InvalidArgument: If the number of neurons is not whole, or that of digits is out of range.
+            MissingDependency: If python-flint is not installed.
+        """
+        from tutelage.geometry.families.certificates import certified
+
+        return certified(self, digits)
+
     def document(self) -> dict[str, Any]:
         """Return loss, entries, index and spectrum as plain numbers."""
         return {
@@ -167,9 +189,10 @@ class Family:
     def points(self, neurons: float, seed: int = 0) -> FamilyPoints:
         """Return the critical points of the class, as far as a systematic search finds them.
 
-        Newton's method is started from many tables in the few distinct entries, until each point has been found more
-        than once. Points at which students are parallel are left out: they compute what fewer students do, and are not
-        isolated. Points with more symmetry than the class asks for, such as the global minimum, are listed too.
+        Newton's method is started from many tables in the few distinct entries, until each point has been found four
+        times, or thousands of starts are used up. Points at which students are parallel are left out: they compute
+        what fewer students do, and are not isolated. Points with more symmetry than the class asks for, such as the
+        global minimum, are listed too.
 
         Args:
             neurons: Number of teachers, which may be any real number for which every block has two members or more.
