@@ -10,7 +10,9 @@ import numpy as np
 
 from tutelage import checks
 from tutelage._html import grid
-from tutelage.errors import invalid
+from tutelage.errors import TutelageError, invalid, shown
+from tutelage.geometry.balls import NotProved
+from tutelage.geometry.families.branches import Branch, followed
 from tutelage.geometry.families.classes import SymmetryClass, symmetry_class
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout
@@ -19,6 +21,7 @@ from tutelage.geometry.families.search import critical_tables
 
 if TYPE_CHECKING:
     from tutelage.geometry.certificate import Certificate
+    from tutelage.geometry.families.expansions import FamilyExpansion
 
 # Beyond, rounding errors of sums over all neurons are no longer small beside curvatures.
 _MOST_NEURONS = 10**7
@@ -223,6 +226,56 @@ class Family:
         table = np.where(layout.weights != 0, table, 0.0)
         loss = max(float(Geometry(layout, table).loss()), 0.0)
         return FamilyPoint(neurons, loss, table, _spectrum(layout, table, neurons), self._class)
+
+    def follow(self, point: FamilyPoint, to: float) -> Branch:
+        """Follow a critical point through real numbers of teachers.
+
+        The branch is followed around turning points. They, and the numbers of teachers at which an eigenvalue of the
+        Hessian crosses zero, where a saddle becomes a minimum, are located to about twelve digits.
+
+        Args:
+            point: A critical point of this class.
+            to: The number of teachers to go to.
+
+        Raises:
+            InvalidArgument: If the point is of another class, or the blocks cannot have so many members.
+            TutelageError: If events are too close to each other to be told apart.
+        """
+        self._check(point)
+        checks.positive("to", to)
+        self._layout(to)
+        try:
+            return followed(self._class, point.table, float(point.neurons), float(to))
+        except NotProved as failure:
+            raise TutelageError(f"The branch cannot be followed: {failure}. Follow it to a closer number.") from failure
+
+    def expand(self, point: FamilyPoint, terms: int = 4) -> FamilyExpansion:
+        """Return the expansions of loss, entries and eigenvalues as the number of teachers grows.
+
+        The branch is followed to eight million teachers; powers of the square root of their number are fitted to what
+        is computed there with sixty digits. Needs python-flint, the extra `certify`.
+
+        Args:
+            point: A critical point of this class.
+            terms: How many terms are returned, up to eight.
+
+        Raises:
+            InvalidArgument: If the point is of another class, or the number of terms is out of range.
+            TutelageError: If the branch ends before, or a quantity has no such expansion.
+            MissingDependency: If python-flint is not installed.
+        """
+        from tutelage.geometry.families.expansions import expansions
+
+        self._check(point)
+        terms = checks.count("terms", terms, most=8)
+        try:
+            return expansions(self._class, point.table, float(point.neurons), cells_in_order(point.layout), terms)
+        except NotProved as failure:
+            raise TutelageError(f"The branch has no expansion: {failure}.") from failure
+
+    def _check(self, point: FamilyPoint) -> None:
+        if not isinstance(point, FamilyPoint) or point._class != self._class:
+            raise invalid("point", "be a point of this family", shown(point), "Pass one of `family.points(…)`")
 
     def _layout(self, neurons: Any) -> Layout:
         number = checks.positive("neurons", neurons)

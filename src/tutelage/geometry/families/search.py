@@ -19,8 +19,8 @@ from tutelage.geometry.families.reduced import Geometry
 # Starts of a round, rounds at most, and steps of a round.
 _STARTS, _ROUNDS, _STEPS = 192, 24, 120
 
-# Rounds end when each point has been found so often.
-_OFTEN = 4
+# Rounds end when each point has been found so often, after so many rounds at least.
+_OFTEN, _LEAST = 4, 3
 
 # A neuron of a smaller norm counts as zero, where the loss has no gradient.
 _ZERO = 1e-8
@@ -55,26 +55,36 @@ def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
     generator = np.random.default_rng(seed)
     relabel = relabellings(layout)
     found: list[np.ndarray] = []
+    images: list[np.ndarray] = []  # all equivalent ones of each
     counts: list[int] = []
-    for _ in range(_ROUNDS):
-        for table in isolated(layout, solved(layout, starts(layout, _STARTS, generator))):
-            images = relabel(table)
-            same = [i for i, known in enumerate(found) if _difference(layout, images, known) <= _EQUAL]
-            if same:
-                counts[same[0]] += 1
+    for number in range(1, _ROUNDS + 1):
+        begun = starts(layout, _STARTS, generator)
+        if found:
+            # Some near what is known: points that a turning point has made are close to each other.
+            begun = np.concatenate([begun, around(layout, np.array(found), _STARTS // 2, generator)])
+        for table in isolated(layout, solved(layout, begun)):
+            same = _place(layout, table, images)
+            if same is not None:
+                counts[same] += 1
             else:
                 found.append(table)
+                images.append(relabel(table))
                 counts.append(1)
-        if found and min(counts) >= _OFTEN:
+        if found and number >= _LEAST and min(counts) >= _OFTEN:
             break
     return found
 
 
-def _difference(layout: Layout, tables: np.ndarray, other: np.ndarray) -> float:
-    """Return the least, over tables, of the largest difference of neurons as a part of their norms."""
+def _place(layout: Layout, table: np.ndarray, images: list[np.ndarray]) -> int | None:
+    """Return which known point a table is equivalent to, neurons being equal up to a part of their norms."""
+    if not images:
+        return None
     widths = layout.widths[: len(layout.owners)]
-    norms = np.sqrt((widths * other**2).sum(axis=-1))
-    return float((np.sqrt((widths * (tables - other) ** 2).sum(axis=-1)) / norms).max(axis=-1).min())
+    norms = np.sqrt((widths * table**2).sum(axis=-1))
+    distances = np.sqrt((widths * (np.array(images) - table) ** 2).sum(axis=-1)) / norms
+    closest = distances.max(axis=-1).min(axis=-1)
+    place = int(closest.argmin())
+    return place if closest[place] <= _EQUAL else None
 
 
 def starts(layout: Layout, number: int, generator: np.random.Generator) -> np.ndarray:
@@ -89,12 +99,25 @@ def starts(layout: Layout, number: int, generator: np.random.Generator) -> np.nd
     return tables * (layout.weights != 0)
 
 
+def around(layout: Layout, tables: np.ndarray, number: int, generator: np.random.Generator) -> np.ndarray:
+    """Return tables near given ones, at distances of several orders, as parts of the norms of neurons."""
+    chosen = tables[generator.integers(len(tables), size=number)]
+    widths = layout.widths[: len(layout.owners)]
+    norms = np.sqrt((widths * chosen**2).sum(axis=-1, keepdims=True))
+    size = 10 ** generator.uniform(-2, 0, size=(number, 1, 1))
+    noise = generator.normal(size=chosen.shape) / np.sqrt(np.maximum(widths, 1.0))
+    return (chosen + size * norms * noise) * (layout.weights != 0)
+
+
 def isolated(layout: Layout, tables: list[np.ndarray]) -> list[np.ndarray]:
     """Return the tables without parallel students, and with a regular Hessian on symmetric ones."""
+    if not tables:
+        return []
+    several = np.array(tables)
     students = layout.pairs.second < len(layout.owners)
-    apart = [table for table in tables if not (Geometry(layout, table).angle[students] < _PARALLEL).any()]
-    trivial = isotypes(layout)[0]
-    return [table for table in apart if np.abs(np.linalg.eigvalsh(trivial.matrix(table))).min() > _REGULAR]
+    apart = (Geometry(layout, several).angle[:, students] >= _PARALLEL).all(axis=-1)
+    curvatures = np.linalg.eigvalsh(isotypes(layout)[0].matrix(several))
+    return [*several[apart & (np.abs(curvatures).min(axis=-1) > _REGULAR)]]
 
 
 def solved(layout: Layout, tables: np.ndarray, steps: int = _STEPS) -> list[np.ndarray]:
