@@ -132,7 +132,7 @@ def _steepest(count, random):
         teacher = np.eye(d)[:k]
         ways = np.concatenate([random.normal(size=(4096, d)), -teacher, [-teacher.sum(0)]])
         slopes = _slope(ways, np.broadcast_to(teacher, (len(ways), k, d)))
-        best = np.where(np.isnan(slopes).any(), 0, slopes.argmax())
+        best = slopes.argmax()  # the first that is not a number, if there is one
         yield {"teacher": teacher[None], "way": ways[best][None], "slope": slopes[best][None]}
 
 
