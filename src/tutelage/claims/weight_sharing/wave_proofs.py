@@ -252,10 +252,10 @@ LEMMA_11 = Claim(
 
 
 def _printed_hessian(u, w, b):
-    def part(a, power):
-        return jnp.exp(-power / 2 * b**2 * a @ a) * (jnp.eye(2) - power / 2 * b * jnp.outer(a, a))
+    def part(a, rate, factor):
+        return jnp.exp(-rate * b**2 * a @ a) * (jnp.eye(2) - factor * b * jnp.outer(a, a))
 
-    return 0.5 * b**2 * (-2 * part(w, 4) - part(w - u, 2) + part(w + u, 2))
+    return 0.5 * b**2 * (-2 * part(w, 2, 2) - part(w - u, 0.5, 1) + part(w + u, 0.5, 1))
 
 
 LEMMA_11_HESSIAN = Claim(
