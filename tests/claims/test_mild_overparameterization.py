@@ -58,7 +58,7 @@ def test_loss_by_sampling():
 
 @pytest.mark.parametrize("shares", [(1.0,), (0.5, 0.5), (0.7, 0.2, 0.1)])
 def test_rotations_refute_the_conjecture(shares):
-    """However the neurons are split, the gap of a rotation is the closed form, of order ε³, by the library's own Hessian."""
+    """However the neurons are split, a rotation has the gap of the closed form, by the library's own Hessian."""
     weights = np.asarray(shares)
     belongs = owners((len(shares),) * 2)
     teacher = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0][:2]

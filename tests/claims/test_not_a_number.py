@@ -49,7 +49,7 @@ def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
 
     def broken(*arguments, **named):
         values = np.array(compute(*arguments, **named))
-        values[(0,) * values.ndim] = np.nan
+        values[0 if values.ndim else ()] = np.nan
         return values
 
     monkeypatch.setattr(module, name, broken)

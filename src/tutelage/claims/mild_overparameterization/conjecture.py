@@ -67,8 +67,8 @@ ROTATION = Claim(
         "It is $\\frac{2\\epsilon^2}\\pi(1 - \\frac{1+\\epsilon}{(1+\\epsilon^2)^2})$ exactly, negative for $0 < \\epsilon < 0.4534$.",
         factor=1.0,
     ),
-    correction="With $w_1 = v_1 + \\epsilon v_2$ and $w_2 = v_2 - \\epsilon v_1$ all angles are known: $F = \\frac1\\pi(\\frac12\\epsilon^2\\pi + (\\sqrt{1+\\epsilon^2} - 1)^2 / 2 - \\ldots)$ "
-    "is elementary, and its second derivative along the ray is the left-hand side.",
+    correction="With $w_1 = v_1 + \\epsilon v_2$ and $w_2 = v_2 - \\epsilon v_1$ all angles are known: $F = (\\frac12 + \\frac1{2\\pi})\\epsilon^2 - \\frac1\\pi(\\epsilon - "
+    "\\arctan\\epsilon + \\epsilon\\arctan\\epsilon)$, and the left-hand side is $\\epsilon^2F''(\\epsilon)$.",
     control=Form("It is 1.001 times that.", factor=1.001),
 )
 
