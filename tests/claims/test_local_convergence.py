@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import tutelage as tl
-from tutelage.claims.local_convergence import descent, formulas, instances, landscape, residual, starts, strips
+from tutelage.claims.local_convergence import descent, formulas, instances, landscape, residual, starts, strips, wedges
 
 
 def _close(value, samples, deviations=5.0):
@@ -67,7 +67,7 @@ def test_wedge_product_by_sampling():
     x = random.normal(size=(300_000, 3))
     side = np.sign(x @ target)
     products = np.prod([(x @ w) * (np.sign(x @ w) - side) for w in students], axis=0)
-    assert _close(strips.wedge_product(students, target), products)
+    assert _close(wedges.wedge_product(students, target), products)
 
 
 def test_hermite_coefficients_by_sampling():

@@ -1,6 +1,6 @@
 """Every numbered statement of the local-convergence paper, and unnumbered ones that carry weight, in the order of the print."""
 
-from tutelage.claims.local_convergence import descent, landscape, residual, setting, smoothness, starts, strips
+from tutelage.claims.local_convergence import descent, landscape, residual, setting, smoothness, starts, strips, wedges
 
 CLAIMS = (
     descent.THEOREM_1,
@@ -23,15 +23,17 @@ CLAIMS = (
     landscape.DIRECTION_SIZE,
     landscape.LEMMA_C_1,
     *strips.SECTION_C_2,
+    wedges.FIGURE_4,
     residual.LEMMA_C_2_RESIDUAL,
     residual.LEMMA_C_1_MATRIX,
+    wedges.OVERLAP,
     residual.FOUR_POINTS,
     landscape.LEMMA_C_3,
     residual.LEMMA_C_4,
     landscape.MASS_PROOF,
     residual.TEST_NORM,
     residual.EQUATION_12,
-    *strips.SECTION_C_6,
+    *wedges.STRIPS_AND_WEDGES,
     residual.LEMMA_C_6,
     residual.COEFFICIENT_ORDER,
     residual.CLAIM_C_1,
