@@ -5,7 +5,7 @@ All draws are NumPy arrays, instances first, so that one call makes thousands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ SHAPES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 5, 3), (3, 6, 2), (3, 8, 4))
 
 # Many students of few teachers, and many teachers: families along which a hidden constant could drift.
 LARGER = ((1, 32, 3), (2, 24, 4), (6, 9, 6), (8, 12, 8))
+ALL = (*SHAPES, *LARGER)
 
 
 def number(count: int, shape: tuple[int, int, int]) -> int:
@@ -75,6 +76,14 @@ def near_minima(
     if flip:
         students = students * random.choice([-1.0, 1.0], size=(count, m, 1))
     return {"students": students, "teachers": targets}
+
+
+def networks(
+    count: int, random: np.random.Generator, shapes: Sequence[tuple[int, int, int]] = SHAPES, **options
+) -> Iterator[dict[str, np.ndarray]]:
+    """Students close to minima, a batch per shape."""
+    for shape in shapes:
+        yield near_minima(number(count // 8, shape), random, *shape, **options)
 
 
 def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -326,6 +326,7 @@ LEMMA_C_5 = Claim(
         "$0 \\le E[w_j\\cdot x\\,w_k\\cdot x\\,(\\mathrm{sgn}(w_j\\cdot x) - s)(\\mathrm{sgn}(w_k\\cdot x) - s)] = O(\\phi_j\\phi_k\\min\\{\\phi_j, \\phi_k\\})$, $s = "
         "\\mathrm{sgn}(w^*\\cdot x)$; judged with the constant $4/\\pi$.",
         constant=4 / np.pi,
+        slack=1e-8,
     ),
     control=Form("The same with the constant 1.24; $4/\\pi = 1.273$ is approached by very different angles.", constant=1.24),
 )
