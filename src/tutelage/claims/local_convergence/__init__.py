@@ -8,6 +8,7 @@ CLAIMS = (
     landscape.THEOREM_3,
     descent.THEOREM_4,
     starts.THEOREM_5,
+    setting.POLYNOMIAL,
     descent.THEOREM_6,
     *smoothness.SECTION_4,
     *landscape.MAIN_LEMMAS,

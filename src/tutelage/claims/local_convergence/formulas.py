@@ -99,6 +99,16 @@ def kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return 2 / np.pi * norms(first)[..., :, None] * norms(second)[..., None, :] * shape
 
 
+def relu_loss(students: np.ndarray, teachers: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    r"""The loss with ReLU and a linear term $\beta\cdot x$, by $E[\sigma(a\cdot x)\sigma(b\cdot x)] = \frac{\|a\|\|b\|}{2\pi}(\sin\theta + (\pi-\theta)\cos\theta)$."""
+    vectors, signs = signed(students, teachers)
+    turn, sizes = angles(vectors, vectors), norms(vectors)
+    gram = (np.sin(turn) + (np.pi - turn) * np.cos(turn)) / (2 * np.pi) * sizes[..., :, None] * sizes[..., None, :]
+    # E[x σ(a·x)] = a/2.
+    both = np.sum(linear * np.einsum("i,...id->...d", signs, vectors), -1)
+    return 0.5 * (np.einsum("...ij,i,j->...", gram, signs, signs) + both + np.sum(linear**2, -1))
+
+
 def signed(students: np.ndarray, teachers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All products and teachers as one list of neurons, with their signs in the residual."""
     lead = np.broadcast_shapes(students.shape[:-2], teachers.shape[:-2])
