@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import tutelage as tl
-from tutelage.claims.local_convergence import descent, formulas, instances, landscape, residual, starts, strips, wedges
+from tutelage.claims.local_convergence import descent, formulas, instances, hermite, landscape, starts, strips, wedges
 
 
 def _close(value, samples, deviations=5.0):
@@ -72,10 +72,10 @@ def test_wedge_product_by_sampling():
 
 def test_hermite_coefficients_by_sampling():
     x = np.random.default_rng(4).normal(size=400_000)
-    assert _close(residual.hermite_coefficient(0), np.abs(x))
-    assert _close(residual.hermite_coefficient(4), np.abs(x) * (x**4 - 6 * x**2 + 3) / np.sqrt(24))
+    assert _close(hermite.hermite_coefficient(0), np.abs(x))
+    assert _close(hermite.hermite_coefficient(4), np.abs(x) * (x**4 - 6 * x**2 + 3) / np.sqrt(24))
     large = 2**14
-    assert residual.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
+    assert hermite.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
 
 
 def test_constant_of_lemma_c_4_grows():
@@ -97,8 +97,8 @@ def test_hermite_norm_by_sampling():
     random = np.random.default_rng(5)
     targets = formulas.units(random.normal(size=(2, 3)))
     x = random.normal(size=(400_000, 3)) @ targets.T
-    h = np.sqrt(np.pi / 2) - np.sum((x**2 - 1) / np.sqrt(2), axis=1) / residual.hermite_coefficient(2)
-    assert _close(residual.hermite_norm_square(targets, 2), h**2)
+    h = np.sqrt(np.pi / 2) - np.sum((x**2 - 1) / np.sqrt(2), axis=1) / hermite.hermite_coefficient(2)
+    assert _close(hermite.hermite_norm_square(targets, 2), h**2)
 
 
 def test_fit_is_the_librarys_algorithm():

@@ -1,6 +1,6 @@
 """Every numbered statement of the local-convergence paper, and unnumbered ones that carry weight, in the order of the print."""
 
-from tutelage.claims.local_convergence import descent, landscape, residual, setting, smoothness, starts, strips, wedges
+from tutelage.claims.local_convergence import descent, hermite, landscape, residual, setting, smoothness, starts, strips, wedges
 
 CLAIMS = (
     descent.THEOREM_1,
@@ -10,6 +10,7 @@ CLAIMS = (
     starts.THEOREM_5,
     setting.POLYNOMIAL,
     descent.THEOREM_6,
+    residual.DEFINITE,
     *smoothness.SECTION_4,
     *landscape.MAIN_LEMMAS,
     *strips.MAIN,
@@ -31,15 +32,14 @@ CLAIMS = (
     residual.LEMMA_C_1_MATRIX,
     wedges.OVERLAP,
     residual.FOUR_POINTS,
+    residual.HOELDER,
     landscape.LEMMA_C_3,
-    residual.LEMMA_C_4,
+    hermite.LEMMA_C_4,
     landscape.MASS_PROOF,
-    residual.TEST_NORM,
+    *hermite.SECTION_C_4_4,
     residual.EQUATION_12,
     *wedges.STRIPS_AND_WEDGES,
-    residual.LEMMA_C_6,
-    residual.COEFFICIENT_ORDER,
-    residual.CLAIM_C_1,
+    *hermite.SECTION_C_7,
     *smoothness.APPENDIX,
     *starts.APPENDIX,
     *descent.APPENDIX,
