@@ -40,6 +40,7 @@ CLAIMS = (
     residual.EQUATION_12,
     *wedges.STRIPS_AND_WEDGES,
     *hermite.SECTION_C_7,
+    descent.STEP,
     *smoothness.APPENDIX,
     *starts.APPENDIX,
     *descent.APPENDIX,
