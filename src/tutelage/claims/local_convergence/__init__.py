@@ -1,6 +1,16 @@
 """Every numbered statement of the local-convergence paper, and unnumbered ones that carry weight, in the order of the print."""
 
-from tutelage.claims.local_convergence import descent, hermite, landscape, residual, setting, smoothness, starts, strips, wedges
+from tutelage.claims.local_convergence import (
+    descent,
+    hermite,
+    landscape,
+    residual,
+    setting,
+    smoothness,
+    starts,
+    strips,
+    wedges,
+)
 
 CLAIMS = (
     descent.THEOREM_1,

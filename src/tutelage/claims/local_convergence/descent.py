@@ -174,7 +174,9 @@ STEP = Claim(
     id=f"{PAPER}.section-D.3.step",
     place="Section D.3, first displays (and Appendix F)",
     title="how much one step gains",
-    hypotheses=("$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 5(rw_{max})^{-1/2}$ as in Theorem 3",),
+    hypotheses=(
+        "$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 5(rw_{max})^{-1/2}$ as in Theorem 3",
+    ),
     draw=_one_step,
     where=lambda small: small,
     left=lambda after: after,
@@ -210,7 +212,13 @@ def _errors(count, random, half):
             f.frobenius(sampled_gradient(students, targets, random.normal(size=(samples, d)), bool(half)) - exact)
             for _ in range(count // 8)
         ]
-        found = {"students": students, "teachers": targets, "samples": samples, "tolerance": tolerance, "errors": errors}
+        found = {
+            "students": students,
+            "teachers": targets,
+            "samples": samples,
+            "tolerance": tolerance,
+            "errors": errors,
+        }
         yield {name: np.asarray(value)[None] for name, value in found.items()}
 
 
@@ -265,8 +273,10 @@ _POINTS = np.stack([np.cos(_TURNS), np.sin(_TURNS)], axis=-1)
 
 def _pairs(count, random):
     sizes = 10.0 ** random.uniform(-1, 1, size=(count // 40, 2, 1))
-    return {"students": sizes * random.normal(size=(count // 40, 2, 2)), "teachers": random.normal(size=(count // 40, 2, 2))}
-
+    return {
+        "students": sizes * random.normal(size=(count // 40, 2, 2)),
+        "teachers": random.normal(size=(count // 40, 2, 2)),
+    }
 
 
 def _fourth_moments(students, teachers, extra=3.0):
@@ -378,7 +388,9 @@ def _mini_batches(count, random, steps):
         problem = homogeneous(targets, m)
         # The printed empirical loss has no factor one half: its gradient is twice the library's.
         limit = step_limit(max(int(steps * r / (epsilon * eta)), 1))
-        runs = descend(stream(problem, batch), students, GradientDescent(2 * eta), limit, seed=int(random.integers(2**31)))
+        runs = descend(
+            stream(problem, batch), students, GradientDescent(2 * eta), limit, seed=int(random.integers(2**31))
+        )
         ends = f.loss(np.asarray(runs.points), targets)
         # A run that has diverged to no number has missed too.
         found = {"teachers": targets, "batch": batch, "starts": students, "ends": ends}

@@ -100,7 +100,9 @@ left = (logs[1] - logs[0]) / log(2)  # the power of k in the squares
 right = -1.5
 """,
     ),
-    corrected=Form("$\\hat\\sigma_k^2 = \\Theta(k^{-5/2})$; they are $(2/\\pi)^{3/2}k^{-5/2}$ for large $k$.", power=2.5),
+    corrected=Form(
+        "$\\hat\\sigma_k^2 = \\Theta(k^{-5/2})$; they are $(2/\\pi)^{3/2}k^{-5/2}$ for large $k$.", power=2.5
+    ),
     correction="$(k-3)!!^2/k! = (k-1)!!/(k!!\\,(k-1)^2)$, and $(k-1)!!/k!!$ is of the order $k^{-1/2}$: the power is $-\\frac52$. The bound of Lemma "
     "C.4's proof on its test function grows accordingly.",
     kind="constant",
@@ -115,7 +117,9 @@ def _tables(count, random):
     correlations, tables = np.linspace(-1, 1, 21), []
     for rho in correlations:
         second = hermite_polynomials(rho * nodes[:, None] + np.sqrt(1 - rho**2) * nodes, 8)
-        tables.append(np.einsum("x,y,mx,nxy->mn", weights, weights, hermite_polynomials(nodes, 8), second, optimize=True))
+        tables.append(
+            np.einsum("x,y,mx,nxy->mn", weights, weights, hermite_polynomials(nodes, 8), second, optimize=True)
+        )
     wanted = np.stack([np.diag(rho**degrees) for rho in correlations])
     return {"correlation": correlations, "table": np.stack(tables), "wanted": wanted}
 
@@ -147,7 +151,8 @@ COSINE = Claim(
     relation="<=",
     right=lambda phi, constant: 1 - constant * np.sin(phi) ** 2,
     as_printed=Form(
-        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$. (Also without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.)", constant=0.25
+        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$. (Also without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.)",
+        constant=0.25,
     ),
     control=Form("$\\cos^l\\phi \\le 1 - 1.01\\sin^2\\phi$.", constant=1.01),
 )
@@ -163,7 +168,9 @@ FAR = Claim(
     id=f"{PAPER}.section-C.4.4.far",
     place="Section C.4.4, part (i), other teachers",
     title="the correlation with other teachers is small",
-    hypotheses=("$l = 2\\max\\{\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil, 1\\}$, $\\epsilon \\le \\frac1{10}$",),
+    hypotheses=(
+        "$l = 2\\max\\{\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil, 1\\}$, $\\epsilon \\le \\frac1{10}$",
+    ),
     draw={"separation": log_uniform(0.05, np.pi / 2), "share": uniform(0, 1), "epsilon": log_uniform(1e-8, 0.1)},
     build=_far_away,
     left=lambda phi, degree: np.abs(np.cos(phi)) ** degree,
@@ -173,7 +180,12 @@ FAR = Claim(
     as_printed=Form("$\\cos^l\\phi \\le \\epsilon$ for $\\phi \\ge \\frac\\Delta2$.", end=np.pi, less=0.0, power=1.0),
     as_meant=Form("The same for $\\frac\\Delta2 \\le \\phi \\le \\frac\\pi2$.", end=np.pi / 2, less=0.0, power=1.0),
     supplied=ACUTE,
-    corrected=Form("$\\cos^l\\phi \\le \\epsilon^2$ for $\\frac\\Delta2 \\le \\phi \\le \\pi - \\frac\\Delta2$.", end=np.pi, less=1.0, power=2.0),
+    corrected=Form(
+        "$\\cos^l\\phi \\le \\epsilon^2$ for $\\frac\\Delta2 \\le \\phi \\le \\pi - \\frac\\Delta2$.",
+        end=np.pi,
+        less=1.0,
+        power=2.0,
+    ),
     correction="A student at $-w^*_k$ has the angle $\\pi$ and $\\cos^l\\phi = 1$: its line is that of a teacher. (By the choice of $l$ the bound is "
     "even $\\epsilon^2$.)",
     defect=LINES,
@@ -220,7 +232,9 @@ right = pi / 2 + 10 * degree**2.5 * len(teachers) ** 2 * epsilon
 """,
     ),
     corrected=Form(
-        "$\\|h\\|^2 \\le \\frac\\pi2 + (\\frac\\pi2)^{3/2}l^{5/2}(r + r^2\\epsilon)$.", diagonal=1.0, constant=(np.pi / 2) ** 1.5
+        "$\\|h\\|^2 \\le \\frac\\pi2 + (\\frac\\pi2)^{3/2}l^{5/2}(r + r^2\\epsilon)$.",
+        diagonal=1.0,
+        constant=(np.pi / 2) ** 1.5,
     ),
     correction="In $\\sum_{k,k'}\\langle\\bar w^*_k, \\bar w^*_{k'}\\rangle^l$ the terms $k = k'$ are one, not at most $\\epsilon$: $\\|h\\|$ is of the order $\\sqrt "
     "r\\,l^{5/4}$, not bounded.",
@@ -259,7 +273,8 @@ def _strays(count, random):
         r, half = targets.shape[-2], f.separation(targets) / 2
         mass = np.sum(f.norms(drawn["students"]) ** 2, axis=-1)
         bounds = [
-            np.sqrt(2 * found["epsilon"] * hermite_norm_square(targets, degree)) + (r - 1) * np.cos(half) ** degree * mass
+            np.sqrt(2 * found["epsilon"] * hermite_norm_square(targets, degree))
+            + (r - 1) * np.cos(half) ** degree * mass
             for degree in (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
         ]
         sizes = {"r": r + 0 * mass, "largest": f.norms(targets).max(axis=-1), "separation": 2 * half}
@@ -283,7 +298,10 @@ HERMITE_BOUND = Claim(
     id=f"{PAPER}.section-C.4.4.bound",
     place="Section C.4.4, part (ii), last display",
     title="what the Hermite test function gives",
-    hypotheses=("Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines", "16 orthonormal teachers with 32 students, and smaller networks"),
+    hypotheses=(
+        "Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",
+        "16 orthonormal teachers with 32 students, and smaller networks",
+    ),
     draw=_strays,
     where=lambda small: small,
     left=lambda lines: lines,

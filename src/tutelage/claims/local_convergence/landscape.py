@@ -290,7 +290,8 @@ LEMMA_7 = Claim(
     right=lambda loss: loss,
     scale=0.0,
     as_printed=Form(
-        "$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.", limit=1e-11
+        "$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.",
+        limit=1e-11,
     ),
     control=Form("The same with $10^{-8}$ in place of $10^{-11}$.", limit=1e-8),
     arithmetic="closed form in float64; Gauss–Legendre rules on the circle for smaller losses",
@@ -310,7 +311,9 @@ THRESHOLD = Claim(
     id=f"{PAPER}.section-C.1.threshold",
     place="Section C.1, proof of Lemma 7, last displays",
     title="the threshold of Lemma 7",
-    hypotheses=("hidden constants one, $\\Delta \\le \\frac\\pi2$, $\\epsilon \\le \\epsilon_0$, $r \\le 3$, $w_{min}/w_{max} \\ge \\frac12$",),
+    hypotheses=(
+        "hidden constants one, $\\Delta \\le \\frac\\pi2$, $\\epsilon \\le \\epsilon_0$, $r \\le 3$, $w_{min}/w_{max} \\ge \\frac12$",
+    ),
     draw={
         "r": integers(1, 3),
         "largest": log_uniform(0.5, 2),
@@ -325,7 +328,8 @@ THRESHOLD = Claim(
     ),
     scale=0.0,
     as_printed=Form(
-        "$r^2w_{max}\\alpha\\delta_{max}^2 \\le \\epsilon$ for $\\epsilon \\le \\epsilon_0 = \\Delta^{36}w_{min}^{80}r^{-162}w_{max}^{-78}$.", power=36.0
+        "$r^2w_{max}\\alpha\\delta_{max}^2 \\le \\epsilon$ for $\\epsilon \\le \\epsilon_0 = \\Delta^{36}w_{min}^{80}r^{-162}w_{max}^{-78}$.",
+        power=36.0,
     ),
     control=Form("The same with $\\Delta^{35.9}$.", power=35.9),
 )
@@ -527,7 +531,10 @@ right *= min(lines, default=np.pi / 2) ** -1.5 * loss(students, teachers) ** 0.3
     as_meant=Form(f"The same with the {_TURNED}.", lines=1.0, power=0.375, constant=4.0),
     supplied=ACUTE,
     corrected=Form(
-        f"$\\|v_i\\| \\le 5r^{{11/4}}\\Delta^{{-3/2}}\\epsilon^{{1/2}}$ with the {_TURNED}.", lines=1.0, power=0.5, constant=5.0
+        f"$\\|v_i\\| \\le 5r^{{11/4}}\\Delta^{{-3/2}}\\epsilon^{{1/2}}$ with the {_TURNED}.",
+        lines=1.0,
+        power=0.5,
+        constant=5.0,
     ),
     correction="A student at $-w^*_i$ has loss zero and $v_i = -2w^*_i$: the signs of the students must be chosen first. The exponent is not sharp: "
     "it is $\\frac12$ on all instances.",

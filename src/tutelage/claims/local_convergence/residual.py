@@ -64,7 +64,10 @@ LEMMA_C_2_RESIDUAL = Claim(
 def _spikes(count, random):
     """Networks with ‖R₂‖² and the sums of its bound, one student at an angle to one teacher among them."""
     turn = np.geomspace(0.05, 3, 64)
-    one = {"students": np.stack([np.cos(turn), np.sin(turn)], -1)[:, None], "teachers": np.eye(2)[None, :1].repeat(64, 0)}
+    one = {
+        "students": np.stack([np.cos(turn), np.sin(turn)], -1)[:, None],
+        "teachers": np.eye(2)[None, :1].repeat(64, 0),
+    }
     far = instances.networks(count, random, scales=(-0.5, 1.0), flip=False)
     for drawn in (one, *instances.networks(count, random), *far):
         turn = f.angles(*drawn.values())
@@ -86,7 +89,8 @@ SPIKE_BOUND = Claim(
     relation="<=",
     right=lambda bound, constant: constant * bound,
     as_printed=Form(
-        "$\\|R_2\\|^2 \\le r\\sum_i(\\sum_{j\\in T_i}\\|w_j\\|^2\\delta_j^{3/2})^2$, without a hidden constant.", constant=1.0
+        "$\\|R_2\\|^2 \\le r\\sum_i(\\sum_{j\\in T_i}\\|w_j\\|^2\\delta_j^{3/2})^2$, without a hidden constant.",
+        constant=1.0,
     ),
     control=Form("The same with $0.84$ on the right; one student has $\\frac8{3\\pi} = 0.849$.", constant=0.84),
 )
@@ -100,7 +104,10 @@ HOELDER = Claim(
     left=lambda mass, delta: np.stack(
         [
             np.sum(
-                mass[..., :, None] * mass[..., None, :] * delta[..., :, None] * delta[..., None, :]
+                mass[..., :, None]
+                * mass[..., None, :]
+                * delta[..., :, None]
+                * delta[..., None, :]
                 * np.minimum(delta[..., :, None], delta[..., None, :]),
                 (-2, -1),
             ),
@@ -109,13 +116,15 @@ HOELDER = Claim(
         -1,
     ),
     relation="<=",
-    right=lambda mass, delta, factor: factor
-    * np.stack(
-        [
-            np.sum(mass * delta**1.5, -1) ** 2,
-            np.sum(mass, -1) ** 0.25 * np.sum(mass * delta**2, -1) ** 0.75,
-        ],
-        -1,
+    right=lambda mass, delta, factor: (
+        factor
+        * np.stack(
+            [
+                np.sum(mass * delta**1.5, -1) ** 2,
+                np.sum(mass, -1) ** 0.25 * np.sum(mass * delta**2, -1) ** 0.75,
+            ],
+            -1,
+        )
     ),
     as_printed=Form(
         "$\\sum_{j,k}\\|w_j\\|^2\\|w_k\\|^2\\delta_j\\delta_k\\min\\{\\delta_j, \\delta_k\\} \\le (\\sum_j\\|w_j\\|^2\\delta_j^{3/2})^2$, and $\\sum_j\\|w_j\\|^2\\delta_j^{3/2} \\le "
@@ -210,7 +219,9 @@ DEFINITE = Claim(
     id=f"{PAPER}.section-4.definite",
     place="Section 4, first paragraph",
     title="with as many students as teachers the Hessian is positive definite",
-    hypotheses=("Assumption 1, $m = r$, students at the teachers, $2 \\le r \\le 12$, $d \\le 4$, $\\Delta \\ge 0.003$",),
+    hypotheses=(
+        "Assumption 1, $m = r$, students at the teachers, $2 \\le r \\le 12$, $d \\le 4$, $\\Delta \\ge 0.003$",
+    ),
     draw=_spectra,
     where=lambda separation: separation > 3e-3,
     left=lambda hessian: hessian,
@@ -242,14 +253,17 @@ LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
     place="Lemma 10",
     title="the flat part of the residual is strongly convex in the averages",
-    hypotheses=("Assumption 1, $d = 2$, $r \\le 5$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",),
+    hypotheses=(
+        "Assumption 1, $d = 2$, $r \\le 5$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",
+    ),
     draw=_flat_parts,
     where=lambda separation: separation > 0.05,
     left=lambda square: square,
     relation=">=",
     right=lambda separation, r, constant: constant * separation**3 / r**3,
     as_printed=Form(
-        "$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged with the constant 0.72, observed (close to that of a pair).", constant=0.72
+        "$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged with the constant 0.72, observed (close to that of a pair).",
+        constant=0.72,
     ),
     control=Form("The same with the constant 0.8.", constant=0.8),
     arithmetic="means over 4096 points of the circle",
@@ -302,7 +316,15 @@ def _four(w, v, x, width, line):
         return line[..., 0] + np.sum(line[..., 1:] * point, -1) + np.sum(v * point, -1) * side
 
     values = np.stack([g(plus + shift * width * w) for shift in (0.5, -1.0, 0.0, -0.5)], -1)
-    return {"values": values, "goal": -2 * np.sum(v * plus, -1), "w": w, "v": v, "plus": plus, "width": width, "line": line}
+    return {
+        "values": values,
+        "goal": -2 * np.sum(v * plus, -1),
+        "w": w,
+        "v": v,
+        "plus": plus,
+        "width": width,
+        "line": line,
+    }
 
 
 FOUR_POINTS = Claim(
@@ -316,7 +338,8 @@ FOUR_POINTS = Claim(
     build=_four,
     # The identity, and that the largest value is at least a quarter of its right-hand side.
     left=lambda values, goal, last: np.stack(
-        [np.abs(values @ np.array([0.0, -1.0, -1.0, last]) - goal) - 1e-9, np.abs(goal) / 4 - np.abs(values).max(-1)], -1
+        [np.abs(values @ np.array([0.0, -1.0, -1.0, last]) - goal) - 1e-9, np.abs(goal) / 4 - np.abs(values).max(-1)],
+        -1,
     ),
     relation="<=",
     right=0.0,

@@ -80,7 +80,9 @@ CANCEL = Claim(
     id=f"{PAPER}.section-2.cancel",
     place="Section 2, choice of the architecture",
     title="with output weights of both signs students may cancel",
-    hypotheses=("one to three teachers, as many students at them, and two more of opposite output weights, a tenth of a radian away",),
+    hypotheses=(
+        "one to three teachers, as many students at them, and two more of opposite output weights, a tenth of a radian away",
+    ),
     draw=_with_signs,
     where=lambda apart: apart >= 0.1,
     left=lambda vectors, signs, last: np.einsum(
@@ -123,7 +125,9 @@ CLAIM_1 = Claim(
     relation="<=",
     right=np.array([1e-12, -0.1]),
     scale=1.0,
-    as_printed=Form("The loss with ReLU is zero, and every student is a tenth of a radian and more from every teacher.", turn=0.0),
+    as_printed=Form(
+        "The loss with ReLU is zero, and every student is a tenth of a radian and more from every teacher.", turn=0.0
+    ),
     control=Form("The same with the students turned by a hundredth of a radian.", turn=0.01),
 )
 
@@ -161,7 +165,8 @@ def _strays(count, random):
             factor = np.linalg.cholesky(gram + 1e-12 * np.eye(len(gram))).T
             error = wanted - np.append(nnls(factor[:, :-1], factor @ wanted)[0], 0.0)
             found.append((3 * targets, stray[0], 0.5 * error @ gram @ error, f.line_angles(stray, targets)[0]))
-        yield dict(zip(("teachers", "stray", "loss", "apart"), (np.stack(part) for part in zip(*found)), strict=True))
+        parts = (np.stack(part) for part in zip(*found, strict=True))
+        yield dict(zip(("teachers", "stray", "loss", "apart"), parts, strict=True))
 
 
 _LINE = Form(
@@ -184,9 +189,7 @@ THEOREM_2 = Claim(
         "At loss zero the direction of every student is that of a teacher, $\\angle(w_j, w^*_i) = 0$ for some $i$.",
         draw=_minima,
         runs=False,
-        where=lambda students, teachers: (
-            f.loss(students, teachers) <= 1e-12 * np.sum(f.norms(teachers), -1) ** 2
-        ),
+        where=lambda students, teachers: f.loss(students, teachers) <= 1e-12 * np.sum(f.norms(teachers), -1) ** 2,
         left=lambda students, teachers: np.max(f.angles(students, teachers).min(-1), -1),
         relation="<=",
         right=1e-6,
@@ -212,12 +215,17 @@ POLYNOMIAL = Claim(
     id=f"{PAPER}.section-3.3.polynomial",
     place="Section 3.3, below Theorem 5",
     title="when the number of students is polynomial",
-    hypotheses=("$\\Delta = 1/r$, $w_{min} = w_{max} = 1$, $r = \\log d/\\log\\log d$", "$\\epsilon_{init} = \\Delta^{36}r^{-162}$, the threshold of Lemma 7's proof"),
+    hypotheses=(
+        "$\\Delta = 1/r$, $w_{min} = w_{max} = 1$, $r = \\log d/\\log\\log d$",
+        "$\\epsilon_{init} = \\Delta^{36}r^{-162}$, the threshold of Lemma 7's proof",
+    ),
     draw={"log_d": log_uniform(10, 1e60)},
     left=lambda log_d: (100 * log_d / np.log(log_d) + 1) * np.log(log_d / np.log(log_d)),
     relation="<=",
     right=lambda log_d, power: power * log_d,
-    as_printed=Form("$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.", power=101.0),
+    as_printed=Form(
+        "$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.", power=101.0
+    ),
     control=Form("They are at most $d^{95}$.", power=90.0),
 )
 
@@ -330,11 +338,18 @@ def _differences(count, random):
     moves = 1e-5 * np.eye(9).reshape(9, 1, 3, 3)
     changes = [f.loss(students + sign * moves, targets) for sign in (1, -1)]
     gradient = ((changes[0] - changes[1]) / 2e-5).T.reshape(count, 3, 3)
-    return {"students": students, "teachers": targets, "gradient": gradient, "slopes": f.slopes(students, students, targets)}
+    return {
+        "students": students,
+        "teachers": targets,
+        "gradient": gradient,
+        "slopes": f.slopes(students, students, targets),
+    }
 
 
 _FULL = Form(
-    "$\\nabla_{w_j}L(W) = \\|w_j\\|(I + \\bar w_j\\bar w_j^\\top)E[R(x)\\,x\\,\\mathrm{sgn}(w_j\\cdot x)]$.", size=1.0, along=1.0
+    "$\\nabla_{w_j}L(W) = \\|w_j\\|(I + \\bar w_j\\bar w_j^\\top)E[R(x)\\,x\\,\\mathrm{sgn}(w_j\\cdot x)]$.",
+    size=1.0,
+    along=1.0,
 )
 
 RECALLED_GRADIENT = Claim(

@@ -100,7 +100,9 @@ DEGENERATE = Claim(
         constant=1.21,
         slack=1e-3,
     ),
-    control=Form("It is at most $1.19\\,s$; to leading order it is $\\frac{8\\sqrt2}{3\\pi}s = 1.2004\\,s$.", constant=1.19),
+    control=Form(
+        "It is at most $1.19\\,s$; to leading order it is $\\frac{8\\sqrt2}{3\\pi}s = 1.2004\\,s$.", constant=1.19
+    ),
 )
 
 
@@ -181,7 +183,9 @@ LEMMA_13 = Claim(
 # Section D.1 ----------------------------------------------------------------------------------------------------------
 
 _MOVES = {"w": unit(3), "direction": unit(3), "size": log_uniform(1e-3, 100)}
-_MOVED = ("one student $w$ with $\\|w\\| = 1$ (nothing depends on its norm) and a step $u$, $10^{-3} \\le \\|u\\| \\le 100$, $d = 3$",)
+_MOVED = (
+    "one student $w$ with $\\|w\\| = 1$ (nothing depends on its norm) and a step $u$, $10^{-3} \\le \\|u\\| \\le 100$, $d = 3$",
+)
 
 
 def _moved(w, direction, size):
@@ -221,9 +225,7 @@ REMAINDER = Claim(
     build=_moved,
     left=_remainder,
     relation="<=",
-    right=lambda w, u, factor: (
-        2 * np.sum((f.products(w + u) - _tangent(w, u)) ** 2, -1) + factor * _wedge(w, u)
-    ),
+    right=lambda w, u, factor: 2 * np.sum((f.products(w + u) - _tangent(w, u)) ** 2, -1) + factor * _wedge(w, u),
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
     as_printed=Form(
         "$\\|I_j\\|^2 \\le 2\\|\\alpha - \\beta\\|^2 + 2E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\beta\\cdot x) \\ne \\mathrm{sgn}(w\\cdot x)}]$.",
@@ -290,7 +292,10 @@ EQUATION_13 = Claim(
         "\\|u\\|^2\\sin^2\\theta}\\bigr)^{3/2}$.",
         factor=1.0,
     ),
-    control=Form("The right-hand side times 0.16; for small angles it is $\\frac{4\\sqrt2}{3}5^{-3/2} = 0.169$ of it.", factor=0.16),
+    control=Form(
+        "The right-hand side times 0.16; for small angles it is $\\frac{4\\sqrt2}{3}5^{-3/2} = 0.169$ of it.",
+        factor=0.16,
+    ),
 )
 
 
@@ -311,9 +316,7 @@ CASES = Claim(
     build=_moved,
     left=_wedge,
     relation="<=",
-    right=lambda u, small, large: np.where(
-        f.norms(u) <= 0.25, small * f.norms(u) ** 3, large * f.norms(u) ** 4
-    ),
+    right=lambda u, small, large: np.where(f.norms(u) <= 0.25, small * f.norms(u) ** 3, large * f.norms(u) ** 4),
     scale=lambda u: 1e-6 * np.sum(u**2, -1),
     as_printed=Form(
         "$I_3 \\le 4\\|w\\|\\|u\\|^3$ for $\\|w\\| \\ge 4\\|u\\|$, and $I_3 \\le \\frac{592}\\pi10^{3/2}\\|u\\|^4$ otherwise.",
@@ -436,7 +439,9 @@ FROBENIUS = Claim(
     ),
     as_meant=Form("The same in the operator norm, with 2.", norm=2, flat=2.0, extra=None),
     supplied="Lemma D.1, which says smooth and names no norm",
-    corrected=Form("$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le \\sqrt{d+3}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=3.0),
+    corrected=Form(
+        "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le \\sqrt{d+3}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=3.0
+    ),
     correction="$\\|I\\|_F = \\sqrt d$ is taken for one. In the Frobenius norm the constant is $\\sqrt{d+3}$ (at $w = 0$), which exceeds $1+\\sqrt3$ "
     "for $d \\ge 5$; in the operator norm it is 2, which is all that Lemma 12 needs.",
     defect=IDENTITY,
@@ -481,9 +486,7 @@ RANK_ONE = Claim(
         [np.sum((_rank_one(w + u) - _rank_one(w)) ** 2, (-2, -1)), f.norms(w) * np.sin(_between(w, u)) * f.norms(u)], -1
     ),
     relation="<=",
-    right=lambda w, u, constant: np.stack(
-        [constant * np.sum(u**2, -1), (1 + 1e-12) * f.norms(w + u) * f.norms(u)], -1
-    ),
+    right=lambda w, u, constant: np.stack([constant * np.sum(u**2, -1), (1 + 1e-12) * f.norms(w + u) * f.norms(u)], -1),
     as_printed=Form(
         "$\\|w\\|\\sin\\theta \\le \\|w+u\\|$ and hence $I_1^2 \\le 3\\|u\\|^2$. (2 is enough, reached by small steps across $w$.)",
         constant=3.0,

@@ -31,7 +31,13 @@ def _students_needed(r, d, epsilon, size, constant):
 
 def _counted(losses, epsilon, **shown):
     """A case of an experiment: how many starts are within ε."""
-    found = {**shown, "epsilon": epsilon, "losses": losses, "successes": np.sum(losses <= epsilon), "trials": len(losses)}
+    found = {
+        **shown,
+        "epsilon": epsilon,
+        "losses": losses,
+        "successes": np.sum(losses <= epsilon),
+        "trials": len(losses),
+    }
     return {name: np.asarray(value)[None] for name, value in found.items()}
 
 
@@ -151,7 +157,13 @@ def _nearby(count, random):
         learned = f.norms(targets)[..., None] * (np.cos(gamma) * units + np.sin(gamma) * other)
         bulk = r * f.norms(targets).max(axis=1)
         students = f.students_of(learned)
-        yield {"students": students, "teachers": targets, "gamma": gamma[:, 0, 0], "bulk": bulk, "loss": f.loss(students, targets)}
+        yield {
+            "students": students,
+            "teachers": targets,
+            "gamma": gamma[:, 0, 0],
+            "bulk": bulk,
+            "loss": f.loss(students, targets),
+        }
 
 
 CLOSE = Claim(
@@ -193,12 +205,15 @@ LEMMA_E_2 = Claim(
     place="Lemma E.2 and Equation (14)",
     title="the moment matrix spans the teachers",
     hypotheses=("three teachers in the plane",),
-    draw=lambda count, random: {"teachers": random.normal(size=(256, 3, 2)) * 10.0 ** random.uniform(-1, 1, size=(256, 3, 1))},
+    draw=lambda count, random: {
+        "teachers": random.normal(size=(256, 3, 2)) * 10.0 ** random.uniform(-1, 1, size=(256, 3, 1))
+    },
     left=_moments_by_rules,
     relation="==",
     right=lambda teachers, factor: factor * moment_matrix(teachers),
     as_printed=Form(
-        "$E[f^*(x)(xx^\\top - I)] = c\\sum_i\\|w^*_i\\|\\bar w^*_i\\bar w_i^{*\\top}$; judged with $c = \\sqrt{2/\\pi}$.", factor=1.0
+        "$E[f^*(x)(xx^\\top - I)] = c\\sum_i\\|w^*_i\\|\\bar w^*_i\\bar w_i^{*\\top}$; judged with $c = \\sqrt{2/\\pi}$.",
+        factor=1.0,
     ),
     control=Form("One per cent more.", factor=1.01),
     arithmetic="closed form against Gauss–Legendre rules on the circle",
@@ -226,7 +241,9 @@ LEMMA_E_3 = Claim(
     id=f"{PAPER}.lemma-E.3",
     place="Lemma E.3",
     title="the sampled moment matrix",
-    hypotheses=("$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",),
+    hypotheses=(
+        "$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",
+    ),
     draw=_sampled_moments,
     runs=True,
     build=lambda instance, constant: {
@@ -237,7 +254,10 @@ LEMMA_E_3 = Claim(
     left=Chance(),
     relation=">=",
     right=0.8,
-    as_printed=Form("$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$ with probability $1 - \\delta$; judged with the constant 3, which is observed.", constant=3.0),
+    as_printed=Form(
+        "$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$ with probability $1 - \\delta$; judged with the constant 3, which is observed.",
+        constant=3.0,
+    ),
     control=Form("The same with the constant 1.", constant=1.0),
     arithmetic="sampled matrices against the closed form",
 )
@@ -260,7 +280,12 @@ def _projections(count, random):
         basis = np.linalg.eigh(moment_matrix(targets) + noise)[1][..., -min(r, d) :]
         projected = np.einsum("nda,nba,nib->nid", basis, basis, targets)
         square = 2 * f.loss(f.students_of(projected), targets)
-        yield {"teachers": targets, "noise": noise, "square": square, "size": r**2 * f.norms(targets).max(axis=1) * epsilon}
+        yield {
+            "teachers": targets,
+            "noise": noise,
+            "square": square,
+            "size": r**2 * f.norms(targets).max(axis=1) * epsilon,
+        }
 
 
 LEMMA_E_4 = Claim(
@@ -326,7 +351,9 @@ def _global(count, random, constant):
         runs = count // 8
         students = fitted(problem, runs, seed=seed) if d == 2 else subspace(problem, runs, 5000, seed=seed)
         eta = 0.1 / (r * size)
-        ended = descend(population(problem), students, GradientDescent(eta), step_limit(int(constant * r * size / (epsilon * eta))))
+        ended = descend(
+            population(problem), students, GradientDescent(eta), step_limit(int(constant * r * size / (epsilon * eta)))
+        )
         before = np.median(f.loss(np.asarray(students), targets))
         yield _counted(f.loss(np.asarray(ended.points), targets), epsilon, r=r, d=d, m=m, before=before)
 

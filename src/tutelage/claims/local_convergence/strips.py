@@ -175,7 +175,9 @@ ELEMENTARY = Claim(
     control=Form("The same with $x^2 - 0.37x^4$; the sharp constant is $e^{-1} = 0.368$.", upper=0.37),
 )
 
-_NARROW = ("unit vectors, $\\tau \\le c$, $2\\tau/\\phi \\le c$ with $c = \\frac12$, $10^{-3}\\frac\\pi2 \\le \\phi \\le \\frac\\pi2$",)
+_NARROW = (
+    "unit vectors, $\\tau \\le c$, $2\\tau/\\phi \\le c$ with $c = \\frac12$, $10^{-3}\\frac\\pi2 \\le \\phi \\le \\frac\\pi2$",
+)
 _STRIPS = {"phi": log_uniform(np.pi / 2000, np.pi / 2), "share": log_uniform(0.012, 1)}
 
 
@@ -320,7 +322,10 @@ MAXIMUM = Claim(
     id=f"{PAPER}.section-C.2.maximum",
     place="Section C.2, part 2, summary",
     title="no neuron correlates more than the teacher's own",
-    hypotheses=("unit vectors, $0 \\le \\phi \\le \\frac\\pi2$", "$0.01 \\le \\tau \\le 6$ (the print has $\\tau \\le \\min\\{c, c^2\\}$)"),
+    hypotheses=(
+        "unit vectors, $0 \\le \\phi \\le \\frac\\pi2$",
+        "$0.01 \\le \\tau \\le 6$ (the print has $\\tau \\le \\min\\{c, c^2\\}$)",
+    ),
     draw={"tau": log_uniform(0.01, 6), "phi": log_uniform(1e-3, np.pi / 2)},
     left=detected,
     relation="<=",

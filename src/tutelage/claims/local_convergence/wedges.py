@@ -145,7 +145,11 @@ LEMMA_C_3_OWEN = Claim(
         width=0.5,
         angle=0.5,
     ),
-    control=Form("The same up to $c = 0.53$; for small $\\tau$ the sign changes at $\\phi = \\frac\\pi6$.", width=0.53, angle=0.53),
+    control=Form(
+        "The same up to $c = 0.53$; for small $\\tau$ the sign changes at $\\phi = \\frac\\pi6$.",
+        width=0.53,
+        angle=0.53,
+    ),
 )
 
 OWEN_RANGE = Claim(
@@ -160,7 +164,9 @@ OWEN_RANGE = Claim(
         angle=np.pi / 4,
         recipe=_OWEN_RECIPE,
     ),
-    as_meant=Form("The same for all $\\phi \\le \\phi_0 = \\mathrm{arccot}\\,3 = 0.32$.", width=0.24, angle=np.arctan(1 / 3)),
+    as_meant=Form(
+        "The same for all $\\phi \\le \\phi_0 = \\mathrm{arccot}\\,3 = 0.32$.", width=0.24, angle=np.arctan(1 / 3)
+    ),
     supplied="the lemma, where $\\phi$ is small, and the sentence after $h_1 \\ge 0$: the expression increases with $\\phi$",
     corrected=Form("The expression is negative for all $\\phi \\le 0.52$.", width=0.24, angle=0.52),
     correction="The expression increases with $\\phi$, so that it is at most $h(\\tau, \\phi_0)$ for $\\phi \\le \\phi_0$ only; for small $\\tau$ its sign "
@@ -187,7 +193,8 @@ OWEN_SLOPE = Claim(
     scale=1e-2,
     tolerance=1e-6,
     as_printed=Form(
-        "$\\frac{dh}{d\\phi} = \\frac1\\pi(2 - 2e^{-\\tau^2/2\\sin^2\\phi} - \\frac{\\tau^2}{\\sin^2\\phi}e^{-\\tau^2\\cot^2\\phi/2})$.", factor=1.0
+        "$\\frac{dh}{d\\phi} = \\frac1\\pi(2 - 2e^{-\\tau^2/2\\sin^2\\phi} - \\frac{\\tau^2}{\\sin^2\\phi}e^{-\\tau^2\\cot^2\\phi/2})$.",
+        factor=1.0,
     ),
     control=Form("One per cent more.", factor=1.01),
     arithmetic="differences of the expression against the printed derivative",
@@ -222,13 +229,14 @@ OWEN_WIDTH = Claim(
     hypotheses=("$\\phi_0 = \\mathrm{arccot}\\,3$, $0.01 \\le \\tau \\le 0.24$",),
     draw={"tau": log_uniform(0.01, 0.24)},
     left=lambda tau: np.stack(
-        [_width_slope(tau), np.abs(_width_slope(tau) - five_point(lambda t: owen_expression(t, np.arctan(1 / 3)), tau))],
+        [
+            _width_slope(tau),
+            np.abs(_width_slope(tau) - five_point(lambda t: owen_expression(t, np.arctan(1 / 3)), tau)),
+        ],
         -1,
     ),
     relation="<=",
-    right=lambda tau, coefficient: np.stack(
-        [(-coefficient * tau**3 + 207 / 8 * tau**5) / np.pi, 1e-7 + 0 * tau], -1
-    ),
+    right=lambda tau, coefficient: np.stack([(-coefficient * tau**3 + 207 / 8 * tau**5) / np.pi, 1e-7 + 0 * tau], -1),
     scale=lambda tau: tau[..., None] ** 3,
     as_printed=Form(
         "$\\frac{dh(\\tau, \\phi_0)}{d\\tau}$ is the printed expression, and at most $-\\frac3{2\\pi}\\tau^3 + \\frac{207}{8\\pi}\\tau^5 \\le 0$. (To "
@@ -328,7 +336,9 @@ LEMMA_C_5 = Claim(
         constant=4 / np.pi,
         slack=1e-8,
     ),
-    control=Form("The same with the constant 1.24; $4/\\pi = 1.273$ is approached by very different angles.", constant=1.24),
+    control=Form(
+        "The same with the constant 1.24; $4/\\pi = 1.273$ is approached by very different angles.", constant=1.24
+    ),
 )
 
 STRIPS_AND_WEDGES = (
