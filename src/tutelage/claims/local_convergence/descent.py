@@ -1,7 +1,5 @@
 r"""Theorems 1, 4 and 6, Section D.3 and Appendix F: descent close to the minima, and gradients over samples."""
 
-from functools import lru_cache
-
 import numpy as np
 
 from tutelage.claims.laws import real, uniform, unit
@@ -28,7 +26,7 @@ def across(count: int) -> dict[str, np.ndarray]:
     return {"students": students, "teachers": np.broadcast_to([[1.0, 0.0]], (count, 1, 2)).copy()}
 
 
-def _threshold(students, targets):
+def _threshold(targets):
     return 0.02 * (f.separation(targets) / targets.shape[-2]) ** 3 * f.norms(targets).min(-1) ** 2
 
 
@@ -36,11 +34,11 @@ def _starts(count: int, random, shape):
     """Starts of small loss for several teachers of a shape, a batch per teacher; those far from the threshold left out."""
     drawn = instances.teachers(256, random, shape[0], shape[2])
     bulk = shape[0] * f.norms(drawn).max(-1)
-    order = np.argsort(-_threshold(None, drawn) / bulk**2)
+    order = np.argsort(-_threshold(drawn) / bulk**2)
     # The best separated ones of about equal norms, and some others.
     for targets in drawn[order[[0, 20, 60]]]:
         near = instances.near_minima(40 * count, random, *shape, scales=(-1.5, 0.0), targets=targets)
-        losses, most = f.loss(near["students"], targets), _threshold(None, targets)
+        losses, most = f.loss(near["students"], targets), _threshold(targets)
         kept = np.flatnonzero((losses <= most) & (losses >= 0.1 * most))[:count]
         yield near["students"][kept], targets
 
@@ -62,21 +60,15 @@ def _descended(students, targets, share: float):
     return found
 
 
-@lru_cache(maxsize=2)
-def _all_runs(count: int, seed: int):
-    random = np.random.default_rng(seed)
+@instances.once
+def _runs(count, random):
+    """The runs that Theorems 1 and 4 are judged on."""
     small = across(8)
     losses = f.loss(small["students"], small["teachers"])
-    batches = [_descended(small["students"][losses <= 0.02 * (np.pi / 2) ** 3], np.eye(2)[:1], 0.1)]
+    yield _descended(small["students"][losses <= 0.02 * (np.pi / 2) ** 3], np.eye(2)[:1], 0.1)
     for shape in _SHAPES:
         for number, (students, targets) in enumerate(_starts(max(count // 25, 2), random, shape)):
-            batches.append(_descended(students, targets, (0.1, 0.02)[number % 2]))
-    return batches
-
-
-def _runs(count, random):
-    """The runs that Theorems 1 and 4 are judged on, made once for both."""
-    return _all_runs(count, int(random.integers(2**31)))
+            yield _descended(students, targets, (0.1, 0.02)[number % 2])
 
 
 _LOCAL = (

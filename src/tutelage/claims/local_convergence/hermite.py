@@ -266,6 +266,7 @@ def _moved_mass(drawn):
     return {**drawn, **found, "epsilon": np.where(resolved, epsilon, 1.0), "small": small}
 
 
+@instances.once
 def _strays(count, random):
     """Frames and other networks, with the best bound that the printed test function gives."""
     for drawn in (_frames(random), *instances.networks(count, random)):

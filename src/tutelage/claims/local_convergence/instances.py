@@ -5,7 +5,8 @@ All draws are NumPy arrays, instances first, so that one call makes thousands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -82,6 +83,16 @@ def near_minima(
     if flip:
         students = students * random.choice([-1.0, 1.0], size=(count, m, 1))
     return {"students": students, "teachers": targets}
+
+
+def once(measure: Callable) -> Callable:
+    """Return a function that measures the same, but once for all claims that are judged with one effort and seed."""
+
+    @lru_cache(maxsize=2)
+    def kept(count: int, seed: int):
+        return list(measure(count, np.random.default_rng(seed)))
+
+    return lambda count, random: kept(count, int(random.integers(2**31)))
 
 
 def networks(

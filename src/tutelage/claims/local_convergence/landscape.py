@@ -130,6 +130,7 @@ THEOREM_3 = Claim(
 # Appendix B -----------------------------------------------------------------------------------------------------------
 
 
+@instances.once
 def _directions(count, random):
     """Networks, near minima and far from them, and the descent direction with q spread by norm over all students."""
     for options in ({}, {"scales": (-0.5, 1.0)}):
@@ -448,6 +449,7 @@ left, right = min(masses), 0.5  # the mass nearby is too small: none, if the stu
 # Lemmas 9 and 11 ------------------------------------------------------------------------------------------------------
 
 
+@instances.once
 def _averages(count, random):
     """Networks with the largest gap and ‖R₂‖², for students as they are and with their signs chosen."""
     opposite = np.sqrt(0.5) * np.array([[1.0, 0.0], [-1.0, 1e-4]])
@@ -585,6 +587,7 @@ right = 4 * len(teachers) ** 2.5 * np.linalg.norm(teachers, axis=1).max() ** 0.5
 # Lemma C.3: mass ------------------------------------------------------------------------------------------------------
 
 
+@instances.once
 def _masses(count, random):
     """Any students: minima split among many, far from them, and a teacher with students in all directions besides."""
     for drawn in (_many(count // 32, random), _everywhere(200)):

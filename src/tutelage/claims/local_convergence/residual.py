@@ -15,6 +15,7 @@ _POINTS = np.random.default_rng(7).normal(size=(40, 4))
 # The decomposition ----------------------------------------------------------------------------------------------------
 
 
+@instances.once
 def _decomposed(count, random):
     """Networks, near minima and far from them, with both parts of their residuals at some inputs."""
     for options in ({}, {"scales": (-0.5, 1.0)}):
@@ -182,6 +183,7 @@ def _lines(count, random, r, d):
     return np.where(np.arange(count)[:, None, None] % 2 == 0, targets, fan)
 
 
+@instances.once
 def _spectra(count, random):
     """Teachers with the smallest eigenvalue of M, and of the Hessian in the students at the minimum."""
     for r, d in ((2, 2), (2, 3), (3, 2), (4, 3), (6, 2), (9, 3), (12, 4)):

@@ -74,7 +74,9 @@ LEMMA_E_1 = Claim(
 
 def _cap(dimension, gamma):
     """P(angle of the lines of w and w* ≤ γ), γ ≤ π/2: the square of the first coordinate is a beta variable."""
-    return 1 - betainc(0.5, (dimension - 1) / 2, np.cos(gamma) ** 2)
+    half = (dimension - 1) / 2
+    small, large = betainc(half, 0.5, np.sin(gamma) ** 2), 1 - betainc(0.5, half, np.cos(gamma) ** 2)
+    return np.where(gamma < np.pi / 4, small, large)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
