@@ -13,7 +13,7 @@ from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
 from tutelage.claims.scan import Scan
 from tutelage.claims.single_neuron import estimators
-from tutelage.claims.single_neuron.formulas import (
+from tutelage.claims.single_neuron.legacy import (
     PAPER,
     SPHERICAL,
     angle,

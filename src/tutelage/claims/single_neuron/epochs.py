@@ -10,7 +10,7 @@ from tutelage.claims import scan
 from tutelage.claims.base import Claim, Form
 from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER, nonzero, sigmoid, unit
+from tutelage.claims.single_neuron.legacy import PAPER, nonzero, sigmoid, unit
 
 # The proof of Lemma 5.1 -----------------------------------------------------------------------------------------------
 

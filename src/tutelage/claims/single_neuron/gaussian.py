@@ -7,7 +7,7 @@ from tutelage.claims import scan
 from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, equal
 from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import (
+from tutelage.claims.single_neuron.legacy import (
     PAPER,
     SAMPLED_GRADIENT,
     angle,

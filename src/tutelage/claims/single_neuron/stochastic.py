@@ -15,7 +15,7 @@ import numpy as np
 
 from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
 from tutelage.claims.pointwise import Family, Pointwise, at_most
-from tutelage.claims.single_neuron.formulas import PAPER, nonzero, sigmoid, stochastic_gradient, unit
+from tutelage.claims.single_neuron.legacy import PAPER, nonzero, sigmoid, stochastic_gradient, unit
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.inputs import ball
 
