@@ -3,7 +3,7 @@ r"""Section 4 and Appendix B: when the gradient points towards the teacher."""
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
-from tutelage.claims.laws import choice, log_uniform, real, uniform, unit
+from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import (
     FINITE,
@@ -368,7 +368,7 @@ RAY = Claim(
     left=_gradient_on_ray,
     relation="==",
     right=_formula_on_ray,
-    scale=lambda points: 1e-3 * np.mean(points**2, (-1, -2)),
+    scale=1e-3,
     as_printed=Form(
         "$\\sigma(z)\\sigma'(-az) = 0$ for all $a \\ge 0$, so that $\\nabla F(-av) = E[(-av\\cdot x)\\,\\sigma'(-av\\cdot x)\\,x]$ and "
         "$\\nabla F(-av)\\cdot v = -aE[\\sigma'(-av\\cdot x)(v\\cdot x)^2]$.",

@@ -55,7 +55,7 @@ def spherical_gradient(size, theta):
     r"""Equation (25) for a unit teacher on the first axis, in units of $E[x_1^2]$; for all spherical laws."""
     opening, bar = np.pi - theta, np.stack([np.cos(theta), np.sin(theta)], -1)
     teacher = np.stack([opening, 0 * opening], -1)
-    return 0.5 * size[..., None] * bar - (np.sin(theta)[..., None] * bar + teacher) / (2 * np.pi)
+    return 0.5 * np.expand_dims(size, -1) * bar - (np.expand_dims(np.sin(theta), -1) * bar + teacher) / (2 * np.pi)
 
 
 def two_slopes(z, left, right):
