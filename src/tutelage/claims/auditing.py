@@ -54,6 +54,7 @@ class _Verdict(Document):
     kind: str
     defect: str
     glyph: bool = False
+    proved: bool = False
     at_risk: Annotated[float, Field(ge=0, le=1)] | None
     refuted_from: dict[str, Any] | None
 

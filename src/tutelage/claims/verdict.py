@@ -36,6 +36,7 @@ class Verdict:
         kind: In which way the form fails, one of `tutelage.papers.KINDS`; empty if it does not.
         defect: Name of the root error behind a failure.
         glyph: Whether the failure hangs on one glyph of the text, which may have been lost.
+        proved: Whether ball arithmetic encloses both sides at the witness and shows that the form fails there.
         at_risk: The share of instances on which the conclusion did not follow trivially; `None` if it was not measured.
         refuted_from: The mildest strengthening that is refuted: `parameter`, `value`, `held` and `factor`.
     """
@@ -56,6 +57,7 @@ class Verdict:
     kind: str = ""
     defect: str = ""
     glyph: bool = False
+    proved: bool = False
     at_risk: float | None = None
     refuted_from: Mapping[str, Any] | None = None
 
@@ -73,7 +75,8 @@ class Verdict:
     def power(self) -> str:
         """How strong the test is, in words: the share of instances at risk, and from where on it refutes."""
         share = "" if self.at_risk is None else f"{self.at_risk:.0%} of the instances at risk"
-        return "; ".join(part for part in (share, self._strength("")) if part)
+        certain = "proved at the witness, in ball arithmetic" * self.proved
+        return "; ".join(part for part in (share, self._strength(""), certain) if part)
 
     def _strength(self, before: str) -> str:
         """Say from where on the statement is refuted, if it holds and that is known."""
@@ -113,6 +116,7 @@ class Verdict:
             "kind": self.kind,
             "defect": self.defect,
             "glyph": self.glyph,
+            "proved": self.proved,
             "at_risk": self.at_risk,
             "refuted_from": None if self.refuted_from is None else _plain(self.refuted_from),
         }

@@ -11,12 +11,13 @@ from tutelage.cli import console
 from tutelage.cli.papers import STYLES
 from tutelage.papers import recorded_verdicts, standing
 
+# How one statement stands, and how several do.
 _COUNTED = {
-    "holds": "hold",
-    "slip": "fail by the letter only",
-    "fails": "fail as meant",
-    "vacuous": "could not have failed",
-    "open": "open",
+    "holds": ("holds", "hold"),
+    "slip": ("fails by the letter only", "fail by the letter only"),
+    "fails": ("fails as meant", "fail as meant"),
+    "vacuous": ("could not have failed",) * 2,
+    "open": ("open",) * 2,
 }
 
 
@@ -41,8 +42,10 @@ def show(verdicts: Sequence[Verdict]) -> None:
     printed = [verdict for verdict in verdicts if verdict.form == "as_printed"]
     meant = {verdict.id: verdict.verdict for verdict in verdicts if verdict.form == "as_meant"}
     found = [standing(verdict.verdict, meant.get(verdict.id)) for verdict in printed]
-    summary = ", ".join(f"{found.count(name)} {_COUNTED[name]}" for name in _COUNTED if name in found)
-    console.out.print(f"\n[bold]{len(printed)} statements:[/] {summary}", highlight=False)
+    summary = ", ".join(
+        f"{found.count(name)} {words[found.count(name) > 1]}" for name, words in _COUNTED.items() if name in found
+    )
+    console.out.print(f"\n[bold]{console.counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
     records = recorded_verdicts()
     for verdict in printed:
         finding = records[verdict.id].finding

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, minima, papers, sweeping, training
+from tutelage.cli import console, demo, exploring, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies
@@ -26,8 +27,18 @@ def _study_names(incomplete: str) -> list[str]:
     return [name for name in (*PAPERS, *recorded_studies()) if name.startswith(incomplete)]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tutelage {version('tutelage')}")
+        raise typer.Exit()
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
     """An exact laboratory for teacher–student networks."""
 
 
@@ -99,23 +110,32 @@ def reproduce(
     dask: Dask = None,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
     fresh: Fresh = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of one study: name=value; may be repeated.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run studies (figures, tables, experiments) and write the report.
 
-    What is done is kept: an interrupted command goes on where it stopped. Exit code 0 if every outcome is the one on
-    record, 1 if not, 2 for bad input.
+    What is done is kept: an interrupted command goes on where it stopped. With other settings, what was published is
+    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every
+    outcome is the one on record, 1 if not, 2 for bad input.
 
     Example: [bold]tutelage reproduce convolutional_filter[/]
     """
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
+    from tutelage.studies.changes import parsed, with_settings
     from tutelage.work.lock import FolderInUse, this_command
 
     try:
         chosen = find(studies or [])
         size = checked_scale(scale)
+        if set_:
+            if len(chosen) != 1:
+                console.bad_input(f"--set changes one study, but {len(chosen)} are named. Name one.")
+            chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     except TutelageError as error:
         console.bad_input(str(error))
     folder = console.report_folder(out)
@@ -139,6 +159,7 @@ app.command()(papers.show)
 app.command()(papers.errata)
 app.command()(minima.minima)
 app.command()(demo.demo)
+app.command()(exploring.explore)
 app.command()(training.train)
 app.command()(training.init)
 app.command()(sweeping.sweep)

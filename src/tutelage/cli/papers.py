@@ -199,7 +199,8 @@ def _show(claim: Claim, verdicts: list[Verdict]) -> None:
     for verdict in verdicts:
         form = claim.forms[verdict.form]
         supplied = f" (by {escape(claim.supplied)})" if verdict.form == "as_meant" else ""
-        say(f"\n[bold]{_READINGS[verdict.form]}[/]{supplied}: [{STYLES[verdict.verdict]}]{verdict.verdict}[/]")
+        found = f"[{STYLES[verdict.verdict]}]{verdict.verdict}{', proved' * verdict.proved}[/]"
+        say(f"\n[bold]{_READINGS[verdict.form]}[/]{supplied}: {found}")
         say(escape(form.statement), indent=2)
         met = f"smallest margin {verdict.margin:.3g} over {verdict.instances:,} instances"
         judged = [part for part in (met, verdict.arithmetic, verdict.power, verdict.note) if part]

@@ -63,6 +63,7 @@ class Paper:
         title: Its title.
         authors: Its authors.
         year: Its year.
+        arxiv: Its number at arXiv.
         highlights: What a reader should take away from our audit, a sentence or two each, with formulas in `$…$`.
         headline: The same in one sentence.
         important: The claims whose failure matters most, the most important first.
@@ -72,6 +73,7 @@ class Paper:
     title: str
     authors: str
     year: int
+    arxiv: str
     highlights: tuple[str, ...] = ()
     headline: str = ""
     important: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ def _paper(key: str) -> Paper:
         said["title"],
         said["authors"],
         said["year"],
+        said["arxiv"],
         tuple(said.get("highlights", ())),
         said.get("headline", ""),
         tuple(f"{key}.{name}" for name in said.get("important", ())),
