@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import tutelage as tl
 from tutelage.claims.weight_sharing import formulas, plane
+from tutelage.claims.weight_sharing.gradients import tanh_square
 
 RANDOM = np.random.default_rng(0)
 
@@ -87,3 +89,17 @@ def test_wave_closed_forms():
     differences = [(loss(w + h * axis) - loss(w - h * axis)) / (2 * h) for axis in axes]
     np.testing.assert_allclose(formulas.cosine_gradient(w, u, b), differences, atol=1e-9)
     np.testing.assert_allclose(formulas.cosine_hessian(w, u, b), jax.hessian(loss)(w), atol=1e-12)
+
+
+@pytest.mark.parametrize("patches", [1, 7, 300])
+def test_mean_square_of_tanh(patches):
+    """The panels agree with adaptive quadrature of the definition, however steep tanh is."""
+    reach = float(formulas.teacher_norm(patches))
+    inside = quad(lambda x: np.cosh(reach * x) ** -2 * np.exp(-(x**2) / 2), 0, 30 / reach, epsabs=1e-13)[0]
+    assert tanh_square(np.array(float(patches))) == pytest.approx(1 - inside * np.sqrt(2 / np.pi), abs=1e-10)
+
+
+def test_a_short_teacher_needs_the_low_degree_alone():
+    """Its high part is so small that the time to a loss of 1/8 does not depend on the number of patches."""
+    times = [plane.learning_time(k, 100.0, 10.0, True, 0.125 / plane.teacher_square(k, 1.0), 1.0) for k in (12, 13)]
+    assert times[0] == pytest.approx(times[1], rel=0.01) and 100 < times[0] < 100**1.75
