@@ -118,8 +118,8 @@ def reproduce(
     """Run studies (figures, tables, experiments) and write the report.
 
     What is done is kept: an interrupted command goes on where it stopped. With other settings, what was published is
-    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every outcome is the one on
-    record, 1 if not, 2 for bad input.
+    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every
+    outcome is the one on record, 1 if not, 2 for bad input.
 
     Example: [bold]tutelage reproduce convolutional_filter[/]
     """
