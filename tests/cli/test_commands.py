@@ -1,9 +1,9 @@
 """The command line as a user meets it: documents, tables, exit codes, and no array library without need."""
 
 import json
-from importlib.metadata import version
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, exploring, minima, papers, sweeping, training
+from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import PAPERS, recorded_studies
@@ -118,8 +118,8 @@ def reproduce(
     """Run studies (figures, tables, experiments) and write the report.
 
     What is done is kept: an interrupted command goes on where it stopped. With other settings, what was published is
-    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every outcome is the one on
-    record, 1 if not, 2 for bad input.
+    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every
+    outcome is the one on record, 1 if not, 2 for bad input.
 
     Example: [bold]tutelage reproduce convolutional_filter[/]
     """
@@ -158,6 +158,7 @@ app.command()(papers.papers)
 app.command()(papers.show)
 app.command()(papers.errata)
 app.command()(minima.minima)
+app.command()(family.family)
 app.command()(demo.demo)
 app.command()(exploring.explore)
 app.command()(training.train)

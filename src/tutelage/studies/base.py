@@ -213,7 +213,7 @@ class Study:
         return Values({setting.name: getattr(setting, checked_scale(scale)) for setting in self.settings})
 
     def verdict(self, conclusion: Conclusion) -> str:
-        """Return `reproduced` (or `measured`, where nothing is to be compared), or `differs` if an expectation fails."""
+        """Return `reproduced`, `measured` where nothing is to be compared, or `differs` if an expectation fails."""
         if self.is_changed:
             return "measured"
         if not all(expectation.ok for expectation in conclusion.expectations):
