@@ -456,7 +456,7 @@ def right_calls() -> dict[str, Call]:
     add("problems.Problem.points", of=lambda points: w.problem.points(points), points=w.starts)
     add("problems.Problem.sample", of=w.problem.sample, key=w.key, batch=2)
     add("problems.Problem.with_teacher", of=w.problem.with_teacher, target=np.eye(2, 3))
-    add("models.Committee.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))
+    add("models.TwoLayer.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))
     relu = tl.activations.ReLU()
     two = {"sigma": relu, "tau": relu, "inputs": w.law, "quadrature": w.quadrature}
     add("duals.dual", **two)
