@@ -10,8 +10,6 @@ _random = np.random.default_rng(2026)
 _U = _random.normal(size=3)
 _V = _random.normal(size=(2, 3))
 _OUTPUT = _random.normal(size=3)
-_random_features = np.random.default_rng(7).normal(size=(3, 3))
-
 PROBLEMS = {
     "neuron": lambda: tl.problems.neuron(_U),
     "neuron, shifted inputs, noise": lambda: tl.problems.neuron(
@@ -45,9 +43,6 @@ PROBLEMS = {
         output=[1.0, -0.5],
         inputs=tl.inputs.gaussian(3, mean=[0.4, -0.2, 0.7], covariance=np.diag([1.0, 2.0, 0.5])),
         noise=0.3,
-    ),
-    "two layers, fixed weights": lambda: tl.problems.two_layer(
-        _V, 3, "erf", learn=("output", "constant"), weights=_random_features, decay=0.01
     ),
     "homogeneous": lambda: tl.problems.homogeneous(_V, 3),
     "homogeneous, signed": lambda: tl.problems.homogeneous(_V, 3, signs=[1, -1, 1]),
