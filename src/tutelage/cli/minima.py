@@ -132,13 +132,15 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     from tutelage.work.job import Progress as Reached
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
-    objective = None
-    if atlas.problem["name"] == "committee" and atlas.problem["activation"] == "relu":
-        objective = tl.population(tl.problems.committee(teacher, students=shapes[0][0]))
+    objective, families = None, {"committee": tl.problems.committee, "two_layer": tl.problems.two_layer}
+    name, activation = atlas.problem["name"], atlas.problem["activation"]
+    if name in families and activation in tl.activations.names():
+        objective = tl.population(families[name](teacher, students=shapes[0][0], activation=activation))
     # The words leave out kinks, covariances and noise, which a digest stands for.
     if objective is None or describe(objective) != atlas.problem:
         raise tl.UnsupportedCombination(
-            "--certify takes committees of ReLU neurons under standard Gaussian inputs, not the problem of this atlas; "
+            "--certify takes committees and networks with output weights under standard Gaussian inputs, all else being "
+            "as `tutelage minima` makes it, not the problem of this atlas; "
             "tutelage.certify takes others"
         )
     certificates = []
