@@ -29,6 +29,10 @@ class Layers(NamedTuple):
 
 PARTS: tuple[str, ...] = Layers._fields
 
+# Two neurons are in a channel if their vectors differ by less than this part of their norms, and their output weights
+# cancel up to this part of the smaller one.
+_CLOSE, _CANCELLED = 0.5, 0.2
+
 
 class TwoLayer(Neuronwise):
     r"""The network $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$.
@@ -198,6 +202,35 @@ class TwoLayer(Neuronwise):
         if self.activation.homogeneity != 0:
             alive = alive | (self.parts(parameters).output != 0)
         return int(jnp.sum(alive))
+
+    def channel(self, parameters: PyTree, gradient: PyTree) -> tuple[int, int] | None:
+        r"""Return two neurons whose output weights grow with opposite signs while their vectors meet, or `None`.
+
+        Such a pair computes less and less of a neuron and more and more of a derivative,
+        $a\,(\sigma(w\cdot x + v\cdot x/a) - \sigma(w\cdot x)) \to v\cdot x\,\sigma'(w\cdot x)$: the loss falls as the
+        output weights run away, ever more slowly.
+
+        Args:
+            parameters: A student.
+            gradient: The gradient of its loss: along it, descent must let both output weights grow.
+
+        Reference:
+            Martinelli, van Meegen, Şimşek, Gerstner and Brea, Flat channels to infinity in neural loss landscapes, 2025.
+        """
+        if not {"weights", "output"} <= {*self.learn}:
+            return None
+        rows, output = np.asarray(self.rows(parameters)), np.asarray(parameters.output)
+        if self.biased and "biases" not in self.learn:
+            return None
+        norms = np.linalg.norm(rows, axis=1)
+        apart = np.linalg.norm(rows[:, None] - rows, axis=-1) / np.maximum(np.maximum(norms[:, None], norms), 1e-300)
+        sizes = np.minimum(np.abs(output)[:, None], np.abs(output))
+        cancel = np.abs(output[:, None] + output) <= _CANCELLED * sizes
+        growing = np.asarray(gradient.output) * output < 0
+        # Smaller ones than those of a usual network are no sign of running away.
+        pairs = cancel & (apart <= _CLOSE) & (sizes > 1.0) & growing & growing[:, None]
+        found = np.argwhere(np.triu(pairs, 1))
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
 
     def contains(self, parameters: PyTree, teacher: Model, target: PyTree) -> bool:
         assert isinstance(teacher, TwoLayer)
