@@ -92,6 +92,18 @@ def test_zero_modes_are_named() -> None:
     assert (teacher.kind, teacher.zero_modes, teacher.nullity) == ("global minimum", {"rescalings": 2}, 2)
 
 
+def test_neurons_that_share_one_function_are_one_continuum() -> None:
+    """Parallel ReLU neurons in any proportion are one entry, whose zero modes are counted."""
+    objective = tl.population(tl.problems.two_layer(np.eye(3), 2))
+    narrow = tl.population(tl.problems.two_layer(np.eye(3), 1))
+    runs = tl.descend(narrow, tl.starts.xavier(narrow.problem, 1), tl.GradientDescent(0.1), finish=tl.Newton())
+    students = [tl.split(runs.point(0), 0, fraction) for fraction in (0.2, 0.5, 0.9)]
+    atlas = tl.atlas(objective, jax.tree.map(lambda *leaves: jnp.stack(leaves), *students))
+    assert [entry.count for entry in atlas] == [3]
+    found = tl.critical_point(objective, atlas[0].point)
+    assert found.zero_modes["shares"] == 1 and found.nullity >= found.symmetries
+
+
 def test_the_spectrum_beside_the_span_has_all_eigenvalues() -> None:
     """In 12 dimensions, from 6 and one beside, as from the whole Hessian."""
     objective = tl.population(tl.problems.two_layer(np.eye(2, 12), 3, "erf"))

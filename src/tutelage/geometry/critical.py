@@ -67,8 +67,8 @@ class CriticalPoint:
         nullity: Number of zero eigenvalues; a lower bound where the spectrum is not complete.
         symmetries: Dimension of the orbit of the point under the continuous symmetries of the problem, along
             which the loss is constant: as many eigenvalues are zero for no other reason.
-        zero_modes: The same by what the symmetries are: `rescalings` of a neuron against its output weight, and
-            `rotations` that fix the teacher.
+        zero_modes: The same by what the symmetries are: `rescalings` of a neuron against its output weight, `shares` of
+            neurons in one function, and `rotations` that fix the teacher.
         excess: The loss above the lowest one that any student may have.
         tolerances: What counted as zero.
     """

@@ -5,7 +5,8 @@ the space orthogonal to the teacher, and $r$ the rank of the student's part in i
 $O(m)$ is $O(m)/O(m - r)$, of dimension $\tfrac12m(m-1) - \tfrac12(m-r)(m-r-1)$. A convolution with an activation of
 degree one has another symmetry: the norm of a normalised filter does not matter, and an unnormalised one may be
 scaled against its output weights. So may, in a network with two layers, each neuron with an activation that is
-homogeneous, $(\lambda w, \lambda b, a/\lambda^p)$, unless weight decay tells them apart.
+homogeneous, $(\lambda w, \lambda b, a/\lambda^p)$, and neurons that compute multiples of one function may share it in
+any proportion, unless weight decay tells them apart.
 """
 
 import numpy as np
@@ -30,11 +31,11 @@ def zero_modes(objective: Objective, point: PyTree) -> dict[str, int]:
         point: The student.
 
     Returns:
-        How many `rescalings` and `rotations`, those that there are.
+        How many `rescalings`, `shares` of neurons in one function, and `rotations`, those that there are.
     """
     student = objective.problem.student
     symmetry = student.symmetry(point)
-    scaled = student.redundancy(point) if objective.problem.decay is None else 0
+    modes = student.redundancy(point) if objective.problem.decay is None else {}
     total = 0
     if objective.span_suffices:
         teachers = np.asarray(objective.problem.teacher.vectors(objective.target))
@@ -49,4 +50,4 @@ def zero_modes(objective: Objective, point: PyTree) -> dict[str, int]:
         for part in parts:
             inside = int((np.linalg.svd(part, compute_uv=False) > least).sum())
             total += (outside * (outside - 1) - (outside - inside) * (outside - inside - 1)) // 2
-    return {name: number for name, number in (("rescalings", scaled), ("rotations", total)) if number}
+    return {name: number for name, number in (modes | {"rotations": total}).items() if number}

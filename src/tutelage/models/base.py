@@ -92,8 +92,8 @@ class Model(eqx.Module):
         """Return the student that stands for all with its function that rescalings and changes of signs make of it."""
 
     @abc.abstractmethod
-    def redundancy(self, parameters: PyTree) -> int:
-        """Return the number of independent directions of the rescalings that `canonical` undoes."""
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        """Return the numbers of independent directions of the continuous changes that `canonical` undoes, by name."""
 
     @abc.abstractmethod
     def contains(self, parameters: PyTree, teacher: "Model", target: PyTree) -> bool:

@@ -103,8 +103,8 @@ class Homogeneous(Neuronwise):
     def canonical(self, parameters):
         return parameters
 
-    def redundancy(self, parameters) -> int:
-        return 0
+    def redundancy(self, parameters) -> dict[str, int]:
+        return {}
 
     def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
         positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))

@@ -32,6 +32,26 @@ PARTS: tuple[str, ...] = Layers._fields
 # Two neurons are in a channel if their vectors differ by less than this part of their norms, and their output weights
 # cancel up to this part of the smaller one.
 _CLOSE, _CANCELLED = 0.5, 0.2
+# Vectors this close to each other, or unit vectors, count as the same.
+_SAME = 1e-6
+
+
+def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool) -> Int[np.ndarray, " neuron"]:
+    """Return a label for every neuron, the same for those that share one function.
+
+    Args:
+        rows: Vectors, with biases.
+        output: Output weights.
+        parallel: Whether neurons with parallel vectors and output weights of one sign share a function; else their
+            vectors must be equal.
+    """
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    compared = rows / np.where(norms > 0, norms, 1.0) if parallel else rows
+    near = np.linalg.norm(compared[:, None] - compared, axis=-1) <= _SAME
+    if parallel:
+        near &= np.equal.outer(*[np.sign(output)] * 2) & (norms > 0)
+    near &= (output != 0) & (output != 0)[:, None]
+    return np.where(near.any(axis=1), near.argmax(axis=1), np.arange(len(rows)))
 
 
 class TwoLayer(Neuronwise):
@@ -176,7 +196,7 @@ class TwoLayer(Neuronwise):
         r"""Return the student with $|a_i| = 1$ where neurons may be rescaled, and $a_i \ge 0$ for an odd activation.
 
         A neuron with $a_i = 0$ stays as it is. Of a discontinuous activation, which sees directions alone, the vectors
-        have norm one.
+        have norm one. Neurons that compute multiples of one function have equal shares in it.
         """
         rows, power = self.rows(parameters), self.activation.homogeneity
         factor, output = jnp.ones(rows.shape[0]), self.parts(parameters).output
@@ -192,16 +212,29 @@ class TwoLayer(Neuronwise):
         assert output is not None
         if self.activation.parity == "odd" and "weights" in self.learn and self.fixed.biases is None:
             factor, output = jnp.where(output < 0, -factor, factor), jnp.abs(output)
-        moved = self.with_rows(parameters, factor[:, None] * rows) if "weights" in self.learn else parameters
-        return self._with(moved, output=output)
+        if "weights" not in self.learn:
+            return self._with(parameters, output=output)
+        rows, output = np.asarray(factor[:, None] * rows), np.asarray(output)
+        members = np.equal.outer(*[_sharing(rows, output, self._rescaled and power == 1)] * 2).astype(float)
+        shares = members / members.sum(axis=1, keepdims=True)
+        if self._rescaled and power == 1:
+            rows = shares @ rows
+        elif not self._rescaled:
+            output = shares @ output
+        return self._with(self.with_rows(parameters, jnp.asarray(rows)), output=jnp.asarray(output))
 
-    def redundancy(self, parameters: PyTree) -> int:
-        if not self._rescaled:
-            return 0
-        alive = jnp.any(self.rows(parameters) != 0, axis=1)
-        if self.activation.homogeneity != 0:
-            alive = alive | (self.parts(parameters).output != 0)
-        return int(jnp.sum(alive))
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        power, modes = self.activation.homogeneity, {}
+        output = self.parts(parameters).output
+        if self._rescaled:
+            alive = np.any(np.asarray(self.rows(parameters)) != 0, axis=1)
+            modes["rescalings"] = int(np.sum(alive if power == 0 else alive | (np.asarray(output) != 0)))
+        if {"weights", "output"} <= {*self.learn} and power in (None, 1):
+            rows, output = np.asarray(self.rows(parameters)), np.asarray(output)
+            flipped = np.where((self.activation.parity == "odd") & (output < 0), -1.0, 1.0)
+            labels = _sharing(flipped[:, None] * rows, flipped * output, self._rescaled)
+            modes["shares"] = len(labels) - len(set(labels.tolist()))
+        return modes
 
     def channel(self, parameters: PyTree, gradient: PyTree) -> tuple[int, int] | None:
         r"""Return two neurons whose output weights grow with opposite signs while their vectors meet, or `None`.
