@@ -98,8 +98,11 @@ def test_neurons_that_share_one_function_are_one_continuum() -> None:
     narrow = tl.population(tl.problems.two_layer(np.eye(3), 1))
     runs = tl.descend(narrow, tl.starts.xavier(narrow.problem, 1), tl.GradientDescent(0.1), finish=tl.Newton())
     students = [tl.split(runs.point(0), 0, fraction) for fraction in (0.2, 0.5, 0.9)]
+    first, other = np.asarray(students[0].weights[0]), np.asarray(students[0].output).sum()
+    students.append(Layers(np.stack([first, 2 * first]), np.array([-0.5 * other, 0.75 * other])))  # of opposite signs
     atlas = tl.atlas(objective, jax.tree.map(lambda *leaves: jnp.stack(leaves), *students))
-    assert [entry.count for entry in atlas] == [3]
+    # Shares of opposite signs, at the same loss, are critical points of another kind.
+    assert sorted(entry.count for entry in atlas) == [1, 3]
     found = tl.critical_point(objective, atlas[0].point)
     assert found.zero_modes["shares"] == 1 and found.nullity >= found.symmetries
 

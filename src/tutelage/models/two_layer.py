@@ -42,16 +42,30 @@ def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool) -> Int[np.nda
     Args:
         rows: Vectors, with biases.
         output: Output weights.
-        parallel: Whether neurons with parallel vectors and output weights of one sign share a function; else their
-            vectors must be equal.
+        parallel: Whether neurons with parallel vectors share a function; else their vectors must be equal.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     compared = rows / np.where(norms > 0, norms, 1.0) if parallel else rows
     near = np.linalg.norm(compared[:, None] - compared, axis=-1) <= _SAME
-    if parallel:
-        near &= np.equal.outer(*[np.sign(output)] * 2) & (norms > 0)
     near &= (output != 0) & (output != 0)[:, None]
     return np.where(near.any(axis=1), near.argmax(axis=1), np.arange(len(rows)))
+
+
+def _equal_shares(rows: np.ndarray, signs: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Return rows with equal shares, among the members of one sign each, in the functions that neurons share.
+
+    Positive shares lie between zero and one, and there all is one connected set; where there are negative ones too, the
+    critical points are of another kind (Fukumizu and Amari, 2000), so that they are kept apart.
+    """
+    whole = members @ (signs[:, None] * rows)
+    # The sign of the whole, as seen by each neuron; where everything cancels there is nothing to share.
+    leading = np.sign(np.sum(whole * rows, axis=1))
+    alike = members * (signs == leading[:, None])
+    mixed = (alike.sum(axis=1) > 0) & (alike.sum(axis=1) < members.sum(axis=1))
+    own = signs == leading
+    numbers = np.where(own, alike.sum(axis=1), members.sum(axis=1) - alike.sum(axis=1))
+    totals = np.where(mixed & own, 2.0, 1.0) / np.maximum(numbers, 1)
+    return np.where((leading == 0)[:, None], rows, (totals * leading)[:, None] * whole)
 
 
 class TwoLayer(Neuronwise):
@@ -196,7 +210,8 @@ class TwoLayer(Neuronwise):
         r"""Return the student with $|a_i| = 1$ where neurons may be rescaled, and $a_i \ge 0$ for an odd activation.
 
         A neuron with $a_i = 0$ stays as it is. Of a discontinuous activation, which sees directions alone, the vectors
-        have norm one. Neurons that compute multiples of one function have equal shares in it.
+        have norm one. Neurons that compute multiples of one function have equal shares in it; where the shares of some
+        are negative, which makes other critical points, these add up to minus the whole.
         """
         rows, power = self.rows(parameters), self.activation.homogeneity
         factor, output = jnp.ones(rows.shape[0]), self.parts(parameters).output
@@ -218,7 +233,7 @@ class TwoLayer(Neuronwise):
         members = np.equal.outer(*[_sharing(rows, output, self._rescaled and power == 1)] * 2).astype(float)
         shares = members / members.sum(axis=1, keepdims=True)
         if self._rescaled and power == 1:
-            rows = shares @ rows
+            rows = _equal_shares(rows, output, members)
         elif not self._rescaled:
             output = shares @ output
         return self._with(self.with_rows(parameters, jnp.asarray(rows)), output=jnp.asarray(output))
