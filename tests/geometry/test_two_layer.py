@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 import tutelage as tl
 from tutelage.geometry.balls import exact
 from tutelage.geometry.certificate import ball_loss
+from tutelage.geometry.equivalence import equivalence, reference_of, vectors_of
 from tutelage.models import Layers
 
 RELU = tl.population(tl.problems.two_layer(np.eye(3), 3))
@@ -71,10 +72,12 @@ def test_disguises_are_one_entry(objective, point, rescaled) -> None:
 def test_teachers_with_other_output_weights_are_not_exchanged() -> None:
     """Students that have swapped two teachers of unequal output weights are different points."""
     objective = tl.population(tl.problems.two_layer(np.eye(2), 1, teacher_output=[1.0, -2.0]))
-    batch = Layers(jnp.asarray([[[1.0, 0.1]], [[0.1, 1.0]]]), jnp.ones((2, 1)))
-    first, second = (tl.atlas(objective, jax.tree.map(lambda leaf: leaf[i : i + 1], batch)) for i in (0, 1))
-    assert first._reference.columns.tolist() != [0, 0]
-    assert len(first) == len(second) == 0  # neither is critical
+    reference = reference_of(objective)
+    points = Layers(np.array([[1.0, 0.1]]), np.ones(1)), Layers(np.array([[0.1, 1.0]]), np.ones(1))
+    first, second = (reference.pattern(vectors_of(objective, point)) for point in points)
+    assert equivalence(first, second, reference, 1e-6) is None
+    alike = tl.population(tl.problems.two_layer(np.eye(2), 1))
+    assert equivalence(first, second, reference_of(alike), 1e-6) is not None
 
 
 def test_zero_modes_are_named() -> None:
@@ -120,7 +123,9 @@ def test_the_spectrum_beside_the_span_has_all_eigenvalues() -> None:
 def test_a_split_neuron_computes_the_same(name: str) -> None:
     """Output weights are divided, whatever the activation; merging undoes it; the way down has the said curvature."""
     objective = tl.population(tl.problems.two_layer(np.eye(4), 2, name))
-    runs = tl.descend(objective, tl.starts.xavier(objective.problem, 1, seed=2), tl.GradientDescent(0.1), finish=tl.Newton())
+    runs = tl.descend(
+        objective, tl.starts.xavier(objective.problem, 1, seed=2), tl.GradientDescent(0.1), finish=tl.Newton()
+    )
     point = runs.point(0)
     wide, divided = tl.geometry.wider(objective, 1), tl.split(point, 1, 0.3)
     np.testing.assert_allclose(wide.loss(divided), objective.loss(point), rtol=1e-13)
@@ -167,7 +172,9 @@ def test_certificates_hold_on_the_quotient() -> None:
 def test_a_narrow_minimum_is_proved() -> None:
     """ReLU, two students of three teachers: what descent reaches is a strict minimum modulo rescalings."""
     objective = tl.population(tl.problems.two_layer(np.eye(3), 2))
-    runs = tl.descend(objective, tl.starts.xavier(objective.problem, 1, seed=0), tl.GradientDescent(0.1), finish=tl.Newton())
+    runs = tl.descend(
+        objective, tl.starts.xavier(objective.problem, 1, seed=0), tl.GradientDescent(0.1), finish=tl.Newton()
+    )
     found = tl.certify(objective, runs.point(0))
     assert found.kind == "minimum" and found.smallest_eigenvalue[0] > 0
     assert found.loss[0] <= float(runs.losses[0]) + 1e-12 and float(runs.losses[0]) - 1e-12 <= found.loss[1]

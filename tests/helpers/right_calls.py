@@ -239,6 +239,7 @@ def right_calls() -> dict[str, Call]:
     problem("problems.neuron", target=np.eye(3)[0])
     problem("problems.committee", teacher=np.eye(2, 3), students=3)
     problem("problems.homogeneous", teacher=np.eye(2, 3), students=3)
+    problem("problems.two_layer", teacher=np.eye(2, 3), students=3)
     problem("problems.convolution", filter=np.ones(2), output_weights=np.ones(2))
     problem("problems.wave", target=np.eye(3)[0], patches=2)
     problem("problems.parity", target=np.eye(3)[0], patches=2)

@@ -109,12 +109,18 @@ def _as_student(problem):
             problem.zero(), problem.teacher, target
         ):
             return None
-        return jax.tree.map(lambda leaf, part: jnp.zeros(leaf.shape).at[tuple(map(slice, part.shape))].set(part), template, target)
+        return jax.tree.map(
+            lambda leaf, part: jnp.zeros(leaf.shape).at[tuple(map(slice, part.shape))].set(part), template, target
+        )
     return jnp.broadcast_to(target, problem.template_tree().shape)
 
 
 # A signed student does not contain the teacher, nor do others with fixed output weights; decay moves the minimum.
-WITHOUT = ("homogeneous, signed", "two layers, erf, biases, constant, decay", "two layers, ReLU, biases, shifted inputs")
+WITHOUT = (
+    "homogeneous, signed",
+    "two layers, erf, biases, constant, decay",
+    "two layers, ReLU, biases, shifted inputs",
+)
 
 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in WITHOUT])

@@ -209,9 +209,7 @@ def test_dimension_enters_through_the_span_only() -> None:
     assert inner.weights.shape == (3, 5)
     point = jax.tree.map(lambda leaf: leaf[0], points)
     np.testing.assert_allclose(reduction.objective.loss(inner), objective.loss(point), rtol=1e-12)
-    np.testing.assert_allclose(
-        reduction.objective.gradient(inner).biases, objective.gradient(point).biases, atol=1e-12
-    )
+    np.testing.assert_allclose(reduction.objective.gradient(inner).biases, objective.gradient(point).biases, atol=1e-12)
 
 
 def test_fixed_weights_make_a_quadratic_loss() -> None:
@@ -223,9 +221,7 @@ def test_fixed_weights_make_a_quadratic_loss() -> None:
     np.testing.assert_allclose(*hessians, atol=1e-14)
     assert np.linalg.eigvalsh(hessians[0])[0] > 0
     solution = np.linalg.solve(hessians[0], -np.asarray(ravel_pytree(objective.gradient(problem.zero()))[0]))
-    np.testing.assert_allclose(
-        ravel_pytree(objective.gradient((solution[:3], solution[3])))[0], 0.0, atol=1e-13
-    )
+    np.testing.assert_allclose(ravel_pytree(objective.gradient((solution[:3], solution[3])))[0], 0.0, atol=1e-13)
 
 
 def test_biases_need_a_law_with_an_exact_expectation() -> None:

@@ -102,8 +102,8 @@ def _default_step(neurons: int, students: int, output: bool) -> float:
     # grows with the number of students; below six, the step would exceed two over it, and runs would not settle.
     if not output:
         return 5 / max(neurons, students, 6)
-    # With output weights it is several times as large again. A neuron that stands for the mean of several teachers has an
-    # output weight of about their number, and the eigenvalue is its square.
+    # With output weights it is several times as large again. A neuron that stands for the mean of several teachers has
+    # an output weight of about their number, and the eigenvalue is its square.
     return min(1 / max(neurons, students, 6), 1 / max(neurons - students + 1, 1) ** 2)
 
 
@@ -139,8 +139,8 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     # The words leave out kinks, covariances and noise, which a digest stands for.
     if objective is None or describe(objective) != atlas.problem:
         raise tl.UnsupportedCombination(
-            "--certify takes committees and networks with output weights under standard Gaussian inputs, all else being "
-            "as `tutelage minima` makes it, not the problem of this atlas; "
+            "--certify takes committees and networks with output weights under standard Gaussian inputs, all else as "
+            "`tutelage minima` makes it, not the problem of this atlas; "
             "tutelage.certify takes others"
         )
     certificates = []

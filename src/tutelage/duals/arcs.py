@@ -8,8 +8,8 @@ $$K = \tfrac2\pi\arcsin\frac{P\cdot Q}{\|P\|\|Q\|} = 1 - \tfrac2\pi\Theta,\qquad
 \nabla_w K = \tfrac2\pi\frac{\sqrt2}{\|P\|}\,n_w,$$
 
 where $n_w$ is the part in the space of $w$ of the unit vector $n \propto \hat Q - \cos\Theta\,\hat P$. In this form
-long vectors are no different from short ones. With means the two signs are those of `kinked`. Reference: Williams, Computing with infinite networks, 1997; the
-weight-sharing paper's Lemma 1.
+long vectors are no different from short ones. With means the two signs are those of `kinked`. Reference: Williams,
+Computing with infinite networks, 1997; the weight-sharing paper's Lemma 1.
 """
 
 import math

@@ -56,7 +56,9 @@ def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quad
         return _gaussian(sigma, tau, inputs, quadrature, biased)
     if (atoms := inputs.atoms()) is not None:
         points, weights = atoms
-        return Atomic(of_jax(np.pad(points, ((0, 0), (0, 1)), constant_values=1.0)) if biased else points, weights, sigma, tau)
+        return Atomic(
+            of_jax(np.pad(points, ((0, 0), (0, 1)), constant_values=1.0)) if biased else points, weights, sigma, tau
+        )
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
         return _total([Scaled(_kernel(sigma, tau, law, quadrature, biased), of_jax(share)) for law, share in shares])
@@ -158,9 +160,7 @@ def _moment_ratio(inputs: Inputs, order: int) -> float:
     return ratio
 
 
-def _gaussian(
-    sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature, biased: bool
-) -> Kernel:
+def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature, biased: bool) -> Kernel:
     frame = Frame(inputs.location, inputs.factor, biased)
     if frame.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
         if inputs.variance is not None:

@@ -11,7 +11,8 @@ Three rules cover most pairs, from the mean $M(\nu, b) = E[\tau(v)]$ and its der
 
 $$E[\tau] = M,\qquad E[u\,\tau] = \mu M + c\,M',\qquad E[u^2\tau] = (\mu^2 + a)M + 2\mu c\,M' + c^2M''.$$
 
-Pairs of absolute values and signs are in `kinked`, of signs and error functions in `arcs`, of waves in `waves`. A pair that is not covered is refused by name (or taken by quadrature where both functions are analytic).
+Pairs of absolute values and signs are in `kinked`, of signs and error functions in `arcs`, of waves in `waves`. A
+pair that is not covered is refused by name (or taken by quadrature where both functions are analytic).
 
 All functions but the waves are homogeneous, $f(cz) = c^pf(z)$ for $c > 0$, the error function together with its unit.
 So both vectors are divided by powers of two, and the result is multiplied by their powers: nothing overflows or

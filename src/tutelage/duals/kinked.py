@@ -79,7 +79,9 @@ def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, be
         return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
 
     near = jnp.where(between.close, 1.0, 0.0)
-    return projections(in_units(first, w), in_units(second, v), between.signs, near, frame.location(first.weights.shape[1]))
+    return projections(
+        in_units(first, w), in_units(second, v), between.signs, near, frame.location(first.weights.shape[1])
+    )
 
 
 class Kinks(NamedTuple):

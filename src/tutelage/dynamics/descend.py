@@ -300,7 +300,9 @@ class _Follower:
             point = jax.tree.map(lambda leaf, run=run: leaf[run], arrays)
             if (pair := student.channel(point, self.objective.gradient(point))) is not None:
                 first, second = (float(point.output[neuron]) for neuron in pair)
-                said[run] = f"; neurons {pair[0]} and {pair[1]} run away, with output weights {first:.3g} and {second:.3g}"
+                said[run] = (
+                    f"; neurons {pair[0]} and {pair[1]} run away, with output weights {first:.3g} and {second:.3g}"
+                )
         return said
 
     def _reason(self, run: int) -> str:

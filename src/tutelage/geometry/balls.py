@@ -21,8 +21,8 @@ whether two vectors are parallel. A neuron is at angle exactly zero from itself,
 $\tfrac12K(w, w) = \tfrac12(o + e)\|w\|^2$.
 
 **Signs.** In $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ every dual is multiplied by those of its pair. That is a
-network with two layers up to rescalings: where no output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such a
-sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank, so that critical
+network with two layers up to rescalings: where no output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such
+a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank, so that critical
 points and their indices are the same there, and the only zero modes that are lost are the rescalings.
 
 **Third derivatives.** At $a$, with parts $a_w$ along $\hat w$, $a_n$ along $n$ and $a_\perp$ beyond both,
@@ -204,7 +204,11 @@ class BallLoss:
             for sines, other_sines in zip(own.sine, taught.sine, strict=True)
         ]
         gradient = combined + _scaled_rows(own.units, radial)
-        return gradient if self.signs is None else _scaled_rows(gradient, [self._sign(i) for i in range(len(radial))])
+        return (
+            gradient
+            if self.signs is None
+            else _scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
+        )
 
     def hessian(self, students: arb_mat) -> arb_mat:
         """Return the Hessian; parameters in the order of the rows."""

@@ -187,9 +187,9 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
 
     Returns:
         The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
-        weights ±1, and vectors that stand for all their multiples. Its kind is `not proved` where the proof does not succeed: far from a critical point, or where
-        the Hessian is singular, as at points that a rotation moves and at the global minima of more students than
-        teachers.
+        weights ±1, and vectors that stand for all their multiples. Its kind is `not proved` where the proof does not
+        succeed: far from a critical point, or where the Hessian is singular, as at points that a rotation moves and at
+        the global minima of more students than teachers.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
@@ -309,8 +309,8 @@ def _described(objective: NeuronSum, loss: BallLoss, students: np.ndarray) -> st
     outputs = "" if loss.outputs is None else f" with output weights {loss.outputs.tolist()}"
     return (
         f"{students.shape[0]} students{signs} with slopes {loss.left!r} and {loss.right!r} ({activation.name}) "
-        f"in dimension {dimension} learn {number} teachers, {teachers}{outputs}, under {problem.inputs.name} with variance "
-        f"{loss.scale!r}, label noise {loss.noise!r}"
+        f"in dimension {dimension} learn {number} teachers, {teachers}{outputs}, under {problem.inputs.name} with "
+        f"variance {loss.scale!r}, label noise {loss.noise!r}"
     )
 
 
@@ -331,7 +331,7 @@ def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
     negative = minus[rows, columns] < plus[rows, columns]
     found = np.where(negative[:, None], -1.0, 1.0) * loss.teacher[columns]
     signed = mine.min() < 0 and negative.any()
-    same = loss.left == -loss.right or not signed and all(math.fsum(column) == 0 for column in found[negative].T)
+    same = loss.left == -loss.right or (not signed and all(math.fsum(column) == 0 for column in found[negative].T))
     return found if same and np.linalg.norm(students - found) <= _CLOSE else None
 
 

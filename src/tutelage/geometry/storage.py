@@ -1,9 +1,8 @@
 """Atlases as files: one `.npz` of plain arrays with a manifest in JSON and a checksum; nothing is pickled."""
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Any
-
-import itertools
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-r"""Networks with two layers, $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$, any part learned or fixed.
+r"""Networks with two layers, $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$, in parts learned or fixed.
 
 With $a_i = 1$, no biases, no constant and $s = 1$ it is a committee; with one such neuron, a neuron.
 """
@@ -179,9 +179,16 @@ class TwoLayer(Neuronwise):
 
     def doubled(self, neuron: int) -> "TwoLayer":
         if self.single:
-            raise invalid("objective", "be of a committee", "one of a neuron", "Use problems.committee with one student")
-        parts = (None if part is None else jnp.insert(part, neuron, part[neuron], axis=0) for part in self.fixed[:3])
-        return TwoLayer(self.activation, self.learn, Layers(*parts, self.fixed.constant), self.scale)
+            raise invalid(
+                "objective", "be of a committee", "one of a neuron", "Use problems.committee with one student"
+            )
+
+        def wider(part):
+            return None if part is None else jnp.insert(part, neuron, part[neuron], axis=0)
+
+        weights, output, biases, constant = self.fixed
+        fixed = Layers(wider(weights), wider(output), wider(biases), constant)
+        return TwoLayer(self.activation, self.learn, fixed, self.scale)
 
     def symmetry(self, parameters: PyTree) -> Symmetry | None:
         """Return the symmetries: neurons may be exchanged with their biases and output weights.
@@ -263,7 +270,7 @@ class TwoLayer(Neuronwise):
             gradient: The gradient of its loss: along it, descent must let both output weights grow.
 
         Reference:
-            Martinelli, van Meegen, Şimşek, Gerstner and Brea, Flat channels to infinity in neural loss landscapes, 2025.
+            Martinelli, van Meegen, Şimşek, Gerstner, Brea, Flat channels to infinity in neural loss landscapes, 2025.
         """
         if not {"weights", "output"} <= {*self.learn}:
             return None
@@ -284,11 +291,15 @@ class TwoLayer(Neuronwise):
         assert isinstance(teacher, TwoLayer)
         theirs = teacher.parts(target)
         missing = [name for name in ("biases", "constant") if name not in self.learn]
-        if "weights" not in self.learn or any(np.any(getattr(theirs, name)) for name in missing if getattr(theirs, name) is not None):
+        if "weights" not in self.learn or any(
+            np.any(getattr(theirs, name)) for name in missing if getattr(theirs, name) is not None
+        ):
             return False
         if self._vectors(parameters).shape[0] < teacher._vectors(target).shape[0]:
             return False
         if "output" in self.learn:
             return True
-        mine, other = (np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target)))
+        mine, other = (
+            np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
+        )
         return bool((np.concatenate([mine, other]) == mine[0]).all())

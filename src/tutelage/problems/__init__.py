@@ -7,5 +7,5 @@ from tutelage.problems.constructors import homogeneous as homogeneous
 from tutelage.problems.constructors import neuron as neuron
 from tutelage.problems.constructors import parity as parity
 from tutelage.problems.constructors import wave as wave
-from tutelage.problems.two_layer import two_layer as two_layer
 from tutelage.problems.problem import Problem as Problem
+from tutelage.problems.two_layer import two_layer as two_layer

@@ -29,7 +29,6 @@ from tutelage.models import (
     FilterAndOutput,
     FirstAndOuter,
     Homogeneous,
-    Layers,
     LearnedComposite,
     Model,
     OuterLayer,

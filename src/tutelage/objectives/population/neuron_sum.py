@@ -125,7 +125,7 @@ class NeuronSum(Expected):
         backward = [*(row[i] for row in self.student_duals), *(None for _ in teachers)]
         for (dual, sign, other, same), back in zip(self._pairs(i, groups, teachers), backward, strict=True):
             if isinstance(other.weights, Axes):
-                gram = dual._gram(weights, other.weights, same)  # its own rule, which makes use of the axes
+                gram = dual._gram(weights, other.weights, same)  # type: ignore[arg-type]  # its own rule, which makes use of the axes
             else:
                 gram = differentiable_gram(dual, back, weights, other.weights, same)
             total = total + gram @ (sign * other.coefficients)
@@ -307,7 +307,9 @@ def _on_axes(teacher: Model, target: PyTree) -> Bool[Array, ""]:
 def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose neurons are on the first coordinate axes, where the duals make use of it."""
     one_group = len(objective.own_duals) == 1
-    structured = one_group and all(len(row) == 1 and isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
+    structured = one_group and all(
+        len(row) == 1 and isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals
+    )
     axes = structured and _on_axes(objective.problem.teacher, objective.target)
     # Of a traced teacher nothing is known.
     return dataclasses.replace(objective, axes=not isinstance(axes, Tracer) and bool(axes))

@@ -75,7 +75,6 @@ def _data_file(value: Any, info: Any) -> Any:
         raise problem_with(str(error)) from error
 
 
-
 def _number_or(name: str, other: Any) -> Any:
     """Return the type of a number, or of something else of that name."""
     return Annotated[
