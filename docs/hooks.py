@@ -15,6 +15,10 @@ import re
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
+from mkdocs.utils import get_relative_url
+
+# What the offline plugin asks the network for, so that search works from disk; we have a copy.
+_SHIM = "https://unpkg.com/iframe-worker/shim"
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -74,6 +78,11 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     if re.search(r"^<!-- \w+: \w+ -->$", markdown, flags=re.MULTILINE):
         markdown = _pages().expand(markdown)
     return re.sub(r"^::: (tutelage(?:\.\w+)+)$", expanded, markdown, flags=re.MULTILINE)
+
+
+def on_post_page(output: str, page, **_: object) -> str:
+    """Take the script that search needs from our copy, so that a page asks nothing of the network."""
+    return output.replace(_SHIM, get_relative_url("assets/iframe-worker/shim.js", page.url))
 
 
 def _pages():

@@ -8,8 +8,18 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tutelage.claims import Claim, claims_of, paste
-from tutelage.papers import KINDS, PAPERS, Recorded, failures, recorded_verdicts, recorded_witnesses
+from tutelage.claims import Claim, Verdict, claims_of
+from tutelage.papers import (
+    KINDS,
+    PAPERS,
+    STANDINGS,
+    Recorded,
+    counted,
+    failures,
+    recorded_verdicts,
+    recorded_witnesses,
+    records_of,
+)
 from tutelage.reports.content import KIND_WORDS
 from tutelage.studies import studies_of
 
@@ -19,6 +29,7 @@ HEADINGS = {
     "condition": "Further missing conditions",
     "constant": "Further constants and exponents",
     "misprint": "Misprints",
+    "slip": "Slips: the letter fails, and the context mends it",
 }
 
 
@@ -37,12 +48,28 @@ def expand(markdown: str) -> str:
 
 
 def summary() -> str:
-    """How many statements fail, and in which way."""
-    counts = {kind: sum(record.kind == kind for record in recorded_verdicts().values()) for kind in KINDS}
+    """How many statements stand how, and in which way those fail that do."""
+    records = recorded_verdicts().values()
+    found = counted(records)
+    failing = [record for record in records if record.standing == "fails"]
+    counts = {kind: sum(record.kind == kind for record in failing) for kind in KINDS}
+    stands = [f"| {name} | {found[name]} | {meaning} |" for name, meaning in STANDINGS.items()]
     rows = [f"| {KIND_WORDS[kind]} | {counts[kind]} | {meaning} |" for kind, meaning in KINDS.items()]
-    held = sum(record.as_printed == "holds" for record in recorded_verdicts().values())
-    opening = f"Of {len(recorded_verdicts())} statements {held} hold as printed; {sum(counts.values())} do not:"
-    return "\n".join([opening, "", "| kind of failure | how many | what it means |", "| --- | ---: | --- |", *rows])
+    return "\n".join(
+        [
+            f"Of {len(records)} statements {found['fails']} fail as meant:",
+            "",
+            "| stands | how many | what it means |",
+            "| --- | ---: | --- |",
+            *stands,
+            "",
+            "Those that fail as meant, by kind:",
+            "",
+            "| kind of failure | how many | what it means |",
+            "| --- | ---: | --- |",
+            *rows,
+        ]
+    )
 
 
 def findings(paper: str) -> str:
@@ -50,11 +77,12 @@ def findings(paper: str) -> str:
     claims = {claim.id: claim for claim in claims_of(paper)}
     entries = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper)}
     important = PAPERS[paper].important
-    held = sum(record.as_printed == "holds" and id in claims for id, record in recorded_verdicts().items())
-    vacuous = sum(record.as_printed == "vacuous" and id in claims for id, record in recorded_verdicts().items())
-    could_not = f", {vacuous} could not have failed" if vacuous else ""
-    failed = len(claims) - held - vacuous
-    parts = [f"*Of {len(claims)} statements {held} hold as printed{could_not}, and {failed} do not.*"]
+    found = counted(records_of(paper))
+    could_not = f", {found['vacuous']} could not have failed" if found["vacuous"] else ""
+    parts = [
+        f"*Of {len(claims)} statements {found['holds']} hold, {found['slip']} fail by the letter only{could_not}, and "
+        f"{found['fails']} fail as meant.*"
+    ]
     heading = ""
     for record in failures(paper):
         claim = claims[record.id]
@@ -66,14 +94,19 @@ def findings(paper: str) -> str:
                 *_body(claim, record, entries),
             ]
             continue
-        if heading != HEADINGS[record.kind]:
-            heading = HEADINGS[record.kind]
-            number = sum(other.kind == record.kind and other.id not in important for other in failures(paper))
-            parts.append(f"### {heading} ({number}) {{ #{paper}.{record.kind} }}")
+        if heading != (group := _group(record)):
+            heading = group
+            number = sum(_group(other) == group and other.id not in important for other in failures(paper))
+            parts.append(f"### {HEADINGS[group]} ({number}) {{ #{paper}.{group} }}")
         inner = "\n\n".join(_body(claim, record, entries))
         quoted = f"{claim.place}: {record.finding}".replace('"', "”")
         parts.append(f'??? quote "{quoted}"\n\n' + _indented(inner))
     return "\n\n".join(parts)
+
+
+def _group(record: Recorded) -> str:
+    """Under which heading a failure is listed: by its kind, or as a slip."""
+    return record.kind if record.standing == "fails" else "slip"
 
 
 def _body(claim: Claim, record: Recorded, entries: dict) -> list[str]:
@@ -89,9 +122,11 @@ def _body(claim: Claim, record: Recorded, entries: dict) -> list[str]:
         tried = f"{judged['instances']:,} instances tried, {judged['arithmetic']}"
         parts.append(f"**What holds.** {claim.corrected.statement} *({tried}.)*")
     parts.append(f"**Why.** {claim.correction}")
+    if record.downstream:
+        parts.append(f"**What rests on it.** {record.downstream}")
     command = f"`tutelage audit {claim.id}`"
     if printed["verdict"] == "refuted":
-        source = paste(printed["witness"], claim.recipe("as_printed"))
+        source = claim.paste(Verdict.from_document(printed))
         witness = f"```python\n{source.strip()}\n```\n\nJudge it again: {command}"
         parts.append('??? example "A witness, to paste into NumPy"\n\n' + _indented(witness))
     else:

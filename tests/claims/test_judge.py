@@ -17,7 +17,6 @@ from tutelage.claims import (
     equal,
     given,
     judge,
-    paste,
     worst_of,
 )
 from tutelage.claims.base import EFFORTS, Verdict
@@ -155,12 +154,6 @@ def test_effort_of_your_own_and_a_line_of_words():
     names: dict = {}
     exec(claim.paste(verdict), names)
     np.testing.assert_array_equal(names["x"], verdict.witness["x"])
-
-
-def test_pasted_source_shows_both_sides(capsys):
-    """The source ends by printing what it found."""
-    exec(paste({"x": 2.0}, "left = x**2\nright = 1.0"), {})
-    assert capsys.readouterr().out == "4.0 1.0\n"
 
 
 def test_control_is_refuted_by_its_first_failure():

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tutelage.claims import all_claims, claims_of, find, judge, paste
+from tutelage.claims import Verdict, all_claims, claims_of, find, judge
 from tutelage.errors import InvalidArgument
 from tutelage.papers import PAPERS, recorded_verdicts, recorded_witnesses
 
@@ -48,7 +48,7 @@ def test_kept_verdicts_are_the_recorded_ones(paper):
 def _check_recipe(claim, verdict):
     assert verdict["margin"] < 0 and verdict["witness"]
     names: dict = {}
-    exec(paste(verdict["witness"], claim.recipe("as_printed")), names)
+    exec(claim.paste(Verdict.from_document(verdict)), names)
     left, right = np.asarray(names["left"]), np.asarray(names["right"])
     # Sampled sides have an error of a few tenths of a per cent; a refutation must be plain beyond it.
     relations = claim.relations(claim.as_printed)

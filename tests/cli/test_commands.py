@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,14 @@ def test_audit_uses_kept_verdicts_while_nothing_has_changed(tmp_path, monkeypatc
     (tmp_path / "verdicts" / "pieces" / f"{CHEAP}.npz").write_text('{"claims": [{"id"')
     damaged = run(app, arguments)
     assert damaged.exit_code == 0 and judged == [0, 1, 0, 0, 0] and "is damaged" in damaged.stderr
+
+
+def test_version():
+    """One line."""
+    assert run(app, ["--version"]).stdout == f"tutelage {version('tutelage')}\n"
+
+
+def test_one_statement_is_not_several():
+    """Counted in the singular."""
+    result = run(app, ["audit", "convolutional_filter.section-E.step", "--workers", "1"])
+    assert "1 statement:" in result.stdout and "1 statements" not in result.stdout

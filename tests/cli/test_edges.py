@@ -97,6 +97,19 @@ COMMANDS = (
         ),
         work="tutelage.cli.minima._search",
     ),
+    Command(
+        "family",
+        ("k-1,1", "--neurons", "6"),
+        (
+            ((), "blocks"),
+            (("k-1,1",), "--neurons"),
+            (("k-1,1", "--neurons", "many"), "--neurons"),
+            (("k-1,1", "--neurons", "nan"), "neurons"),
+            (("k+,1", "--neurons", "6"), "blocks"),
+            (("k-1,1", "--neurons", "6", "--students", "3"), "students"),
+        ),
+        work="tutelage.geometry.families.points.critical_tables",
+    ),
     # Interruptions, full disks and folders of these are tried in test_sweep.py and test_training.py.
     Command(
         "init",

@@ -253,3 +253,12 @@ def test_init_does_not_import_jax(tmp_path):
         "assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_long_work_is_announced_with_what_would_make_it_cheaper(file, monkeypatch):
+    """Before the runs, on standard error; short work is not announced."""
+    assert "by a guess" not in run(app, ["train", str(file)]).stderr
+    monkeypatch.setattr("tutelage.cli.console._LONG", 0.0)
+    result = run(app, ["train", str(file), "--json"])
+    assert result.exit_code == 0 and "of work, by a guess. Each step" in result.stderr
+    json.loads(result.stdout)

@@ -300,6 +300,14 @@ def right_calls() -> dict[str, Call]:
     add("geometry.Tolerances")
     add("geometry.certify", objective=w.neuron_objective, point=np.eye(3)[0], unbounded="a point that is not proved")
     add("geometry.spectrum", **at)
+    few = tl.family("k-1,1")
+    add("geometry.family", blocks="k", probe=lambda result: result.points(4))
+    add("geometry.Family.points", of=few.points, neurons=4)
+    add("geometry.Family.point", of=few.point, neurons=4, table=np.ones((2, 3)))
+    branch = few.follow(few.points(7)[1], 5)
+    add("geometry.Family.follow", of=few.follow, point=few.points(7)[1], to=6.5)
+    add("geometry.Branch.enclose", of=branch.enclose, event=branch.events[0])
+    add("geometry.FamilyPoint.certify", of=few.point(4, few.points(4)[1].table).certify)
     add("geometry.split", point=w.point, neuron=0)
     add("geometry.merge", point=w.minimum, first=0, second=2)
     add("geometry.wider", objective=w.objective)
@@ -410,6 +418,8 @@ def right_calls() -> dict[str, Call]:
     draw = partial(add, probe=_figure_probe)
     draw("plot.histories", runs=w.runs)
     draw("plot.losses", runs=w.runs)
+    draw("plot.final_losses", runs=w.runs)
+    add("plot.animate", runs=w.runs, quantity="student", frames=2)
     draw("plot.trajectories", runs=w.runs, quantity="student")
     draw("plot.intervals", x=[1.0, 2.0], middle=[1.0, 2.0], low=[0.5, 1.0], high=[1.5, 3.0])
     draw("plot.success", x=[1.0, 2.0], successes=[1, 2], trials=3)
@@ -481,6 +491,7 @@ NOT_CALLED = {
     "dynamics": {"Interrupted", "Method", "Record", "Restarts", "Runs", "Stepwise", "Traits"},
     "geometry": {
         *("Atlas", "AtlasEntry", "Block", "Certificate", "ConvexityRadius", "CriticalPoint", "Descent"),
+        *("Branch", "Eigenvalue", "Event", "Expansion", "Family", "FamilyExpansion", "FamilyPoint", "FamilyPoints"),
         *("FittedExponent", "GlobalMinima", "Matching", "Partition", "Quotient", "Spectrum", "Structure", "Worst"),
         "load_atlas",
     },

@@ -2,7 +2,18 @@
 
 import pytest
 
-from tutelage.papers import KINDS, PAPERS, failures, recorded_verdicts
+from tutelage.papers import (
+    KINDS,
+    PAPERS,
+    STANDINGS,
+    coverage,
+    defects,
+    failures,
+    gaps,
+    recorded_verdicts,
+    records_of,
+    standing,
+)
 
 
 def test_every_failure_has_a_kind_and_a_finding_and_nothing_else_has():
@@ -14,15 +25,75 @@ def test_every_failure_has_a_kind_and_a_finding_and_nothing_else_has():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_failures_are_complete_and_ordered(paper):
-    """Each failure appears once: the important ones in their order, then the others from statements to misprints."""
+    """Each failure appears once: the important ones in their order, then what fails as meant, then slips, by kind."""
     listed = failures(paper)
-    own = [record for id, record in recorded_verdicts().items() if id.startswith(f"{paper}.")]
-    failing = {record.id for record in own if record.as_printed in ("refuted", "not_applicable")}
+    failing = {record.id for record in records_of(paper) if record.as_printed in ("refuted", "not_applicable")}
     assert {record.id for record in listed} == failing and len(listed) == len(failing)
     important = PAPERS[paper].important
     assert important and tuple(record.id for record in listed[: len(important)]) == important
-    kinds = [list(KINDS).index(record.kind) for record in listed[len(important) :]]
-    assert kinds == sorted(kinds)
+    rest = [
+        (list(STANDINGS).index(record.standing), list(KINDS).index(record.kind)) for record in listed[len(important) :]
+    ]
+    assert rest == sorted(rest)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_one_error_is_one_defect(paper):
+    """Every failure belongs to one defect, and two failures with one name for their root to the same."""
+    found = defects(paper)
+    assert sorted(record.id for defect in found for record in defect.records) == sorted(
+        record.id for record in failures(paper)
+    )
+    named = [record.defect for defect in found for record in defect.records[:1] if record.defect]
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize(
+    ("as_printed", "as_meant", "stands"),
+    [
+        ("holds", None, "holds"),
+        ("vacuous", None, "vacuous"),
+        ("refuted", None, "fails"),
+        ("refuted", "refuted", "fails"),
+        ("refuted", "holds", "slip"),
+        ("refuted", "vacuous", "vacuous"),
+        ("refuted", "inconclusive", "open"),
+        ("not_applicable", None, "fails"),
+        ("inconclusive", None, "open"),
+    ],
+)
+def test_how_a_statement_stands(as_printed, as_meant, stands):
+    """The letter decides where it means what it says; what the context mends is a slip."""
+    assert standing(as_printed, as_meant) == stands
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if coverage(paper)])
+def test_the_map_of_the_print_has_no_gap(paper):
+    """Every line is judged, run as a study, or says why not; every claim has its line."""
+    assert gaps(paper) == []
+    assert len(coverage(paper)) > len(records_of(paper)) / 2
+
+
+def test_a_gap_in_the_map_is_found(monkeypatch):
+    """A line without an answer or with two, an unknown reason, claim or study, and a claim without a line."""
+    lines = [
+        {"at": "Lemma 1", "says": "something"},
+        {"at": "Lemma 2", "says": "something", "reason": "because"},
+        {"at": "Lemma 3", "says": "something", "reason": "restates"},
+        {"at": "Lemma 4", "says": "something", "reason": "not judged"},
+        {"at": "Lemma 5", "says": "something", "claims": ["no-such"]},
+        {"at": "Lemma 6", "says": "something", "claims": ["lemma-6.3"], "reason": "definition"},
+        {"at": "Lemma 7", "says": "something", "study": "single_neuron.no-such"},
+    ]
+    monkeypatch.setattr("tutelage.papers.maps.map_of", lambda paper: lines)
+    coverage.cache_clear()
+    try:
+        found = gaps("single_neuron")
+    finally:
+        coverage.cache_clear()
+    for number in range(1, 8):
+        assert sum(f"Lemma {number}" in sentence for sentence in found) == 1, number
+    assert sum("has no line in the map" in sentence for sentence in found) == len(records_of("single_neuron")) - 1
 
 
 @pytest.mark.parametrize("paper", PAPERS)

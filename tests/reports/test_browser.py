@@ -1,50 +1,17 @@
 """The report in a real browser: figures load, nothing leaves the machine, no console error, no sideways scrolling."""
 
-import os
-import shutil
-
 import pytest
+from browsing import Visit, chromium
 
 from tutelage.claims import claims_of
 from tutelage.papers import PAPERS
-
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-if CHROMIUM is None and not os.environ.get("TUTELAGE_REQUIRE_BROWSER"):
-    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
-
-
-PATIENCE = 300_000  # milliseconds: a browser that hangs is an error, one on a busy machine is not
 
 
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM is not None, "TUTELAGE_REQUIRE_BROWSER is set, and there is no Chromium"
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=PATIENCE
-        )
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """A page that was opened, with what the browser said about it."""
-
-    def __init__(self, browser, url: str, width: int):
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(url, wait_until="load")
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
@@ -72,19 +39,70 @@ def test_the_table_of_verdicts_is_filtered(browser, report):
     page = visit.page
     visible = "[...document.querySelectorAll('#claims tbody tr')].filter(row => !row.hidden).length"
     everything = page.evaluate(visible)
-    page.click(".tile.refuted")
-    refuted = page.evaluate(visible)
-    assert 0 < refuted < everything
-    assert page.evaluate("document.getElementById('shown').textContent") == f"{refuted} of {everything}"
-    page.fill("#search", "upside down")
+    page.click(".tile.fails")
+    failing = page.evaluate(visible)
+    assert 0 < failing < everything
+    assert page.text_content(".shown") == f"{failing} of {everything}"
+    page.click(".tile.slip")
+    page.fill("[data-filter=words]", "upside down")
     assert page.evaluate(visible) == 1
-    page.fill("#search", "no such words")
+    page.fill("[data-filter=words]", "no such words")
     assert page.evaluate(visible) == 0
-    page.fill("#search", "")
-    page.select_option("#kind", "misprint")
-    assert 0 < page.evaluate(visible) < refuted
+    page.click(".tile.fails")
+    page.select_option("[data-filter=kind]", "constant")
+    assert 0 < page.evaluate(visible) < failing
     # A paper's link to the table shows its statements and forgets the other filters.
-    page.click("a[data-paper=convolutional_filter]")
+    page.click("a[href='#verdicts?paper=convolutional_filter']")
     assert page.evaluate(visible) == len(claims_of("convolutional_filter"))
+    assert visit.complaints == []
+    page.close()
+
+
+def test_filters_are_in_the_address(browser, report):
+    """A filtered table, or page of a paper, opens again as it was from its address."""
+    for name, rows in (("index", "#claims tbody tr"), ("single_neuron", "section.claim")):
+        visit = Visit(browser, (report / f"{name}.html").as_uri())
+        page = visit.page
+        visible = f"[...document.querySelectorAll('{rows}')].filter(row => !row.hidden).map(row => row.textContent)"
+        page.select_option("[data-filter=standing]", "fails")
+        page.fill("[data-filter=words]", "norm")
+        again = Visit(browser, page.evaluate("location.href"))  # the driver may not know it yet
+        assert 0 < len(page.evaluate(visible)) < len(page.query_selector_all(rows))
+        assert again.page.evaluate(visible) == page.evaluate(visible)
+        assert visit.complaints == again.complaints == []
+        page.close()
+        again.page.close()
+
+
+def test_a_link_opens_a_statement(browser, report):
+    """It is closed until then if it holds; a witness leads to the explorer where one fits."""
+    visit = Visit(browser, (report / "single_neuron.html").as_uri() + "#single_neuron.lemma-6.2")
+    page = visit.page
+    opened = "document.getElementById('single_neuron.{}').querySelector('details').open"
+    assert page.evaluate(opened.format("lemma-6.2"))
+    assert not page.evaluate(opened.format("equation-1"))
+    page.click("[id='single_neuron.lemma-6.3'] >> text=See it in the explorer")
+    assert "witness against the print" in page.text_content("section:not([hidden]) .say")
+    assert visit.complaints == []
+    page.close()
+
+
+def test_dark_and_copied(browser, report):
+    """A page is dark if the system is, or at a click; commands and witnesses have a button that copies them."""
+    visit = Visit(
+        browser,
+        (report / "convolutional_filter.html").as_uri(),
+        color_scheme="dark",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    page = visit.page
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    page.click("button.theme")
+    assert dark != page.evaluate(background) == "rgb(255, 255, 255)"
+    page.click("button.theme")
+    page.click(".study .command .copy >> nth=0")
+    page.wait_for_function("document.querySelector('.study .command .copy').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("tutelage reproduce")
     assert visit.complaints == []
     page.close()

@@ -355,3 +355,16 @@ def test_transformations_and_schedules_can_be_built():
         method = sweep._plan.build(0).method
         updates, _ = method.update(np.ones(2), method.init(np.ones(2)), np.ones(2))
         assert np.isfinite(updates).all(), name
+
+
+def test_an_estimate_says_what_would_make_it_cheaper():
+    """A quadrature costs more than a closed form, ten times the runs about ten times as much, and the advice fits."""
+
+    def estimate(activation, runs):
+        problem = {"family": "committee", "teacher": np.eye(3), "students": 3, "activation": activation}
+        return tl.Sweep(problem, {"kind": "gradient_descent", "step": 0.5}, runs=runs).estimate()
+
+    closed, integral, many = estimate("relu", 1000), estimate("tanh", 1000), estimate("tanh", 10_000)
+    assert integral.seconds > 5 * closed.seconds
+    assert 5 * integral.seconds < many.seconds < 20 * integral.seconds
+    assert "closed form" in integral.advice and "closed form" not in closed.advice

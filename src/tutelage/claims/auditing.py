@@ -53,6 +53,8 @@ class _Verdict(Document):
     scope: str
     kind: str
     defect: str
+    glyph: bool = False
+    proved: bool = False
     at_risk: Annotated[float, Field(ge=0, le=1)] | None
     refuted_from: dict[str, Any] | None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,12 @@ from tutelage.checks import of_kind, random_seed, tried
 from tutelage.claims.outcome import Effort, Judgement, Outcome, effort_named
 from tutelage.claims.pointwise import Pointwise
 from tutelage.claims.power import at_risk, refuted_from
+from tutelage.claims.proofs import proved
 from tutelage.claims.relation import Relation, worst
 from tutelage.claims.statement import Claim, Form
-from tutelage.claims.verdict import Verdict
+from tutelage.claims.verdict import Reading, Verdict
 from tutelage.errors import invalid, shown
-from tutelage.papers import recorded_verdicts
+from tutelage.papers import kind_on_record
 
 # A violation by half of the size of both sides needs no deeper search.
 _PLAIN = -0.5
@@ -76,18 +77,15 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
                 effort=name_of_effort,
                 seed=seed,
                 scope=claim.scope,
-                kind=(claim.kind or _recorded_kind(claim.id)) if failed else "",
+                kind=(claim.kind or kind_on_record(claim.id)) if failed else "",
                 defect=claim.defect if failed else "",
+                glyph=claim.glyph and failed,
+                proved=failed and _proved(claim, reading, outcome.witness),
                 **power,
             )
         )
         started = time.perf_counter()
     return verdicts
-
-
-def _recorded_kind(id: str) -> str:
-    record = recorded_verdicts().get(id)
-    return record.kind if record is not None else ""
 
 
 def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: int = 0) -> Iterator[Verdict]:
@@ -99,6 +97,11 @@ def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: i
         raise invalid("claims", "be several claims", shown(claims), remedy) from error
     for claim in several:
         yield from judge(claim, effort, seed)
+
+
+def _proved(claim: Claim, reading: Reading, witness: Mapping[str, Any]) -> bool:
+    relations, recipe = claim.relations(claim.forms[reading]), claim.recipe(reading)
+    return bool(relations and recipe) and proved(recipe, relations[0], witness)
 
 
 def _refuted(form: Form, relations: tuple[Relation, ...], effort: Effort, seed: int) -> bool:

@@ -10,6 +10,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+from collections.abc import Collection
 from functools import lru_cache, partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -18,8 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.relation import Relation
-
-_SAYS = {"<=": "left ≤ right", ">=": "left ≥ right", "==": "left = right"}
 
 
 class _NotElementary(Exception):
@@ -41,8 +40,25 @@ def recipe_of(relation: Relation) -> str:
         lines.append(f"right = {writer.value(relation.right, relation.parameters)}")
     except _NotElementary:
         return ""
-    lines[-1] += f"  # the statement: {_SAYS[relation.relation]}"
     return "\n".join([*writer.lines, *lines, ""])
+
+
+def condition_of(relation: Relation, names: Collection[str]) -> str:
+    """Return NumPy that checks the condition of a relation, or nothing if it is not elementary.
+
+    Args:
+        relation: The relation, its parameters bound.
+        names: What a witness has; a condition on something else cannot be checked.
+    """
+    if relation.where is None:
+        return ""
+    needed = set(inspect.signature(relation.where).parameters) - set(relation.parameters)
+    writer = _Writer()
+    try:
+        line = f"assert {writer.value(relation.where, relation.parameters)}  # the hypothesis"
+    except _NotElementary:
+        return ""
+    return "\n".join([*writer.lines, line, ""]) if needed <= set(names) else ""
 
 
 class _Writer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import import_module
 
@@ -49,12 +50,9 @@ def find(patterns: Sequence[str] = ()) -> tuple[Claim, ...]:
         among = claims_of(paper) if paper in PAPERS else all_claims()
         matching = [claim for claim in among if _matches(claim, pattern)]
         if not matching:
-            raise invalid(
-                "claim",
-                "name a paper, a claim, or a pattern that matches one",
-                repr(pattern),
-                f"The papers are {', '.join(PAPERS)}",
-            )
+            close = get_close_matches(pattern, [*PAPERS, *(claim.id for claim in among)], n=3)
+            remedy = f"Perhaps {' or '.join(close)} is meant" if close else f"The papers are {', '.join(PAPERS)}"
+            raise invalid("claim", "name a paper, a claim, or a pattern that matches one", repr(pattern), remedy)
         chosen |= {claim.id: claim for claim in matching}
     return tuple(chosen.values())
 

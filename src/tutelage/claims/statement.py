@@ -14,7 +14,7 @@ from typing import Any
 
 from tutelage import checks
 from tutelage.claims.outcome import Test
-from tutelage.claims.recipes import recipe_of
+from tutelage.claims.recipes import condition_of, recipe_of
 from tutelage.claims.relation import Relation, Sign
 from tutelage.claims.verdict import Reading, Verdict, paste
 from tutelage.errors import invalid
@@ -220,7 +220,31 @@ class Claim:
         """
         checks.of_kind("verdict", verdict, Verdict, "a Verdict", "Pass one that tutelage.claims.judge returns")
         checks.one_of("verdict", verdict.id, (self.id,))
-        return paste(verdict.witness, self.recipe(verdict.form))
+        form, recipe = self.forms[verdict.form], self.recipe(verdict.form)
+        relations = self.relations(form)
+        if recipe and form.recipe and relations:
+            recipe = condition_of(relations[0], verdict.witness) + recipe.strip() + "\n"
+        reading = verdict.form.replace("_", " ")
+        said = [f"{self.id}, {reading} ({self.place}): {form.statement}", *map("Assuming {}".format, self.hypotheses)]
+        comments = "".join(f"# {line}\n" for line in said)
+        return comments + paste(verdict.witness, recipe + _compared(reading, relations) if recipe else "")
+
+
+def _compared(reading: str, relations: Sequence[Relation]) -> str:
+    """Return lines that print what the statement says of both sides, and what the numbers say."""
+    if not relations:
+        return "print(left, right)\n"
+    relation = relations[0]
+    says, holds = {
+        "<=": ("left ≤ right", "np.all(left <= right)"),
+        ">=": ("left ≥ right", "np.all(left >= right)"),
+        "==": ("left = right", f"np.allclose(left, right, rtol={relation.tolerance:g}, atol=0)"),
+    }[relation.relation]
+    # What is pasted says by itself what it found.
+    return (
+        f'print("{reading[0].upper()}{reading[1:]}: {says}.")\n'
+        f'print("The numbers: left =", left, "and right =", right, "so it", "holds." if {holds} else "fails.")\n'
+    )
 
 
 _PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}

@@ -35,6 +35,8 @@ class Verdict:
         scope: What kind of statement it is: theorem, lemma, proof step, remark or caption.
         kind: In which way the form fails, one of `tutelage.papers.KINDS`; empty if it does not.
         defect: Name of the root error behind a failure.
+        glyph: Whether the failure hangs on one glyph of the text, which may have been lost.
+        proved: Whether ball arithmetic encloses both sides at the witness and shows that the form fails there.
         at_risk: The share of instances on which the conclusion did not follow trivially; `None` if it was not measured.
         refuted_from: The mildest strengthening that is refuted: `parameter`, `value`, `held` and `factor`.
     """
@@ -54,6 +56,8 @@ class Verdict:
     scope: str = ""
     kind: str = ""
     defect: str = ""
+    glyph: bool = False
+    proved: bool = False
     at_risk: float | None = None
     refuted_from: Mapping[str, Any] | None = None
 
@@ -66,6 +70,13 @@ class Verdict:
     def reading(self) -> Reading:
         """The form that was judged."""
         return self.form
+
+    @property
+    def power(self) -> str:
+        """How strong the test is, in words: the share of instances at risk, and from where on it refutes."""
+        share = "" if self.at_risk is None else f"{self.at_risk:.0%} of the instances at risk"
+        certain = "proved at the witness, in ball arithmetic" * self.proved
+        return "; ".join(part for part in (share, self._strength(""), certain) if part)
 
     def _strength(self, before: str) -> str:
         """Say from where on the statement is refuted, if it holds and that is known."""
@@ -104,6 +115,8 @@ class Verdict:
             "scope": self.scope,
             "kind": self.kind,
             "defect": self.defect,
+            "glyph": self.glyph,
+            "proved": self.proved,
             "at_risk": self.at_risk,
             "refuted_from": None if self.refuted_from is None else _plain(self.refuted_from),
         }
@@ -157,17 +170,19 @@ def _revived(value: Any) -> Any:
 
 
 def paste(witness: Mapping[str, Any], recipe: str) -> str:
-    """Return Python source that rebuilds a witness in NumPy and evaluates both sides of the statement.
+    """Return Python source that rebuilds a witness in NumPy and runs a recipe on it.
 
     Args:
         witness: Arrays and numbers by name.
-        recipe: The form's recipe.
+        recipe: Lines of NumPy that use them.
     """
     checks.of_kind("witness", witness, Mapping, "arrays and numbers by name", "Pass the witness of a verdict")
     checks.text("recipe", recipe)
     lines = ["import numpy as np", ""]
     for name, value in witness.items():
         plain = _plain(value)
-        lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
-    # What is pasted says by itself what it found.
-    return "\n".join([*lines, "", recipe.strip(), "print(left, right)", ""]) if recipe else "\n".join([*lines, ""])
+        if plain in ("inf", "-inf", "nan"):
+            lines.append(f"{name} = float({plain!r})")
+        else:
+            lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
+    return "\n".join([*lines, "", recipe.strip(), ""]) if recipe else "\n".join([*lines, ""])

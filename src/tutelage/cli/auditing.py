@@ -8,9 +8,17 @@ from rich.markup import escape
 
 from tutelage.claims import Verdict
 from tutelage.cli import console
-from tutelage.papers import recorded_verdicts
+from tutelage.cli.papers import STYLES
+from tutelage.papers import recorded_verdicts, standing
 
-_STYLES = {"holds": "green", "refuted": "red", "vacuous": "yellow", "inconclusive": "yellow", "not_applicable": "dim"}
+# How one statement stands, and how several do.
+_COUNTED = {
+    "holds": ("holds", "hold"),
+    "slip": ("fails by the letter only", "fail by the letter only"),
+    "fails": ("fails as meant", "fail as meant"),
+    "vacuous": ("could not have failed",) * 2,
+    "open": ("open",) * 2,
+}
 
 
 def show(verdicts: Sequence[Verdict]) -> None:
@@ -22,7 +30,7 @@ def show(verdicts: Sequence[Verdict]) -> None:
     table.add_column("margin", justify="right")
     table.add_column("tried", justify="right")
     for verdict in verdicts:
-        style = _STYLES[verdict.verdict]
+        style = STYLES[verdict.verdict]
         table.add_row(
             verdict.id,
             verdict.form.replace("_", " "),
@@ -32,9 +40,12 @@ def show(verdicts: Sequence[Verdict]) -> None:
         )
     console.out.print(table)
     printed = [verdict for verdict in verdicts if verdict.form == "as_printed"]
-    counts = {name: sum(verdict.verdict == name for verdict in printed) for name in _STYLES}
-    summary = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items() if number)
-    console.out.print(f"\n[bold]{len(printed)} claims as printed:[/] {summary}", highlight=False)
+    meant = {verdict.id: verdict.verdict for verdict in verdicts if verdict.form == "as_meant"}
+    found = [standing(verdict.verdict, meant.get(verdict.id)) for verdict in printed]
+    summary = ", ".join(
+        f"{found.count(name)} {words[found.count(name) > 1]}" for name, words in _COUNTED.items() if name in found
+    )
+    console.out.print(f"\n[bold]{console.counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
     records = recorded_verdicts()
     for verdict in printed:
         finding = records[verdict.id].finding

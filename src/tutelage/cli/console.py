@@ -35,6 +35,7 @@ from tutelage._compilations import announced
 from tutelage.errors import TutelageError, printable
 
 if TYPE_CHECKING:
+    from tutelage.sweeps import Sweep
     from tutelage.work.job import Progress as Reached
 
 EXIT_FAILED = 1
@@ -42,6 +43,9 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 # As of a program that a closed pipe ends.
 EXIT_NOBODY_READS = 141
+
+# Seconds of work from which on one would rather have known.
+_LONG = 60.0
 
 # What the system has run out of is nobody's bad input: no space, no more of a quota, no larger files.
 _RAN_OUT = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -252,6 +256,23 @@ def about(seconds: float) -> str:
     if seconds < 90:
         return f"about {max(10 * round(seconds / 10), 10)} s left"
     return f"about {round(seconds / 60)} min left"
+
+
+def forewarn(sweep: Sweep, cores: int) -> None:
+    """Say how long a sweep will take, and what would make it cheaper, if that is long.
+
+    Args:
+        sweep: The sweep.
+        cores: How many cores work on it.
+    """
+    estimate = sweep.estimate()
+    if (seconds := estimate.seconds / max(cores, 1)) >= _LONG:
+        notice(f"{about(seconds).removesuffix(' left').capitalize()} of work, by a guess. {estimate.advice}")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 claim, 2 claims."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def notice(text: str) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, minima, sweeping, training
+from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
-from tutelage.papers import PAPERS, recorded_studies, recorded_verdicts
+from tutelage.papers import PAPERS, recorded_studies
 
 app = typer.Typer(
     name="tutelage",
@@ -22,46 +23,23 @@ app = typer.Typer(
 )
 
 
-def _claim_names(incomplete: str) -> list[str]:
-    return [name for name in (*PAPERS, *recorded_verdicts()) if name.startswith(incomplete)]
-
-
 def _study_names(incomplete: str) -> list[str]:
     return [name for name in (*PAPERS, *recorded_studies()) if name.startswith(incomplete)]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tutelage {version('tutelage')}")
+        raise typer.Exit()
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
     """An exact laboratory for teacher–student networks."""
-
-
-@app.command()
-def papers(json: Json = False) -> None:
-    """What is covered: papers, their claims, and the verdicts on record.
-
-    Example: [bold]tutelage papers[/]
-    """
-    rows = []
-    for paper in PAPERS.values():
-        own = [record for record in recorded_verdicts().values() if record.id.startswith(f"{paper.key}.")]
-        studies = sum(id.startswith(f"{paper.key}.") for id in recorded_studies())
-        rows.append((paper, len(own), sum(record.as_printed == "refuted" for record in own), studies))
-    if json:
-        fields = ("claims", "refuted_as_printed", "studies")
-        entries = [
-            {"key": paper.key, "title": paper.title, **dict(zip(fields, numbers, strict=True))}
-            for paper, *numbers in rows
-        ]
-        console.print_document({"papers": entries})
-        return
-    table = console.table()
-    for heading in ("paper", "title"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("claims", "refuted", "studies"):
-        table.add_column(heading, justify="right")
-    for paper, *numbers in rows:
-        table.add_row(paper.key, f"{paper.title} ({paper.year})", *map(str, numbers))
-    console.out.print(table)
 
 
 @app.command()
@@ -69,7 +47,7 @@ def audit(
     claims: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Papers, claims or patterns such as '*.lemma-*'; all if left out.", autocompletion=_claim_names
+            help="Papers, claims or patterns such as '*.lemma-*'; all if left out.", autocompletion=papers.claim_names
         ),
     ] = None,
     effort: Annotated[str, typer.Option(help="How hard to search: default or high.")] = "default",
@@ -132,23 +110,32 @@ def reproduce(
     dask: Dask = None,
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("tutelage-report"),
     fresh: Fresh = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of one study: name=value; may be repeated.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run studies (figures, tables, experiments) and write the report.
 
-    What is done is kept: an interrupted command goes on where it stopped. Exit code 0 if every outcome is the one on
-    record, 1 if not, 2 for bad input.
+    What is done is kept: an interrupted command goes on where it stopped. With other settings, what was published is
+    shown and not judged, and the study has a folder of its own beside those of the report. Exit code 0 if every
+    outcome is the one on record, 1 if not, 2 for bad input.
 
     Example: [bold]tutelage reproduce convolutional_filter[/]
     """
     from tutelage.cli import reproducing
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
+    from tutelage.studies.changes import parsed, with_settings
     from tutelage.work.lock import FolderInUse, this_command
 
     try:
         chosen = find(studies or [])
         size = checked_scale(scale)
+        if set_:
+            if len(chosen) != 1:
+                console.bad_input(f"--set changes one study, but {len(chosen)} are named. Name one.")
+            chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     except TutelageError as error:
         console.bad_input(str(error))
     folder = console.report_folder(out)
@@ -167,8 +154,13 @@ def reproduce(
     console.end(reproducing.unexpected(done))
 
 
+app.command()(papers.papers)
+app.command()(papers.show)
+app.command()(papers.errata)
 app.command()(minima.minima)
+app.command()(family.family)
 app.command()(demo.demo)
+app.command()(exploring.explore)
 app.command()(training.train)
 app.command()(training.init)
 app.command()(sweeping.sweep)

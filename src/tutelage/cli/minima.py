@@ -71,7 +71,8 @@ def minima(
         if certify:
             from tutelage.geometry.certificate import require_certifiable
 
-            require_certifiable(neurons * (students or neurons) if neurons else 0)  # before work starts
+            # Before work starts. As many students as teachers may have symmetries, and be as large as they like.
+            require_certifiable(neurons * students if neurons and students and students != neurons else 0)
         if neurons is None:
             from tutelage.geometry import load_atlas
 

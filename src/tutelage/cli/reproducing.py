@@ -35,6 +35,7 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         manifest = study.manifest
         style = _STYLES[manifest["verdict"]]
         reused = ", done before" if study.reused else ""
+        changed = study.document()["changed"]
         console.out.print(
             f"[bold]{manifest['id']}[/] [{style}]{manifest['verdict']}[/]"
             f" [dim]({manifest['scale']}, {manifest['seconds']:.0f} s of computing{reused})[/]",
@@ -46,10 +47,18 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         table.add_column("published", ratio=4, overflow="fold")
         table.add_column("measured", ratio=2, overflow="fold")
         for expectation in manifest["expectations"]:
-            mark = "[green]✓[/]" if expectation["ok"] else "[red]✗[/]"
+            mark = {True: "[green]✓[/]", False: "[red]✗[/]", None: "·"}[expectation["ok"]]
             cells = (shown(expectation[name]) for name in ("what", "published", "measured"))
             table.add_row(mark, *map(escape, cells))
         console.out.print(table)
+        if changed:
+            words = ", ".join(f"{name} = {value}" for name, value in changed.items())
+            console.out.print(
+                f"  changed: {escape(words)}; what was published is for other settings, and not judged. "
+                f"Figures: {escape(str(study.folder))}",
+                highlight=False,
+                soft_wrap=True,
+            )
         finding = recorded_studies()[manifest["id"]].finding
         if manifest["verdict"] == "differs" and finding:
             console.out.print(f"  • {escape(finding)}", highlight=False)
@@ -60,6 +69,8 @@ def unexpected(studies: Sequence[Reproduced]) -> list[str]:
     """Return a sentence for every study whose outcome is not the one on record."""
     sentences = []
     for study in studies:
+        if study.document()["changed"]:
+            continue  # nothing is on record for other settings
         record = recorded_studies()[study.manifest["id"]]
         failing = sum(not expectation["ok"] for expectation in study.manifest["expectations"])
         if (study.manifest["verdict"], failing) != (record.verdict, record.failing):

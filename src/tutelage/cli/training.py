@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from pathlib import Path
@@ -46,6 +47,7 @@ def train(
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
+    console.forewarn(sweep, os.cpu_count() or 1)
     begun = time.monotonic()
     try:
         runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))

@@ -22,7 +22,7 @@ $\tfrac12K(w, w) = \tfrac12(o + e)\|w\|^2$.
 
 **Signs.** In $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ every dual is multiplied by those of its pair. That is a
 network with two layers up to rescalings: where no output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such
-a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank, so that critical
+a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank. So critical
 points and their indices are the same there, and the only zero modes that are lost are the rescalings.
 
 **Third derivatives.** At $a$, with parts $a_w$ along $\hat w$, $a_n$ along $n$ and $a_\perp$ beyond both,
@@ -244,20 +244,36 @@ class BallLoss:
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
-        flint = flint_module()
-        reach = flint.arb(radius)
         norms, _ = _polar(students)
-        most = [norm + reach for norm in norms]
-        others = sum(_polar(self.teachers)[0], flint.arb(0)) + sum(most, flint.arb(0))
-        cubic = mixed = flint.arb(0)
-        for norm, own in zip(norms, most, strict=True):
-            least = norm - reach
-            if not least > 0:
-                raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
-            cubic = cubic.max(pure_constant() * self.even * (others - own) / least**2)
-            if len(norms) > 1:
-                mixed = mixed.max(3 * flint.arb(len(norms)).sqrt() * mixed_constant() * self.even / least)
-        return cubic + mixed
+        teachers = sum(_polar(self.teachers)[0], flint_module().arb(0))
+        return lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius)
+
+
+def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:
+    """Return the bound of `BallLoss.lipschitz`, which depends on norms alone.
+
+    Args:
+        norms: Different norms of students.
+        counts: How many students have each.
+        teachers: Sum of the norms of the teachers.
+        even: The factor $sq^2$.
+        radius: Radius of the ball around the student.
+
+    Raises:
+        NotProved: If a neuron may be zero in the ball.
+    """
+    arb = flint_module().arb
+    reach, students = arb(radius), sum(counts)
+    others = sum((count * (norm + reach) for norm, count in zip(norms, counts, strict=True)), teachers)
+    cubic = mixed = arb(0)
+    for norm in norms:
+        least = norm - reach
+        if not least > 0:
+            raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
+        cubic = cubic.max(pure_constant() * even * (others - norm - reach) / least**2)
+        if students > 1:
+            mixed = mixed.max(3 * arb(students).sqrt() * mixed_constant() * even / least)
+    return cubic + mixed
 
 
 def pure_constant() -> arb:

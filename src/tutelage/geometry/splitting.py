@@ -79,7 +79,7 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
         neuron: Which neuron, from zero. The second part follows the first.
         fraction: The first part's share of the neuron's output, between zero and one; at either end one part is zero.
         degree: Where there are no output weights, degree of homogeneity of a neuron in its parameters: 1 for a
-            committee of ReLU neurons, 2 for the `homogeneous` problem and for a committee with the quadratic activation.
+            committee of ReLU neurons, 2 for the `homogeneous` problem and a committee with the quadratic activation.
 
     Returns:
         The larger student, for an objective with one student more (see `wider`).

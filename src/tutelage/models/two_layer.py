@@ -1,4 +1,4 @@
-r"""Networks with two layers, $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$, in parts learned or fixed.
+r"""Networks with two layers, $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$, learned in part.
 
 With $a_i = 1$, no biases, no constant and $s = 1$ it is a committee; with one such neuron, a neuron.
 """

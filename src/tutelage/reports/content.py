@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from tutelage._html import shown
-from tutelage.claims import Claim, claims_of, paste
+from tutelage.claims import Claim, Verdict, claims_of
 from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
-from tutelage.papers import PAPERS, Paper, recorded_studies, recorded_verdicts, recorded_witnesses
+from tutelage.papers import (
+    PAPERS,
+    Line,
+    Paper,
+    coverage,
+    recorded_studies,
+    recorded_verdicts,
+    recorded_witnesses,
+    standing,
+)
 from tutelage.studies import Study, studies_of
 from tutelage.studies.manifest import read_study
 from tutelage.work.folder import inner_folder
@@ -39,10 +48,10 @@ class JudgedForm:
     """One form of a claim, with its verdict.
 
     Attributes:
-        name: `as printed` or `corrected`.
+        name: `as printed`, `as meant` or `corrected`.
         statement: What it says.
         verdict: The verdict.
-        numbers: Margin and instances, in words.
+        numbers: Margin and instances, and how strong the test is, in words.
         note: What was measured.
         witness: Python source that rebuilds the witness; empty where the form holds.
     """
@@ -76,9 +85,10 @@ class JudgedClaim:
     command: str
 
     @property
-    def verdict(self) -> str:
-        """The verdict on the print."""
-        return self.forms[0].verdict
+    def standing(self) -> str:
+        """How the statement stands, one of `tutelage.papers.STANDINGS`."""
+        verdicts = {form.name: form.verdict for form in self.forms}
+        return standing(verdicts["as printed"], verdicts.get("as meant"))
 
 
 @dataclass(frozen=True)
@@ -106,19 +116,25 @@ class PaperContent:
         paper: The paper.
         claims: Its claims.
         studies: Its studies.
+        lines: The map of its print.
     """
 
     paper: Paper
     claims: tuple[JudgedClaim, ...]
     studies: tuple[ShownStudy, ...]
+    lines: tuple[Line, ...]
 
-    def count(self, verdict: str) -> int:
-        """Return the number of claims whose print has a verdict."""
-        return sum(claim.verdict == verdict for claim in self.claims)
+    def count(self, standing: str) -> int:
+        """Return the number of claims that stand so."""
+        return sum(claim.standing == standing for claim in self.claims)
 
     def count_kind(self, kind: str) -> int:
-        """Return the number of claims whose print fails in one way."""
-        return sum(claim.kind == kind for claim in self.claims)
+        """Return the number of claims that fail as meant in one way."""
+        return sum(claim.kind == kind and claim.standing == "fails" for claim in self.claims)
+
+    def unjudged(self) -> int:
+        """Return the number of lines of the print that assert something and are judged by nothing."""
+        return sum(line.standing == "not judged" for line in self.lines)
 
     def studies_with(self, verdict: str) -> int:
         """Return the number of studies that were run and have a verdict."""
@@ -149,7 +165,7 @@ def _paper(folder: Path, paper: Paper, notice: Callable[[str], None]) -> PaperCo
         _shown(folder, study, records[study.id].finding if study.id in records else "", notice)
         for study in studies_of(paper.key)
     )
-    return PaperContent(paper, claims, studies)
+    return PaperContent(paper, claims, studies, coverage(paper.key))
 
 
 def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
@@ -161,10 +177,11 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
         numbers, note, witness = "", "", ""
         if entry:
             margin, instances = shown(entry["margin"]), entry["instances"]
-            numbers = f"smallest margin {margin} over {instances:,} instances, {entry['arithmetic']}"
-            note = entry["note"]
+            judged = Verdict.from_document(entry)
+            parts = [f"smallest margin {margin} over {instances:,} instances", entry["arithmetic"], judged.power]
+            numbers, note = "; ".join(part for part in parts if part), entry["note"]
             if entry["verdict"] == "refuted" and entry["witness"]:
-                witness = paste(entry["witness"], claim.recipe(name))
+                witness = claim.paste(judged)
         forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
     is_fresh = (claim.id, "as_printed") in fresh
     return JudgedClaim(claim, tuple(forms), record.finding, record.kind, is_fresh, f"tutelage audit {claim.id}")

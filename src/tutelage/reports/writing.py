@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,8 +12,9 @@ from markupsafe import Markup, escape
 
 from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
-from tutelage.files import read_regular, write_bytes
-from tutelage.papers import KINDS
+from tutelage.explorer import copy_assets, witness_address, write_explorer
+from tutelage.files import write_bytes
+from tutelage.papers import KINDS, REASONS, STANDINGS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.work.folder import inner_folder
@@ -37,7 +37,8 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
     claim_report(folder)
     contents = gather(folder, notice or (lambda sentence: None))
     environment = _environment()
-    _copy_assets(folder)
+    copy_assets("tutelage.reports", inner_folder(folder, "assets"))
+    write_explorer(inner_folder(folder, "explorer"))
     for content in contents:
         page = environment.get_template("paper.html").render(content=content, contents=contents)
         write_bytes(folder / f"{content.paper.key}.html", page.encode())
@@ -47,14 +48,13 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
 
 
 def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
-    totals = {
-        name: sum(content.count(name) for content in contents)
-        for name in ("holds", "refuted", "inconclusive", "not_applicable", "vacuous")
-    }
+    totals = {name: sum(content.count(name) for content in contents) for name in STANDINGS}
     totals |= {
         name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
     }
     totals["run"] = totals["reproduced"] + totals["measured"] + totals["differs"]
+    totals["lines"] = sum(len(content.lines) for content in contents)
+    totals["unjudged"] = sum(content.unjudged() for content in contents)
     totals["claims"] = sum(len(content.claims) for content in contents)
     totals["studies"] = sum(len(content.studies) for content in contents)
     totals |= {kind: sum(content.count_kind(kind) for content in contents) for kind in KINDS}
@@ -72,7 +72,8 @@ def _environment() -> Environment:
     environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
     environment.filters["headline"] = _headline
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
-    environment.globals |= {"version": version("tutelage"), "kinds": KINDS}
+    environment.globals |= {"version": version("tutelage"), "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
+    environment.globals["witness_address"] = witness_address
     return environment
 
 
@@ -89,19 +90,4 @@ def _headline(study: Study) -> str:
     """Where a study is printed and what it shows; a figure or table by its number, others by their title."""
     numbered = re.match(r"(Figure|Table|Section)s? \S+( (and|to) \d\S*)?", study.place)
     title = study.title[0].upper() + study.title[1:]
-    return f"{numbered.group().rstrip(',')}: {study.title}" if numbered else title
-
-
-def _copy_assets(folder: Path) -> None:
-    with as_file(files("tutelage.reports").joinpath("assets")) as source:
-        for path in sorted(source.rglob("*")):
-            place = path.relative_to(source.parent)
-            if path.is_file() and _content(inner_folder(folder, *place.parts[:-1]) / place.name) != path.read_bytes():
-                write_bytes(folder / place, path.read_bytes())
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return read_regular(path)
-    except FileNotFoundError:
-        return None
+    return f"{numbered.group().rstrip(',:')}: {study.title}" if numbered else title

@@ -8,6 +8,7 @@ from tutelage.studies.base import Study as Study
 from tutelage.studies.base import Values as Values
 from tutelage.studies.base import chosen as chosen
 from tutelage.studies.base import printed as printed
+from tutelage.studies.changes import with_settings as with_settings
 from tutelage.studies.expectations import above as above
 from tutelage.studies.expectations import at_least as at_least
 from tutelage.studies.expectations import at_most as at_most

@@ -32,14 +32,14 @@ class Setting:
         name: Its name.
         quick: Its value at quick scale.
         paper: Its value at paper scale.
-        source: Whether the paper prints it (its value at paper scale) or it is our choice.
+        source: Whether the paper prints it (its value at paper scale), it is our choice, or it was changed by the user.
         note: Why it is chosen so, or where it is printed.
     """
 
     name: str
     quick: Any
     paper: Any
-    source: Literal["printed", "chosen"]
+    source: Literal["printed", "chosen", "changed"]
     note: str = ""
 
 
@@ -100,14 +100,14 @@ class Expectation:
         published: The number, or the behaviour in words.
         measured: The number, or what was seen.
         tolerance: How far they may be apart, with the reason where it is not a number.
-        ok: Whether they agree.
+        ok: Whether they agree; `None` where the settings are not those of the print.
     """
 
     what: str
     published: float | str
     measured: float | str
     tolerance: float | str | None
-    ok: bool
+    ok: bool | None
 
     def document(self) -> dict[str, Any]:
         """Return the expectation as plain data for JSON."""
@@ -116,8 +116,13 @@ class Expectation:
             "published": _plain(self.published),
             "measured": _plain(self.measured),
             "tolerance": _plain(self.tolerance),
-            "ok": bool(self.ok),
+            "ok": None if self.ok is None else bool(self.ok),
         }
+
+
+def as_listed(value: Any) -> Any:
+    """Return the value of a setting as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _plain(value: Any) -> Any:
@@ -198,12 +203,19 @@ class Study:
         """The study's name within its paper."""
         return self.id.split(".", 1)[1]
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether settings are not those of the study, so that nothing published is to be compared with."""
+        return any(setting.source == "changed" for setting in self.settings)
+
     def values(self, scale: Scale) -> Values:
         """Return the values of the settings at a scale."""
         return Values({setting.name: getattr(setting, checked_scale(scale)) for setting in self.settings})
 
     def verdict(self, conclusion: Conclusion) -> str:
-        """Return `reproduced` (or `measured`, where nothing is published), or `differs` if an expectation fails."""
+        """Return `reproduced`, `measured` where nothing is to be compared, or `differs` if an expectation fails."""
+        if self.is_changed:
+            return "measured"
         if not all(expectation.ok for expectation in conclusion.expectations):
             return "differs"
         return "measured" if self.beyond else "reproduced"

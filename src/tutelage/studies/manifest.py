@@ -31,7 +31,7 @@ class _Expectation(Document):
     published: float | str
     measured: float | str
     tolerance: float | str | None
-    ok: bool
+    ok: bool | None
 
 
 class _Setting(Document):

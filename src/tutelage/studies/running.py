@@ -11,11 +11,13 @@ import io
 import itertools
 import json
 import platform
+import shlex
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,8 @@ from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest, read_regular
 from tutelage.papers import expected_seconds
 from tutelage.plot import render, styled
-from tutelage.studies.base import Conclusion, Scale, Study, checked_scale
+from tutelage.studies.base import Conclusion, Scale, Study, as_listed, checked_scale
+from tutelage.studies.changes import changes_of, with_settings
 from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
 from tutelage.work.documents import write_sealed
@@ -37,6 +40,7 @@ from tutelage.work.lock import locked
 from tutelage.work.program import modules_of, program_digest
 from tutelage.work.store import PIECES, Content, Store
 
+_MARKS = {True: "✓", False: "✗", None: "·"}
 _SECONDS_PER_PIECE = 10.0  # For one whose time is not on record.
 # Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
 _LARGE, _SMALL = 1000, 500
@@ -58,8 +62,7 @@ class Reproduced:
 
     def _repr_html_(self) -> str:
         rows = [
-            ("✓" if one["ok"] else "✗", one["what"], one["published"], one["measured"])
-            for one in self.manifest["expectations"]
+            (_MARKS[one["ok"]], one["what"], one["published"], one["measured"]) for one in self.manifest["expectations"]
         ]
         title = f"{self.manifest['id']}: {self.manifest['verdict']}"
         return grid(title, ("", "what", "published", "measured"), rows, str(self.folder))
@@ -68,7 +71,9 @@ class Reproduced:
         """Return the outcome as plain data for JSON."""
         fields = ("id", "scale", "verdict", "expectations", "remarks", "seed", "seconds")
         figures = [str(self.folder / name) for picture in self.manifest["figures"] for name in picture["files"]]
-        return {field: self.manifest[field] for field in fields} | {"figures": figures, "reused": self.reused}
+        changed = {one["name"]: one["value"] for one in self.manifest["settings"] if one["source"] == "changed"}
+        named = {field: self.manifest[field] for field in fields}
+        return named | {"figures": figures, "reused": self.reused, "changed": changed}
 
 
 def reproduce(
@@ -167,9 +172,9 @@ _measured: str | None = None
 """The study that this process has measured last."""
 
 
-def _measure(id: str, scale: Scale, seed: int, name: str) -> Content:
+def _measure(id: str, scale: Scale, seed: int, name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Content:
     global _measured
-    study = find([id])[0]
+    study = with_settings(find([id])[0], changes)
     values = study.values(scale)
     started = time.perf_counter()
     # Another study needs little of what the one before has compiled; another piece needs most of it.
@@ -185,7 +190,10 @@ class _StudyFolder:
 
     def __init__(self, study: Study, folder: Path, scale: Scale, seed: int):
         self.study, self.scale, self.seed = study, scale, seed
-        self.root, self.place = folder, (study.paper, study.name, scale)
+        self.changes = changes_of(study)
+        # What was changed has a folder of its own, beside the one that the report shows.
+        mark = f"-{digest(json.dumps(self.changes, sort_keys=True))[:8]}" if self.changes else ""
+        self.root, self.place = folder, (study.paper, study.name, f"{scale}{mark}")
         self.folder = folder.joinpath(*self.place)
         self.values = study.values(scale)
         self.names = list(study.pieces(self.values))
@@ -203,7 +211,7 @@ class _StudyFolder:
             yield Piece(
                 name=f"{self.study.id}: {name}",
                 function=_measure,
-                arguments=(self.study.id, self.scale, self.seed, name),
+                arguments=(self.study.id, self.scale, self.seed, name, *([self.changes] if self.changes else [])),
                 store=self.store,
                 key=name,
                 stamp=self.specification,
@@ -283,6 +291,9 @@ class _StudyFolder:
         pieces = {name: content.arrays for name, content in contents.items()}
         with styled():
             conclusion = self.study.conclude(self.values, pieces)
+        if self.changes:
+            unjudged = tuple(replace(expectation, ok=None) for expectation in conclusion.expectations)
+            conclusion = replace(conclusion, expectations=unjudged)
         files = {}
         for name, content in self._outputs(conclusion):
             put(self.folder, self.folder / name, content, self._checksums.get(name), notice)
@@ -311,7 +322,12 @@ class _StudyFolder:
             "tables": [f"{name}.parquet" for name in conclusion.tables],
             "seed": self.seed,
             "seconds": round(measuring + concluding, 3),
-            "command": f"tutelage reproduce {self.study.id} --scale {self.scale} --seed {self.seed}",
+            "command": " ".join(
+                [
+                    f"tutelage reproduce {self.study.id} --scale {self.scale} --seed {self.seed}",
+                    *(shlex.join(["--set", f"{name}={as_listed(value)}"]) for name, value in self.changes.items()),
+                ]
+            ),
             "version": version("tutelage"),
             "machine": f"{platform.system()} {platform.machine()}, {available_cores()} cores",
             "written": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
@@ -333,8 +349,4 @@ class _StudyFolder:
 
 def _setting(setting, scale: str) -> dict[str, Any]:
     value = getattr(setting, scale)
-    return {"name": setting.name, "value": _shown(value), "source": setting.source, "note": setting.note}
-
-
-def _shown(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return {"name": setting.name, "value": as_listed(value), "source": setting.source, "note": setting.note}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from tutelage.dynamics.descend import tile_of
 from tutelage.dynamics.stops import DEFAULT_STEPS
@@ -22,6 +23,10 @@ _SECONDS_PER_RANGE = 0.2
 _FRESH = 10
 _STAGES = 7
 
+# A quadrature evaluates the activation once for each neuron and node, and only products for each pair: so much less
+# than a pair in closed form for each node, in which its work is counted.
+_NODES = 0.08
+
 # Runs that can end early mostly do before this many steps, whatever their limit.
 _USUAL_STEPS = 4096
 
@@ -37,8 +42,43 @@ def tile_cost(built: Built) -> tuple[int, float]:
     traits = built.method.traits
     if traits.batch:
         work *= _FRESH
+    if built.objective.exactness.kind == "quadrature":
+        work *= _NODES
     evaluations = _STAGES if traits.steady_step == 0 else 1
     return tile, steps * evaluations * (_SECONDS_PER_STEP + _SECONDS_PER_PAIR * work * tile)
+
+
+class Estimate(NamedTuple):
+    """About how long a sweep takes, and what would make it cheaper.
+
+    Attributes:
+        seconds: About how long, on one core.
+        advice: What makes it slow, and what would make it cheaper, as a sentence.
+    """
+
+    seconds: float
+    advice: str
+
+
+def estimate_of(plan: Plan) -> Estimate:
+    """Return about how long a sweep takes, with advice on its most expensive cell."""
+    ranges = ranges_of(plan, math.inf, 1)
+    objective = plan.build(ranges[0].cell).objective
+    cheaper = "Fewer runs or a lower step limit make it cheaper"
+    if objective.exactness.kind == "quadrature":
+        reason = "Each pair of neurons is an integral by quadrature"
+        cheaper = (
+            "Activations with a closed form (relu, abs, erf, sign, cosine) or a larger `tolerance` make it cheaper"
+        )
+    elif objective.exactness.kind == "exact sum":
+        reason = "Each step sums over all points of the inputs"
+        cheaper = "Fewer points, or stochastic descent on batches of them, make it cheaper"
+    elif objective.exactness.kind == "sampling":
+        reason = "Each step draws fresh samples"
+        cheaper = "Smaller batches, or the population objective where it has a closed form, make it cheaper"
+    else:
+        reason = "Each step goes through all pairs of neurons"
+    return Estimate(sum(one.cost for one in ranges), f"{reason}. {cheaper}.")
 
 
 def ranges_of(plan: Plan, seconds: float, cores: int) -> list[Range]:
@@ -58,7 +98,8 @@ def ranges_of(plan: Plan, seconds: float, cores: int) -> list[Range]:
             costs[said] = tile_cost(plan.build(number))
         tile, cost = costs[said]
         tiles = math.ceil(cell.runs / tile)
-        most = cores * max(1, min(tiles, round((seconds - _SECONDS_PER_RANGE) / max(cost, 1e-9))))
+        wanted = min((seconds - _SECONDS_PER_RANGE) / max(cost, 1e-9), tiles)
+        most = cores * max(1, round(wanted))
         # As even as whole tiles allow.
         pieces = math.ceil(tiles / most)
         for piece in range(pieces):

@@ -17,6 +17,7 @@ from tutelage.sweeps.kinds import Watch
 from tutelage.sweeps.tables import Outcome, Range
 
 if TYPE_CHECKING:
+    from tutelage.sweeps.costs import Estimate
     from tutelage.sweeps.specification.build import Built
     from tutelage.sweeps.specification.plan import Plan
 
@@ -166,6 +167,12 @@ class Sweep:
         from tutelage.sweeps.costs import ranges_of
 
         return ranges_of(self._plan, seconds, cores)
+
+    def estimate(self) -> Estimate:
+        """Return about how many seconds all runs take on one core, and what would make them cheaper."""
+        from tutelage.sweeps.costs import estimate_of
+
+        return estimate_of(self._plan)
 
     def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
         """Compute a range of runs; a run has the same row whatever the cut, but for its `seconds`.

@@ -1,5 +1,12 @@
 """Every numbered statement of the convolutional-filter paper, and some unnumbered ones that carry weight."""
 
-from tutelage.claims.convolutional_filter import convergence, identities, invariants, trajectories
+from tutelage.claims.convolutional_filter import convergence, derivations, identities, invariants, steps, trajectories
 
-CLAIMS = (*identities.CLAIMS, *convergence.CLAIMS, *invariants.CLAIMS, *trajectories.CLAIMS)
+CLAIMS = (
+    *identities.CLAIMS,
+    *derivations.CLAIMS,
+    *convergence.CLAIMS,
+    *invariants.CLAIMS,
+    *trajectories.CLAIMS,
+    *steps.CLAIMS,
+)

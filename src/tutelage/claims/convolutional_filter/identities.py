@@ -18,14 +18,16 @@ from tutelage.models import FilterAndOutput
 
 _GAUSSIAN = ("patches are independent standard Gaussian vectors", "$v \\ne 0$")
 _norm = jnp.linalg.norm
+# One root error, in two places.
+TWICE = "the third identity of Lemma A.1 is twice too large"
 
 _ANGLE = """norm = np.linalg.norm
 phi = np.arccos(np.clip(v @ w_star / norm(v) / norm(w_star), -1, 1))
 """
-_PATCHES = f"""{_ANGLE}Z = np.random.default_rng(0).normal(size=(400_000, len(a), len(v)))
+PATCHES = f"""{_ANGLE}Z = np.random.default_rng(0).normal(size=(400_000, len(a), len(v)))
 relu = lambda x: np.maximum(x, 0)
 """
-_PATCH = f"{_ANGLE}z = np.random.default_rng(0).normal(size=(2_000_000, len(v)))\nw = v\n"
+PATCH = f"{_ANGLE}z = np.random.default_rng(0).normal(size=(2_000_000, len(v)))\nw = v\n"
 
 _LOSS = Form("The same with the cross term divided by $2\\pi$, as the other terms are.", cross=1 / (2 * np.pi))
 
@@ -44,7 +46,7 @@ THEOREM_2_1 = Claim(
         "The loss is Equation (3), with the cross term $-2\\|w^*\\|\\,(\\mathbf 1\\cdot a)(\\mathbf 1\\cdot a^*)$ "
         "inside the bracket.",
         cross=1.0,
-        recipe=_PATCHES
+        recipe=PATCHES
         + """
 difference = relu(Z @ v) @ a / norm(v) - relu(Z @ w_star) @ a_star
 left = 0.5 * np.mean(difference**2)  # sampled; its standard error is about 0.3 % of it
@@ -128,7 +130,7 @@ SECTION_A_GRADIENT = Claim(
     as_printed=Form(
         "The terms with the teacher enter $\\partial_w\\ell$ with a plus sign.",
         sign=1.0,
-        recipe=_PATCHES
+        recipe=PATCHES
         + """
 hidden = Z @ v
 residual = relu(hidden) @ a - relu(Z @ w_star) @ a_star
@@ -150,7 +152,7 @@ right = a @ a_star * (np.pi - phi) / (2 * np.pi) * w_star + (a @ a / 2 + off(a, 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def _directions(v, w_star):
+def directions(v, w_star):
     """Directions u of the plane with u·v ≥ 0 and u·w* ≥ 0, and their weights: Gauss–Legendre nodes in the angle."""
     middle = v / _norm(v) + w_star / _norm(w_star)
     middle = middle / _norm(middle)
@@ -162,13 +164,13 @@ def _directions(v, w_star):
 
 def _second_moment(v, w_star):
     """E[zzᵀ1(z·w ≥ 0, z·w* ≥ 0)]w* in polar coordinates, where the radius contributes ∫r³exp(−r²/2)dr = 2."""
-    u, weights = _directions(v, w_star)
+    u, weights = directions(v, w_star)
     return weights @ (u * (u @ w_star)[:, None]) / jnp.pi
 
 
 def _first_moment(v):
     """E[z1(z·w ≥ 0)], where the radius contributes ∫r²exp(−r²/2)dr = √(π/2)."""
-    u, weights = _directions(v, v)
+    u, weights = directions(v, v)
     return weights @ u / np.sqrt(8 * np.pi)
 
 
@@ -187,9 +189,7 @@ def _identity(number: int, printed: str, recipe: str = "", corrected: str = "", 
         where=lambda v, w_star: (v @ v > 0) & (w_star @ w_star > 0) & (angle(v, w_star) < 3.14),
         arithmetic="Gauss–Legendre quadrature in polar coordinates, float64",
         relation="==",
-        as_printed=Form(
-            printed, letter=1.0 if corrected else 0.0, factor=1.0, recipe=_PATCH + recipe if recipe else ""
-        ),
+        as_printed=Form(printed, letter=1.0 if corrected else 0.0, factor=1.0, recipe=PATCH + recipe if recipe else ""),
         as_meant=meant,
         supplied="the proof of Lemma A.1" if corrected else "",
         corrected=meant,
@@ -243,6 +243,7 @@ right = ((np.pi - phi) * w_star + np.sin(phi) * norm(w_star) / norm(w) * w) / np
 """,
         "The right-hand side is half of that: $1/(2\\pi)$ for $1/\\pi$.",
         "Both terms are twice too large; the proof's last line has $1/(2\\pi)$.",
+        defect=TWICE,
         left=_second_moment,
         right=_both_half_spaces,
         scale=lambda w_star: _norm(w_star),

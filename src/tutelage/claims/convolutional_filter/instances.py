@@ -41,7 +41,7 @@ def of_starts(k: int) -> dict[str, Law]:
     }
 
 
-STARTS = [of_starts(1), of_starts(4)]
+STARTS = [of_starts(1), of_starts(2), of_starts(5)]
 # Any student and any teacher.
 ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
 

@@ -11,7 +11,6 @@ from tutelage.claims.convolutional_filter.instances import (
     PAPER,
     STARTS,
     SUPPLIED_BOUND,
-    of_starts,
     start,
     sums_step,
 )
@@ -92,10 +91,15 @@ EQUATION_4 = Claim(
 )
 
 
-def _overshoots(v, a, w_star, a_star, step, most):
-    """Whether ηλ cos 2φ > c cos φ at an angle below π/4; a step of that kind turns the filter by more than twice φ for c = 2."""
+def _overshoots(v, a, w_star, a_star, step, most, everywhere=0.0):
+    """Whether ηλ cos 2φ > c cos φ at an angle below π/4; a step of that kind turns the filter by more than twice φ for c = 2.
+
+    If `everywhere` is one: whether ηλ > c cos φ, at any angle.
+    """
     phi = angle(v, w_star)
-    return (phi < jnp.pi / 4) & (step * rate(v, a, w_star, a_star) * jnp.cos(2 * phi) > most * jnp.cos(phi))
+    share = everywhere + (1 - everywhere) * jnp.cos(2 * phi)
+    wide = (everywhere > 0) | (phi < jnp.pi / 4)
+    return wide & (step * rate(v, a, w_star, a_star) * share > most * jnp.cos(phi))
 
 
 _STEPS = [{**draw, "step": log_uniform(1e-3, 1e3)} for draw in ANYWHERE]
@@ -106,7 +110,9 @@ LEMMA_4_2 = Claim(
     title="the angle never increases",
     hypotheses=("$a^t\\cdot a^* > 0$",),
     draw=_STEPS,
-    where=lambda v, a, w_star, a_star, step, most: (a @ a_star > 0) & ~_overshoots(v, a, w_star, a_star, step, most),
+    where=lambda v, a, w_star, a_star, step, most, everywhere=0.0: (
+        (a @ a_star > 0) & ~_overshoots(v, a, w_star, a_star, step, most, everywhere)
+    ),
     left=_turned,
     relation="<=",
     right=lambda v, w_star: angle(v, w_star),
@@ -123,6 +129,8 @@ LEMMA_4_2 = Claim(
         )
     ],
     as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf),
+    as_meant=Form("The same for $\\eta \\le \\cos\\phi^t/\\lambda^t$.", most=1.0, everywhere=1.0),
+    supplied="the proof of Lemma 4.5, which asks for that step; Theorem 3.1 has small steps",
     corrected=Form(
         "$\\phi^{t+1} \\le \\phi^t$ exactly if $\\phi^t \\ge \\pi/4$ or $\\eta\\lambda^t \\le 2\\cos\\phi^t/\\cos2\\phi^t$, $\\lambda^t$ that of "
         "Lemma 4.5. It suffices that $\\eta\\,\\|w^*\\|\\,(a^t\\cdot a^*)(\\pi-\\phi^t) \\le 4\\pi\\|v^t\\|^2$.",
@@ -189,7 +197,7 @@ SUMMATION_BOUND = Claim(
         "$|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$",
         "$\\eta < 2\\pi/(k+\\pi-1)$",
     ),
-    draw=[*STARTS, of_starts(2)],  # signs may differ from two patches on, and the print is large enough from three
+    draw=STARTS,  # signs may differ from two patches on, and the print is large enough from three
     build=lambda phi, a, a_star, boost, share: _with_step_of_sums(**start(phi, a, a_star, boost), share=share),
     left=_sums,
     relation="<=",

@@ -1,4 +1,4 @@
-"""Every numbered statement of the single-neuron paper, and some unnumbered ones that carry weight."""
+"""Every numbered statement of the single-neuron paper, and the unnumbered ones that assert something."""
 
 from tutelage.claims.single_neuron import (
     circle,
@@ -32,7 +32,9 @@ CLAIMS = (
     *correlation.APPENDIX,
     *epochs.BEFORE_LEMMAS,
     stochastic.LEMMA_C_1,
+    epochs.MEAN_SQUARE,
     stochastic.LEMMA_C_2,
+    convergence.STOCHASTIC_GRADIENT,
     *epochs.OF_LEMMA_C_2,
     stochastic.LEMMA_C_3,
     epochs.MEAN_PATH,

@@ -1,173 +1,202 @@
 r"""Appendix C: the inequalities from which the proofs of Section 5 are put together."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.special import erf
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
-from tutelage.claims import scan
-from tutelage.claims.base import Claim, Form
-from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.scan import Scan
-from tutelage.claims.single_neuron.formulas import PAPER, nonzero, sigmoid, unit
+from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
+from tutelage.claims.single_neuron.formulas import (
+    FINITE,
+    PAPER,
+    SCALE,
+    SQUARE,
+    TAIL,
+    UNION,
+    dot,
+    finite_law,
+    norm,
+    of_points,
+    terms,
+)
+from tutelage.claims.statement import Claim, Form
 
 # The proof of Lemma 5.1 -----------------------------------------------------------------------------------------------
-
-
-def _tail(constant: float):
-    def draw(count, random):
-        return {
-            "product": np.concatenate(
-                [np.geomspace(1e-6, np.sqrt(0.5), 200), np.sqrt(0.5) * random.uniform(size=count)]
-            )
-        }
-
-    def check(i):
-        exact = 0.5 - 0.5 * erf(np.sqrt(2) * i["product"])
-        return scan.at_most(0.5 - constant * i["product"], exact)
-
-    return Scan(draw, check)
-
-
-GAUSSIAN_TAIL = Claim(
-    id=f"{PAPER}.section-C.gaussian-tail",
-    place="Appendix C, proof of Lemma 5.1, first term of Equation (7)",
-    title="bound on a Gaussian tail",
-    hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
-    as_printed=Form(
-        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
-        _tail(0.25),
-        recipe="from math import erf\nleft = 0.5 - 0.25 * product\nright = 0.5 - 0.5 * erf(np.sqrt(2) * product)\n",
-    ),
-    corrected=Form(
-        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\sqrt{2/\\pi}\\,\\tau d$.",
-        _tail(np.sqrt(2 / np.pi)),
-    ),
-    correction="$\\mathrm{erf}(z) \\ge z/3$ is true but bounds the wrong side; $\\mathrm{erf}(z) \\le 2z/\\sqrt\\pi$ is needed.",
-    control=Form("$\\ge \\frac12 - 0.7\\tau d$.", _tail(0.7)),
-)
-
-
-def _powers(base: float):
-    def draw(count, random):
-        return {"dimension": np.arange(1, 101)}
-
-    def check(i):
-        return scan.at_most((2 / np.e) ** (i["dimension"] / 2), base ** -i["dimension"].astype(float))
-
-    return Scan(draw, check)
-
-
-CHI_SQUARE = Claim(
-    id=f"{PAPER}.section-C.chi-square",
-    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
-    title="base of a chi-square tail",
-    hypotheses=("$1 \\le d \\le 100$",),
-    as_printed=Form(
-        "$(2e^{-1})^{d/2} \\le 1.2^{-d}$.",
-        _powers(1.2),
-        recipe="left = (2 / np.e) ** (dimension / 2)\nright = 1.2 ** -float(dimension)\n",
-    ),
-    corrected=Form("$(2e^{-1})^{d/2} \\le 1.165^{-d}$.", _powers(1.165)),
-    correction="$\\sqrt{e/2} = 1.1658$, below 1.2.",
-    control=Form("$(2e^{-1})^{d/2} \\le 1.17^{-d}$.", _powers(1.17)),
-)
-
-
-def _events(shift: float):
-    def draw(count, random):
-        return {"joint": random.dirichlet(np.full(9, 0.3), size=count // 4).reshape(-1, 3, 3)}
-
-    def check(i):
-        joint = i["joint"]  # of A and B, each with the values 0, 1, 2
-        at_least = np.tril(np.ones((3, 3)))
-        left = joint[:, 1:, :].sum(axis=(1, 2)) - joint[:, :, 1:].sum(axis=(1, 2))
-        right = np.sum(joint * at_least, axis=(1, 2))
-        return {"left": left + shift, "right": right, "margin": right - left - shift}
-
-    return Scan(draw, check)
-
 
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
     place="Equation (7)",
     title="comparing two random numbers through a constant",
     hypotheses=("$A, B$ with values 0, 1, 2 and any joint law; $c = 1$",),
-    as_printed=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c)$.", _events(0.0)),
-    control=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c) + 0.1$.", _events(0.1)),
+    draw={"masses": uniform(0, 1, (3, 3))},
+    build=lambda masses: {"joint": masses / np.sum(masses + 1e-12, (-1, -2), keepdims=True)},
+    left=lambda joint: np.sum(joint * np.tril(np.ones((3, 3))), (-1, -2)),
+    relation=">=",
+    right=lambda joint, shift: np.sum(joint[..., 1:, :], (-1, -2)) - np.sum(joint[..., :, 1:], (-1, -2)) + shift,
+    known=0.0,
+    as_printed=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c)$.", shift=0.0),
+    control=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c) + 0.01$.", shift=0.01),
     arithmetic="exact sums",
+)
+
+ERF = Claim(
+    id=f"{PAPER}.section-C.erf",
+    place="Appendix C, proof of Lemma 5.1, after Equation (7)",
+    title="a lower bound on the error function",
+    hypotheses=("$0 < z < 1$",),
+    draw={"z": uniform(1e-6, 1)},
+    left=lambda z: erf(z),
+    relation=">=",
+    right=lambda z, slope: slope * z,
+    as_printed=Form(
+        "$\\mathrm{erf}(z) \\ge z/3$. (With 0.8427 in place of $\\frac13$ there is equality at one.)", slope=1 / 3
+    ),
+    control=Form("$\\mathrm{erf}(z) \\ge 0.85z$.", slope=0.85),
+)
+
+GAUSSIAN_TAIL = Claim(
+    id=f"{PAPER}.section-C.gaussian-tail",
+    place="Appendix C, proof of Lemma 5.1, first term of Equation (7)",
+    title="bound on a Gaussian tail",
+    hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
+    kind="constant",
+    defect=TAIL,
+    draw={"product": uniform(1e-3, np.sqrt(0.5))},
+    left=lambda product: 0.5 - 0.5 * erf(np.sqrt(2) * product),
+    relation=">=",
+    right=lambda product, constant: 0.5 - constant * product,
+    as_printed=Form(
+        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
+        constant=0.25,
+        recipe="from math import erf\nleft = 0.5 - 0.5 * erf(np.sqrt(2) * product)\nright = 0.5 - 0.25 * product\n",
+    ),
+    corrected=Form(
+        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\sqrt{2/\\pi}\\,\\tau d$.",
+        constant=np.sqrt(2 / np.pi),
+    ),
+    correction="$\\mathrm{erf}(z) \\ge z/3$ is true but bounds the wrong side; $\\mathrm{erf}(z) \\le 2z/\\sqrt\\pi$ is needed.",
+    control=Form("$\\ge \\frac12 - 0.79\\tau d$.", constant=0.79),
+)
+
+CHI_SQUARE_TAIL = Claim(
+    id=f"{PAPER}.section-C.chi-square-tail",
+    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
+    title="a chi-square tail",
+    hypotheses=("$1 \\le d \\le 4000$; compared as exponents over $d$",),
+    draw={"dimension": integers(1, 4000)},
+    left=lambda dimension: -chi2.logsf(2 * dimension, dimension) / dimension,
+    relation=">=",
+    right=lambda rate: rate,
+    known=0.0,
+    as_printed=Form("$P(\\|w\\|^2 \\ge 2\\tau^2d) \\le (2e^{-1})^{d/2}$.", rate=(1 - np.log(2)) / 2),
+    control=Form("It is at most $e^{-0.156d}$.", rate=0.156),
+    arithmetic="exact probabilities",
+)
+
+CHI_SQUARE = Claim(
+    id=f"{PAPER}.section-C.chi-square",
+    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
+    title="base of a chi-square tail",
+    hypotheses=("$1 \\le d \\le 100$",),
+    kind="constant",
+    draw={"dimension": integers(1, 100)},
+    left=lambda dimension: (2 / np.e) ** (dimension / 2),
+    relation="<=",
+    right=lambda dimension, base: base**-dimension,
+    as_printed=Form("$(2e^{-1})^{d/2} \\le 1.2^{-d}$.", base=1.2),
+    corrected=Form("$(2e^{-1})^{d/2} \\le 1.1658^{-d}$.", base=1.1658),
+    correction="$\\sqrt{e/2} = 1.16582$, below 1.2.",
+    control=Form("$(2e^{-1})^{d/2} \\le 1.166^{-d}$.", base=1.166),
 )
 
 
 # The rates of flow and descent ----------------------------------------------------------------------------------------
 
-
-def _constant(denominator: float):
-    def check(i):
-        return scan.at_most(1 / denominator, np.sin(i["delta"] / 4) ** 3 / (8 * np.sqrt(2)))
-
-    return Scan(lambda count, random: {"delta": np.linspace(np.pi / 2, np.pi, 100)}, check)
-
+SAFE = Claim(
+    id=f"{PAPER}.section-C.1.safe",
+    place="Appendix C.1, first paragraph, and again in Appendix C.2",
+    title="close to the teacher the angle is acute",
+    hypotheses=("$\\|w - v\\| \\le 1$, $\\|v\\| = 1$, $d = 2, 3$",),
+    draw=[{"v": unit(d), "w": real((d,))} for d in (2, 3)],
+    where=lambda w, v: norm(w - v) <= 1,
+    left=lambda w, v: dot(w, v),
+    relation=">=",
+    right=lambda w, factor: factor * dot(w, w),
+    as_printed=Form(
+        "$\\langle w, v\\rangle \\ge \\frac12\\|w\\|^2$, so that $\\theta(w, v) < \\frac\\pi2$.", factor=0.5
+    ),
+    control=Form("$\\langle w, v\\rangle \\ge 0.51\\|w\\|^2$.", factor=0.51),
+)
 
 RATE = Claim(
     id=f"{PAPER}.section-C.1.rate",
     place="Appendix C.1, the constant of Theorem 5.3",
     title="the constant 210",
     hypotheses=("$\\theta(w, v) \\le \\pi/2$, that is $\\delta \\ge \\pi/2$",),
-    as_printed=Form("$\\frac1{8\\sqrt2}\\sin^3(\\delta/4) \\ge \\frac1{210}$.", _constant(210.0)),
-    control=Form("$\\ge \\frac1{200}$.", _constant(200.0)),
+    draw={"delta": uniform(np.pi / 2, np.pi)},
+    left=lambda delta: np.sin(delta / 4) ** 3 / (8 * np.sqrt(2)),
+    relation=">=",
+    right=lambda denominator: 1 / denominator,
+    known=0.0,
+    as_printed=Form("$\\frac1{8\\sqrt2}\\sin^3(\\delta/4) \\ge \\frac1{210}$.", denominator=210.0),
+    control=Form("$\\ge \\frac1{201}$.", denominator=201.0),
 )
-
-
-def _step_ratio(most: float):
-    def draw(count, random):
-        rate = np.minimum(1.0, 10.0 ** random.uniform(-6, 1, size=count))
-        bound = 10.0 ** random.uniform(-3, 3, size=count)
-        share = np.where(np.arange(count) % 2, 1.0, random.uniform(size=count))
-        return {"rate": rate, "bound": bound, "step": most * share * rate / (2 * bound)}
-
-    def check(i):
-        # Both sides over η: the comparison is not spoiled by rounding to one.
-        return scan.at_most(-i["rate"] + i["step"] * i["bound"], -i["rate"] / 2)
-
-    return Scan(draw, check)
-
 
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
-    place="Equation (9)",
+    place="Equation (9) and the display before it",
     title="contraction of one step",
-    hypotheses=("$0 < \\eta \\le \\lambda/(2c)$",),
-    as_printed=Form("$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\eta\\lambda/2$.", _step_ratio(1.0)),
-    control=Form("The same for $\\eta \\le \\lambda/c$.", _step_ratio(2.0)),
+    hypotheses=("$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",),
+    draw={"rate": log_uniform(1e-6, 1), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
+    # Both sides over η: the comparison is not spoiled by rounding to one.
+    left=lambda rate, bound, share, most: -rate + most * share * rate / (2 * bound) * bound,
+    relation="<=",
+    right=lambda rate: -rate / 2,
+    as_printed=Form(
+        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\eta\\lambda/2$ (printed as strict, with equality at the largest step).",
+        most=1.0,
+    ),
+    control=Form("The same for $\\eta \\le 1.01\\lambda/(2c)$.", most=1.01),
 )
 
 
-# The proof of Lemma C.2 -----------------------------------------------------------------------------------------------
+# The proof of Lemmas C.1 and C.2 --------------------------------------------------------------------------------------
+
+MEAN_SQUARE = Claim(
+    id=f"{PAPER}.section-C.3.mean-square",
+    place="Appendix C.3, proof of Lemma C.1, third line, and the display after it",
+    title="mean square of the stochastic gradient",
+    hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
+    kind="statement",
+    defect=SQUARE,
+    draw=FINITE,
+    build=finite_law,
+    left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
+    relation="==",
+    right=lambda w, v, points, weights, slopes, factor: (
+        factor * np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1)
+    ),
+    scale=lambda w, v, points, weights: 1e-6 * np.sum(weights * dot(points, points) ** 2, -1) * dot(w - v, w - v),
+    as_printed=Form("$E\\|g_t\\|^2 = \\|\\nabla F(w_t)\\|^2$.", factor=1.0),
+    corrected=Form("$E\\|g_t\\|^2 \\ge \\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.0),
+    correction="The noise of the step is left out. The next display makes the reverse error, $\\|\\nabla F\\|^2$ for the mean square, so that "
+    "the lemma stands: its bound is one on $E\\|g_t\\|^2$.",
+    control=Form("$E\\|g_t\\|^2 \\ge 1.02\\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.02),
+    arithmetic="exact sums in float64",
+)
 
 
-def _increment(least: float, factor: float = 3.0):
-    """One input, for which the change of |w − v|² is exact; c₁ = |x|², c₂ = 1."""
+def _increment(turn, angle, c1, share):
+    """One input of squared norm c₁, a teacher on the first axis, a student close to it."""
+    x = np.sqrt(c1)[..., None] * np.stack([np.cos(turn), np.sin(turn)], -1)
+    w = np.array([1.0, 0.0]) + 0.5 * np.stack([np.cos(angle), np.sin(angle)], -1)
+    return {"w": w, "x": x, "c1": c1, "step": share / np.maximum(1.0, c1**2)}
 
-    def check(i):
-        w, v, x, step = i["w"], i["v"], i["x"], i["step"]
-        residual = jnp.maximum(w @ x, 0) - jnp.maximum(v @ x, 0)
-        moved = w - step * jnp.where(w @ x > 0, residual, 0.0) * x
-        before = jnp.sum((w - v) ** 2)
-        change = jnp.abs(jnp.sum((moved - v) ** 2) - before)
-        return at_most(change, factor * step * (x @ x) ** 2 * before, 1e-9 * step * (x @ x) * before + 1e-300)
 
-    def build(raw):
-        v = unit(raw["v"])
-        size = least + 10 ** (2 * jnp.tanh(raw["s"]))
-        x = unit(raw["x"]) * jnp.sqrt(size)
-        # With a step of at most 1/c₁² as well as one: Equation (11) needs η ≤ 1 for η² ≤ η.
-        step = (0.1 + 0.9 * sigmoid(raw["t"])) / jnp.maximum(1.0, size**2)
-        gap = nonzero(raw["w"])
-        return {"w": v + gap * (1 + 0.1 / jnp.linalg.norm(gap)), "v": v, "x": x, "step": step}
-
-    return Pointwise(check, [Family({"w": (2,), "v": (2,), "x": (2,), "s": (), "t": ()}, build)])
+def _relative_change(w, x, step):
+    """The change of |w − v|² in one step, over the step and |w − v|² = ¼."""
+    v = np.array([1.0, 0.0])
+    gradient = np.where(dot(w, x) > 0, dot(w, x) - np.maximum(dot(v, x), 0), 0.0)[..., None] * x
+    return 4 * np.abs(-2 * dot(gradient, w - v) + step * dot(gradient, gradient))
 
 
 EQUATION_11 = Claim(
@@ -175,129 +204,190 @@ EQUATION_11 = Claim(
     place="Equation (11)",
     title="change of the squared distance in one stochastic step",
     hypotheses=(
-        "ReLU, one input with $\\|x\\|^2 = c_1$, so that $c_2 = 1$",
-        "$\\eta$ between a tenth and one times $\\min\\{1, 1/c_1^2\\}$",
+        "ReLU, one input with $\\|x\\|^2 = c_1$ from 0.01 to 100, so that $c_2 = 1$",
+        "$\\eta \\le \\min\\{1, 1/c_1^2\\}$",
     ),
+    kind="condition",
+    defect=SCALE,
+    draw={
+        "turn": uniform(-np.pi, np.pi),
+        "angle": uniform(-np.pi, np.pi),
+        "c1": log_uniform(1e-2, 1e2),
+        "share": uniform(0.01, 1),
+    },
+    build=_increment,
+    left=_relative_change,
+    relation="<=",
+    right=lambda c1, factor, power: factor * c1**power,
     as_printed=Form(
-        "$|X_i - X_{i-1}| \\le 3\\eta c_1^2c_2^4X_{i-1}$ for $X_i = \\|w_i - v\\|^2$.",
-        _increment(0.0),
-        recipe="""
-residual = max(w @ x, 0) - max(v @ x, 0)
-moved = w - step * (residual if w @ x > 0 else 0.0) * x
-before = np.sum((w - v) ** 2)
-left = abs(np.sum((moved - v) ** 2) - before)
-right = 3 * step * (x @ x) ** 2 * before
-""",
+        "$|X_i - X_{i-1}| \\le 3\\eta c_1^2c_2^4X_{i-1}$ for $X_i = \\|w_i - v\\|^2$.", factor=3.0, power=2.0
     ),
-    corrected=Form("The same under $c_1c_2^2 \\ge 1$.", _increment(1.0)),
-    correction="$|\\langle g, w - v\\rangle| \\le c_1c_2^2\\|w - v\\|^2$, which is at most $c_1^2c_2^4\\|w - v\\|^2$ only if $c_1c_2^2 \\ge 1$. In general "
-    "$|X_i - X_{i-1}| \\le (2\\eta c_1c_2^2 + \\eta^2c_1^2c_2^4)X_{i-1}$.",
-    control=Form("The corrected form with one half in place of 3.", _increment(1.0, 0.5)),
+    corrected=Form("$|X_i - X_{i-1}| \\le 2\\eta c_1c_2^2X_{i-1}$ for $\\eta c_1c_2^2 \\le 2$.", factor=2.0, power=1.0),
+    correction="$|\\langle g, w - v\\rangle| \\le c_1c_2^2\\|w - v\\|^2$, which is at most $c_1^2c_2^4\\|w - v\\|^2$ only if $c_1c_2^2 \\ge 1$. Without that "
+    "condition the first power is right; and since no such step increases $X_i$ (Lemma C.2), its square adds nothing.",
+    control=Form("The corrected form with 1.98 in place of 2.", factor=1.98, power=1.0),
+)
+
+GEOMETRIC = Claim(
+    id=f"{PAPER}.section-C.3.geometric",
+    place="Appendix C.3, proof of Lemma C.2, display after Equation (12)",
+    title="increments of a growing sequence",
+    hypotheses=(
+        "$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
+    ),
+    kind="misprint",
+    glyph=True,
+    draw={"rate": log_uniform(1e-3, 1), "i": integers(1, 20)},
+    left=lambda rate, i: (1 + rate) ** i - (1 + rate) ** (i - 1),
+    relation="<=",
+    right=lambda rate, i, shift: rate * (1 + rate) ** (i - shift),
+    as_printed=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-2}\\|w_0 - v\\|^2$.", shift=2.0),
+    as_meant=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^i\\|w_0 - v\\|^2$.", shift=0.0),
+    supplied="the end of the display, which is what is used",
+    corrected=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-1}\\|w_0 - v\\|^2$.", shift=1.0),
+    correction="The index is $i - 1$; the last bound of the display is right.",
+    control=Form("The same with the exponent $i - 1.02$.", shift=1.02),
 )
 
 
-def _maximal(divisor: float):
-    """A walk of ±1 steps: the probability that it exceeds ε/2 within m steps, exactly, against exp(−ε²/(divisor·m))."""
+def _capped(mean, spread, epsilon):
+    """E[min{X, 1 − ε/2}] of two equally likely values."""
+    cap = 1 - epsilon / 2
+    return (np.minimum(mean * (1 - spread), cap) + np.minimum(mean * (1 + spread), cap)) / 2
 
-    def draw(count, random):
-        lengths, levels = np.meshgrid([16, 64, 256], np.arange(1, 40))
-        return {"length": lengths.ravel(), "level": levels.ravel()}
 
-    def check(i):
-        length, level = i["length"], i["level"]
-        # Reflection: P(max ≥ k) = 2P(S > k) + P(S = k); S = 2·ups − length.
-        most = 2 * binom.sf((length + level) // 2, length, 0.5)
-        most = most + np.where((length + level) % 2 == 0, binom.pmf((length + level) // 2, length, 0.5), 0.0)
-        # Exceeding ε/2 for every ε/2 below the level k.
-        shown = scan.at_most(most, np.exp(-((2.0 * level) ** 2) / (divisor * length)))
-        # Absolute margins: the worst case is then one that can be seen in a sample.
-        return shown | {"margin": np.where(level <= length, shown["right"] - shown["left"], np.inf)}
+SUPERMARTINGALE = Claim(
+    id=f"{PAPER}.section-C.3.supermartingale",
+    place="Appendix C.3, proof of Lemma C.2, before the maximal inequality",
+    title="mean of the capped distance",
+    hypotheses=("$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",),
+    kind="misprint",
+    glyph=True,
+    draw={"mean": uniform(0.01, 1), "spread": uniform(0, 0.5), "epsilon": uniform(0.01, 1)},
+    left=_capped,
+    relation="<=",
+    right=lambda mean, epsilon, share: np.minimum(mean, 1 - share * epsilon),
+    as_printed=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\epsilon\\}$.", share=1.0),
+    as_meant=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
+    supplied="the definition of $\\tilde X_i$, two displays before",
+    corrected=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
+    correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there. (The display also has $\\eta'$ for $\\eta$.)",
+    control=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - 0.51\\epsilon\\}$.", share=0.51),
+)
 
-    return Scan(draw, check)
+
+def _log_maximum(length, level):
+    """The logarithm of P(max S ≥ level) of a walk of ±1 steps: P(S ≥ level) + P(S > level), by reflection."""
+    ups = np.ceil((length + level) / 2)
+    more = np.floor((length + level) / 2) + 1
+    return np.logaddexp(binom.logsf(ups - 1, length, 0.5), binom.logsf(more - 1, length, 0.5))
 
 
 EQUATION_13 = Claim(
     id=f"{PAPER}.equation-13",
     place="Equation (13), first inequality",
     title="constant of the maximal Azuma inequality",
-    hypotheses=("a martingale with increments of at most $a_i$; judged on a walk of steps $\\pm1$",),
+    hypotheses=(
+        "a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
+    ),
+    kind="constant",
+    draw={"length": integers(1, 1000), "share": uniform(0.001, 1)},
+    build=lambda length, share: {"length": length, "level": np.ceil(share * length)},
+    # Exceeding ε/2 for every ε/2 below the level.
+    left=lambda length, level: -_log_maximum(length, level),
+    relation=">=",
+    right=lambda length, level, divisor: (2.0 * level) ** 2 / (divisor * length),
+    known=0.0,
     as_printed=Form(
         "$P(\\sup_i\\tilde X_i - \\tilde X_0 > \\epsilon/2) \\le \\exp(-\\epsilon^2/(2\\sum_ia_i^2))$.",
-        _maximal(2.0),
+        divisor=2.0,
         recipe="""
-steps = np.random.default_rng(0).choice([-1, 1], size=(100_000, int(length)))
-left = np.mean(np.cumsum(steps, axis=1).max(axis=1) >= level)  # sampled; epsilon/2 just below the level
-right = np.exp(-((2 * level) ** 2) / (2 * length))
+from math import comb, log
+n, k = int(length), int(level)
+paths = sum(comb(n, u) * ((2 * u - n >= k) + (2 * u - n > k)) for u in range(n + 1))  # whose maximum is at least k
+left = n * log(2) - log(paths)  # minus the logarithm of the probability; epsilon/2 just below the level
+right = (2 * k) ** 2 / (2 * n)
 """,
     ),
-    corrected=Form("$\\le \\exp(-\\epsilon^2/(8\\sum_ia_i^2))$.", _maximal(8.0)),
+    corrected=Form("$\\le \\exp(-\\epsilon^2/(8\\sum_ia_i^2))$.", divisor=8.0),
     correction="The deviation is $\\epsilon/2$, so that its square is $\\epsilon^2/4$. Lemma C.2 has room for the factor 4.",
-    control=Form("$\\le \\exp(-\\epsilon^2/(4\\sum_ia_i^2))$.", _maximal(4.0)),
+    control=Form("$\\le \\exp(-\\epsilon^2/(7.5\\sum_ia_i^2))$.", divisor=7.5),
     arithmetic="exact binomial probabilities",
+)
+
+THREE = Claim(
+    id=f"{PAPER}.section-C.3.three",
+    place="Equation (13), third inequality",
+    title="powers along an epoch",
+    hypotheses=("$\\eta' \\le 1/(2m + 2)$",),
+    draw={"m": integers(1, 10**6), "share": uniform(0, 1)},
+    left=lambda m, share: (1 + share / (2 * m + 2)) ** (2 * m + 2),
+    relation="<=",
+    right=lambda bound: bound,
+    as_printed=Form("$(1 + \\eta')^{2m+2} < 3$. (It is below $e$.)", bound=3.0),
+    control=Form("It is at most 2.71.", bound=2.71),
+)
+
+SIMPLIFY = Claim(
+    id=f"{PAPER}.section-C.3.simplify",
+    place="Appendix C.3, proof of Lemma C.2, after Equation (13)",
+    title="the step for which the probability is at most δ",
+    hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
+    kind="constant",
+    draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},
+    build=lambda epsilon, delta, share, factor: {
+        "epsilon": epsilon,
+        "delta": delta,
+        "step": factor * share * epsilon**2 / np.log(1 / delta),
+    },
+    left=lambda epsilon, step: epsilon**2 * (2 + step) / (4 * step * (1 - epsilon) ** 2),
+    relation=">=",
+    right=lambda delta: np.log(1 / delta),
+    known=0.0,
+    as_printed=Form(
+        "The last bound of Equation (13) is at most $\\delta$ if $\\eta' \\le \\epsilon^2/\\log\\frac1\\delta$; as exponents.",
+        factor=1.0,
+    ),
+    corrected=Form("It is for $\\eta' \\le \\epsilon^2/(2\\log\\frac1\\delta)$.", factor=0.5),
+    correction="It needs $(1 - \\epsilon)^2 \\le \\frac12 + \\frac{\\eta'}4$, which small $\\epsilon$ do not satisfy: a factor $\\frac12$ (and a quarter of that with the "
+    "right exponent in Equation (13)). Lemma C.2 is true all the same: no step increases the distance.",
+    control=Form("It is for $\\eta' \\le 0.51\\epsilon^2/\\log\\frac1\\delta$.", factor=0.51),
 )
 
 
 # The proof of Lemma C.3 and of Theorem 5.3 (3) ------------------------------------------------------------------------
 
 
-def _epoch_fits(cap: float, largest: float = 60.0):
-    """With the step of Lemma C.3 and m = 1/(9ηc₁c₂²), is Equation (15) satisfied? c₂ = 1, ε₁ = 1, both over the rest."""
-
-    def draw(count, random):
-        return {"rate": np.minimum(cap, 10.0 ** random.uniform(-4, 2, size=count))}
-
-    def check(i):
-        # η = λκ/(60c₁³) and (15) asks for 1/(9ηc₁) ≤ κ/(512c₁⁴η²), that is η ≤ 9κ/(512c₁³).
-        return scan.at_most(i["rate"] / largest, np.full_like(i["rate"], 9 / 512))
-
-    return Scan(draw, check)
+def _relu(w, v, points):
+    """Stochastic gradients of ReLU at several points."""
+    return terms(w, v, points, 0.0, 1.0)
 
 
-EQUATION_15 = Claim(
-    id=f"{PAPER}.equation-15",
-    place="Equation (15) and the choice of the step after it",
-    title="the step satisfies the condition on the epoch",
-    hypotheses=(
-        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$",
-    ),
-    as_printed=Form(
-        "$m \\le \\epsilon_2^2c_3^2/(512c_1^4c_2^8\\eta^2\\log\\frac2\\delta)$ for $\\lambda = \\alpha^4\\beta\\gamma^2/210$; both sides as bounds on $\\eta$, "
-        "without common factors.",
-        _epoch_fits(np.inf),
-        recipe="left = rate / 60\nright = 9 / 512\n",
-    ),
-    corrected=Form("The same for $\\lambda \\le 1$, as in part (2) of Theorem 5.3.", _epoch_fits(1.0)),
-    correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
-    control=Form("The corrected form with 50 in place of 60.", _epoch_fits(1.0, 50.0)),
-)
+def _after_two(w, v, points, step):
+    """The nine equally likely ends of two stochastic steps, and the three after one."""
+    first = w[..., None, :] - step[..., None, None] * _relu(w, v, points)
+    second = [
+        first[..., k, :][..., None, :] - step[..., None, None] * _relu(first[..., k, :], v, points) for k in range(3)
+    ]
+    return first, np.concatenate(second, -2)
 
 
-def _path_of_means(printed: bool, factor: float = 1.0):
-    """The mean after two stochastic steps, exactly, for inputs uniform on three points."""
+def _second_step(w, v, points, step):
+    first, second = _after_two(w, v, points, np.asarray(step))
+    return np.mean(first, -2) - np.mean(second, -2)
 
-    def check(i):
-        points, v, step = i["points"], i["v"], i["step"]
 
-        def gradients(w):
-            residual = jnp.maximum(points @ w, 0) - jnp.maximum(points @ v, 0)
-            return jnp.where(points @ w > 0, residual, 0.0)[:, None] * points
+def _at_mean(w, v, points, step):
+    step = np.asarray(step)
+    middle = np.mean(_after_two(w, v, points, step)[0], -2)
+    return step[..., None] * np.mean(_relu(middle, v, points), -2)
 
-        def gradient(w):
-            return jnp.mean(gradients(w), axis=0)
 
-        first = i["w"] - step * gradients(i["w"])
-        mean = jnp.mean(first, axis=0)
-        left = jnp.mean(jax.vmap(lambda w: w - step * gradient(w))(first), axis=0)
-        right = mean - factor * step * (gradient(mean) if printed else jnp.mean(jax.vmap(gradient)(first), axis=0))
-        return equal(left, right, 1e-3)
-
-    def build(raw):
-        points = jnp.tanh(raw["points"])
-        v = unit(raw["v"])
-        return {"w": v + unit(raw["w"]) * sigmoid(raw["s"]), "v": v, "points": points, "step": 0.5 * sigmoid(raw["t"])}
-
-    shapes = {"w": (2,), "v": (2,), "points": (3, 2), "s": (), "t": ()}
-    return Pointwise(check, [Family(shapes, build)])
+def _mean_of(w, v, points, step, factor):
+    step = np.asarray(step)
+    first = _after_two(w, v, points, step)[0]
+    several = [np.mean(_relu(first[..., k, :], v, points), -2) for k in range(3)]
+    return factor * step[..., None] * sum(several) / 3
 
 
 MEAN_PATH = Claim(
@@ -305,90 +395,198 @@ MEAN_PATH = Claim(
     place="Equation (14), the path of means",
     title="the mean of stochastic runs is not a run of gradient descent",
     hypotheses=("ReLU, inputs uniform on three points in the plane, $\\|w_0 - v\\| < 1$, $\\eta \\le \\frac12$",),
+    kind="statement",
+    draw={
+        "turn": uniform(-np.pi, np.pi),
+        "gap": uniform(0.01, 1),
+        "points": uniform(-1, 1, (3, 2)),
+        "step": uniform(0.01, 0.5),
+    },
+    build=lambda turn, gap, points, step: {
+        "w": np.array([1.0, 0.0]) + gap[..., None] * np.stack([np.cos(turn), np.sin(turn)], -1),
+        "v": np.array([1.0, 0.0]) + 0 * points[..., 0, :],
+        "points": points,
+        "step": step,
+    },
+    left=_second_step,
+    relation="==",
+    right=_mean_of,
+    scale=1e-3,
     as_printed=Form(
-        "$\\tilde w_i = E[w_i]$ satisfies $\\tilde w_i = \\tilde w_{i-1} - \\eta\\nabla F(\\tilde w_{i-1})$; judged after two steps.",
-        _path_of_means(printed=True),
-        recipe="""
-def gradients(w):
-    residual = np.maximum(points @ w, 0) - np.maximum(points @ v, 0)
-    return np.where(points @ w > 0, residual, 0.0)[:, None] * points
-first = w - step * gradients(w)
-second = np.mean([u - step * gradients(u).mean(axis=0) for u in first], axis=0)
-mean = first.mean(axis=0)
-left = mean - second  # the second step of the mean
-right = step * gradients(mean).mean(axis=0)
-""",
+        "$\\tilde w_i = E[w_i]$ satisfies $\\tilde w_i = \\tilde w_{i-1} - \\eta\\nabla F(\\tilde w_{i-1})$; judged as the second step.",
+        right=_at_mean,
     ),
-    corrected=Form("$\\tilde w_i = \\tilde w_{i-1} - \\eta E[\\nabla F(w_{i-1})]$.", _path_of_means(printed=False)),
+    corrected=Form("$\\tilde w_i = \\tilde w_{i-1} - \\eta E[\\nabla F(w_{i-1})]$.", factor=1.0),
     correction="The gradient of $F$ is not linear, so that the mean of the gradients is not the gradient at the mean. The conclusion of "
     "Lemma C.3 can be had from Lemma C.1, which bounds $E\\|w_i - v\\|^2$ directly.",
-    control=Form("The corrected form with a step one per cent larger.", _path_of_means(printed=False, factor=1.01)),
+    control=Form("The corrected form with a step one per cent larger.", factor=1.01),
     arithmetic="exact sums in float64",
 )
 
+SPLIT = Claim(
+    id=f"{PAPER}.section-C.3.split",
+    place="Equation (14), last inequality, second term",
+    title="square of a difference",
+    hypotheses=("$\\eta \\le \\frac12$, as all steps of the lemma are; $a = \\nabla F$, $b = g$",),
+    draw={"a": real((2,)), "b": real((2,)), "step": uniform(0.01, 0.5)},
+    left=lambda a, b, step, factor: factor * step * dot(a - b, a - b),
+    relation="<=",
+    right=lambda a, b: dot(a, a) + dot(b, b),
+    as_printed=Form(
+        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$; over $\\eta$. (The power of $\\eta$ pays for the missing factor 2.)",
+        factor=1.0,
+    ),
+    control=Form("The same for $\\eta \\le 0.505$.", factor=1.01),
+)
 
-def _squares(printed: bool, factor: float = 1.0):
-    def check(i):
-        left = jnp.sum((i["a"] + i["b"]) ** 2)
-        first, second = jnp.linalg.norm(i["a"]), jnp.linalg.norm(i["b"])
-        return at_most(left, first**2 + second**2 if printed else factor * (first + second) ** 2, 1e-12)
+SUM = Claim(
+    id=f"{PAPER}.section-C.3.sum",
+    place="Appendix C.3, proof of Lemma C.3, the total of Equation (14)",
+    title="bound on the change of the squared deviation",
+    hypotheses=(
+        "`bound` is $c_1c_2^2$; $\\|g\\|, \\|\\nabla F\\| \\le c_1c_2^2$ and $\\|w\\|, \\|\\tilde w\\| \\le 2$; both sides over $\\eta$",
+    ),
+    kind="constant",
+    defect=SCALE,
+    draw={"bound": log_uniform(1e-2, 1e2)},
+    left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
+    relation="<=",
+    right=lambda bound, factor: factor * bound**2,
+    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0),
+    corrected=Form(
+        "It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, where=lambda bound: bound >= 1
+    ),
+    correction="The terms are $16c_1c_2^2$ and $2c_1^2c_2^4$: with $c_1c_2^2 \\ge 1$, taken for granted, 18 in place of 16; without it the "
+    "first power remains. (The bound $\\|\\nabla F\\| \\le c_1^2c_2^4$ before it lacks a square on the left.)",
+    control=Form(
+        "It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, where=lambda bound: bound >= 1
+    ),
+)
 
-    return Pointwise(check, [Family({"a": (2,), "b": (2,)}, lambda raw: {"a": raw["a"], "b": raw["b"]})])
+AZUMA = Claim(
+    id=f"{PAPER}.section-C.3.azuma",
+    place="Appendix C.3, proof of Lemma C.3, Azuma's inequality for $Z_m$",
+    title="Azuma's inequality for a sequence that is no supermartingale",
+    hypotheses=("$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",),
+    kind="condition",
+    draw={"length": integers(1, 150), "share": uniform(0.01, 1), "chance": uniform(0.05, 1)},
+    build=lambda length, share, chance, most: {
+        "length": length,
+        "level": np.ceil(share * length),
+        "chance": most * chance,
+    },
+    left=lambda length, level, chance: -binom.logsf(np.ceil((length + level) / 2) - 1, length, chance),
+    relation=">=",
+    right=lambda length, level: level**2 / (2 * length),
+    known=0.0,
+    as_printed=Form(
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$.",
+        most=1.0,
+        recipe="""
+from math import ceil, comb, log
+n, k, p = int(length), int(level), float(chance)
+left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
+right = k**2 / (2 * n)
+""",
+    ),
+    corrected=Form("The same for supermartingales, $p \\le \\frac12$ here.", most=0.5),
+    correction="$Z_i$ starts at zero and is never negative: its mean grows, and it is no supermartingale. What is needed, a bound on "
+    "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps.",
+    control=Form("The same for $p \\le 0.6$.", most=0.6),
+    arithmetic="exact binomial probabilities",
+)
 
+_CAPPED = Form("The same for $\\lambda \\le 1$.", cap=1.0, divisor=60.0)
+
+EQUATION_15 = Claim(
+    id=f"{PAPER}.equation-15",
+    place="Equation (15) and the choice of the step after it",
+    title="the step satisfies the condition on the epoch",
+    hypotheses=(
+        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
+    ),
+    kind="condition",
+    draw={"rate": log_uniform(1e-4, 1e2)},
+    where=lambda rate, cap: rate <= cap,
+    # η = λκ/(60c₁³) and (15) asks for 1/(9ηc₁) ≤ κ/(512c₁⁴η²), that is η ≤ 9κ/(512c₁³).
+    left=lambda rate, divisor: rate / divisor,
+    relation="<=",
+    right=9 / 512,
+    as_printed=Form(
+        "$m \\le \\epsilon_2^2c_3^2/(512c_1^4c_2^8\\eta^2\\log\\frac2\\delta)$ for $\\lambda = \\alpha^4\\beta\\gamma^2/210$; both sides as bounds on $\\eta$, "
+        "without common factors.",
+        cap=1e9,
+        divisor=60.0,
+    ),
+    as_meant=_CAPPED,
+    supplied="part (2) of Theorem 5.3, where $\\lambda = \\min\\{1, \\alpha^4\\beta\\gamma^2/210\\}$",
+    corrected=_CAPPED,
+    correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
+    control=Form("The corrected form with 56 in place of 60.", cap=1.0, divisor=56.0),
+)
 
 SQUARES = Claim(
     id=f"{PAPER}.section-C.3.squares",
     place="Appendix C.3, proof of Lemma C.3, first line of the last display",
     title="triangle inequality for squares",
     hypotheses=("any vectors $a = \\tilde w_m - v$ and $b = w_m - \\tilde w_m$",),
+    kind="statement",
+    draw={"a": real((2,)), "b": real((2,))},
+    left=lambda a, b: dot(a + b, a + b),
+    relation="<=",
+    right=lambda a, b, factor: factor * (norm(a) + norm(b)) ** 2,
     as_printed=Form(
         "$\\|w_m - v\\|^2 \\le \\|\\tilde w_m - v\\|^2 + \\|w_m - \\tilde w_m\\|^2$.",
-        _squares(printed=True),
-        recipe="left = np.sum((a + b) ** 2)\nright = np.sum(a**2) + np.sum(b**2)\n",
+        right=lambda a, b: dot(a, a) + dot(b, b),
     ),
-    corrected=Form("$\\|w_m - v\\| \\le \\|\\tilde w_m - v\\| + \\|w_m - \\tilde w_m\\|$.", _squares(printed=False)),
+    corrected=Form("$\\|w_m - v\\| \\le \\|\\tilde w_m - v\\| + \\|w_m - \\tilde w_m\\|$.", factor=1.0),
     correction="The triangle inequality holds for norms, not for their squares; the cross term vanishes in the mean only.",
-    control=Form("The squared sum of norms times 0.9 is enough.", _squares(printed=False, factor=0.9)),
+    control=Form("The squared sum of norms times 0.99 is enough.", factor=0.99),
 )
 
-
-def _halves(sign: float):
-    def draw(count, random):
-        return {"x": np.concatenate([np.geomspace(1e-6, 0.999, 200), random.uniform(1e-6, 0.999, size=count)])}
-
-    def check(i):
-        return scan.at_most((1 + sign * i["x"]) ** (1 / i["x"]), np.full_like(i["x"], 0.5))
-
-    return Scan(draw, check)
-
+_MINUS = Form("$(1 - x)^{1/x} \\le \\frac12$, with $x = \\eta\\lambda/2$.", sign=-1.0, bound=0.5)
 
 EXPONENTIAL = Claim(
     id=f"{PAPER}.section-C.3.exponential",
     place="Appendix C.3, proof of Lemma C.3, after the last display",
     title="a bound on powers",
     hypotheses=("$0 < x < 1$",),
-    as_printed=Form("$(1 + x)^{1/x} \\le \\frac12$.", _halves(1.0), recipe="left = (1 + x) ** (1 / x)\nright = 0.5\n"),
-    corrected=Form("$(1 - x)^{1/x} \\le \\frac12$, with $x = \\eta\\lambda/2$.", _halves(-1.0)),
+    kind="misprint",
+    glyph=True,
+    draw={"x": uniform(1e-6, 0.999)},
+    left=lambda x, sign: (1 + sign * x) ** (1 / x),
+    relation="<=",
+    right=lambda bound: bound,
+    as_printed=Form("$(1 + x)^{1/x} \\le \\frac12$.", sign=1.0, bound=0.5),
+    as_meant=_MINUS,
+    supplied="the line that uses it, $(1 - \\eta\\lambda/2)^{2/(\\eta\\lambda)} \\le \\frac12$",
+    corrected=Form("$(1 - x)^{1/x} \\le 1/e$.", sign=-1.0, bound=np.exp(-1)),
     correction="A sign: $(1 + x)^{1/x} \\ge 2$, while $(1 - x)^{1/x} \\le 1/e$, which is what is used.",
-    control=Form("$(1 + x/2)^{1/x} \\le \\frac12$.", _halves(0.5)),
+    control=Form("$(1 - x)^{1/x} \\le 0.36$.", sign=-1.0, bound=0.36),
 )
 
+UNION_STEP = Claim(
+    id=f"{PAPER}.section-C.3.union",
+    place="Theorem 5.3 (3) beside Lemma C.3, from which it is concluded",
+    title="the theorem's step satisfies the lemma's condition",
+    hypotheses=("both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",),
+    kind="constant",
+    defect=UNION,
+    draw={"delta": log_uniform(1e-9, 0.9)},
+    left=lambda delta, inside: 1 / np.log(inside / delta),
+    relation="<=",
+    right=lambda delta: 1 / np.log(2 / delta),
+    as_printed=Form(
+        "$\\frac1{\\log(1/\\delta)} \\le \\frac1{\\log(2/\\delta)}$: the theorem's step is at most the lemma's.",
+        inside=1.0,
+    ),
+    corrected=Form("With $\\log\\frac2\\delta$ in the theorem, too.", inside=2.0 + 1e-9),
+    correction="The lemma, used for every epoch, asks for $\\log\\frac2\\delta$; the theorem has $\\log\\frac1\\delta$.",
+    control=Form("With $\\log\\frac{1.99}\\delta$ in the theorem.", inside=1.99),
+)
 
-def _drawn_epochs(count, random):
-    # Of ratios λ/(c₁c₂²) up to 1/(210π), the largest possible.
-    return {
-        "ratio": 10.0 ** random.uniform(-6, -2.82, size=count),
-        "epsilon_2": 10.0 ** -random.uniform(0.1, 8, size=count),
-    }
-
-
-def _enough_epochs(base: float):
-    def check(i):
-        epochs = np.ceil(20 * np.log(1 / i["epsilon_2"]) / np.log(base) / i["ratio"])
-        return scan.at_most(0.5 ** (epochs * i["ratio"] / 20), i["epsilon_2"])
-
-    return Scan(_drawn_epochs, check)
-
+# Of ratios λ/(c₁c₂²) up to 1/(210π), the largest possible.
+_EPOCHS = {"ratio": log_uniform(1e-6, 1 / (210 * np.pi)), "epsilon_2": log_uniform(1e-8, 0.8)}
 
 EPOCHS = Claim(
     id=f"{PAPER}.section-C.3.epochs",
@@ -398,42 +596,40 @@ EPOCHS = Claim(
         "`ratio` is $\\lambda/(c_1c_2^2)$",
         "$\\log$ is the natural logarithm, as in the bounds on probabilities",
     ),
+    kind="constant",
+    draw=_EPOCHS,
+    left=lambda ratio, epsilon_2, base: (
+        0.5 ** (np.ceil(20 * np.log(1 / epsilon_2) / np.log(base) / ratio) * ratio / 20)
+    ),
+    relation="<=",
+    right=lambda epsilon_2: epsilon_2,
+    scale=1e-12,
     as_printed=Form(
         "$(\\frac12)^{t\\lambda/(20c_1c_2^2)} \\le \\epsilon_2$ for $t = \\lceil20c_1c_2^2\\log(1/\\epsilon_2)/\\lambda\\rceil$.",
-        _enough_epochs(np.e),
-        recipe="left = 0.5 ** (np.ceil(20 * np.log(1 / epsilon_2) / ratio) * ratio / 20)\nright = epsilon_2\n",
+        base=float(np.e),
     ),
-    corrected=Form("The same with the logarithm of base 2.", _enough_epochs(2.0)),
+    corrected=Form("The same with the logarithm of base 2.", base=2.0),
     correction="$2^{-\\log(1/\\epsilon_2)} = \\epsilon_2^{\\log2} > \\epsilon_2$ for the natural logarithm.",
-    control=Form("The same with the logarithm of base 2.2.", _enough_epochs(2.2)),
+    control=Form("The same with the logarithm of base 2.02.", base=2.02),
 )
-
-
-def _length(constant: float):
-    def check(i):
-        # Both in units of 1/(ηλ): t·m = ⌈20 log(1/ε₂)/ratio⌉·ratio/9.
-        epochs = np.ceil(20 * np.log(1 / i["epsilon_2"]) / i["ratio"])
-        return scan.at_most(epochs * i["ratio"] / 9, constant * np.log(1 / i["epsilon_2"]) + i["ratio"] / 9)
-
-    return Scan(_drawn_epochs, check)
-
 
 LENGTH = Claim(
     id=f"{PAPER}.section-C.3.length",
     place="Appendix C.3, proof of Theorem 5.3 (3), number of iterations",
     title="number of iterations",
     hypotheses=("$t$ epochs of $m = 1/(9\\eta c_1c_2^2)$ iterations", "up to one epoch, for rounding up"),
-    as_printed=Form(
-        "$T = tm = 2\\log(1/\\epsilon_2)/(\\lambda\\eta)$, in units of $1/(\\lambda\\eta)$.",
-        _length(2.0),
-        recipe="left = np.ceil(20 * np.log(1 / epsilon_2) / ratio) * ratio / 9\n"
-        "right = 2 * np.log(1 / epsilon_2) + ratio / 9\n",
-    ),
-    corrected=Form("$tm \\le \\frac{20}9\\log(1/\\epsilon_2)/(\\lambda\\eta)$ and one epoch.", _length(20 / 9)),
+    kind="constant",
+    draw=_EPOCHS,
+    # Both in units of 1/(ηλ): t·m = ⌈20 log(1/ε₂)/ratio⌉·ratio/9.
+    left=lambda ratio, epsilon_2: np.ceil(20 * np.log(1 / epsilon_2) / ratio) * ratio / 9,
+    relation="<=",
+    right=lambda ratio, epsilon_2, constant: constant * np.log(1 / epsilon_2) + ratio / 9,
+    as_printed=Form("$T = tm = 2\\log(1/\\epsilon_2)/(\\lambda\\eta)$, in units of $1/(\\lambda\\eta)$.", constant=2.0),
+    corrected=Form("$tm \\le \\frac{20}9\\log(1/\\epsilon_2)/(\\lambda\\eta)$ and one epoch.", constant=20 / 9),
     correction="$20/9$ is rounded down to 2. The theorem's number of iterations is still enough, the true rate being at least $2\\lambda$.",
-    control=Form("The same with 2.1.", _length(2.1)),
+    control=Form("The same with 2.2.", constant=2.2),
 )
 
-BEFORE_LEMMAS = (EQUATION_7, GAUSSIAN_TAIL, CHI_SQUARE, RATE, EQUATION_9)
-OF_LEMMA_C_2 = (EQUATION_11, EQUATION_13)
-OF_LEMMA_C_3 = (EQUATION_15, SQUARES, EXPONENTIAL, EPOCHS, LENGTH)
+BEFORE_LEMMAS = (EQUATION_7, ERF, GAUSSIAN_TAIL, CHI_SQUARE_TAIL, CHI_SQUARE, SAFE, RATE, EQUATION_9)
+OF_LEMMA_C_2 = (EQUATION_11, GEOMETRIC, SUPERMARTINGALE, EQUATION_13, THREE, SIMPLIFY)
+OF_LEMMA_C_3 = (SPLIT, SUM, AZUMA, EQUATION_15, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)

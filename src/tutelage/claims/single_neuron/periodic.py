@@ -11,11 +11,11 @@ and its variance over teachers uniform on the unit sphere is an integral over th
 import numpy as np
 from scipy.special import roots_gegenbauer
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome
-from tutelage.claims.single_neuron.formulas import PAPER
+from tutelage.claims.single_neuron.formulas import PAPER, PERIOD
+from tutelage.claims.statement import Claim, Form
 
 _NODES = 160
-_DIMENSIONS = np.array([4, 6, 8, 12, 16, 24, 32])
+_DIMENSIONS = np.array([4, 6, 8, 12, 16, 24, 32, 48])
 
 
 def variance(dimension: int, frequency: float, size: float, amplitudes: dict[int, float]) -> float:
@@ -55,40 +55,34 @@ def triangle_wave(frequency: float) -> dict[int, float]:
     return {j: 4 / (np.pi * frequency * j**2) for j in (1, 3, 5, 7, 9)}
 
 
-def _decay(wave, frequency_of, sizes):
-    """Is the variance at most C·exp(−d), with C fixed at the smallest dimension? The worst of the given students."""
-
-    def test(effort: Effort, seed: int) -> Outcome:
-        values = np.array([max(variance(int(d), a, s, wave(a)) for s in sizes) for d, a in _frequencies(frequency_of)])
-        bound = values[0] * np.exp(-(_DIMENSIONS - _DIMENSIONS[0]))
-        margins = (bound - values) / np.maximum(bound, values)
-        worst = int(margins.argmin())
-        slope = np.polyfit(np.log(_DIMENSIONS), np.log(values), 1)[0]
-        rate = -np.polyfit(_DIMENSIONS, np.log(values), 1)[0]
-        note = f"fitted power of d: {slope:.2f}; fitted exponential rate: {rate:.2f} a dimension"
-        witness = {"dimensions": _DIMENSIONS, "variances": values, "d": _DIMENSIONS[worst], "size": sizes[0]}
-        return Outcome(float(margins[worst]), len(values) * len(sizes), witness, note)
-
-    return test
+# Norms of students: the unit one, and many.
+_ONE, _MANY = (1.0,), tuple(np.linspace(0.1, 2.0, 20))
 
 
-def _frequencies(frequency_of):
-    return [(int(d), float(frequency_of(int(d)))) for d in _DIMENSIONS]
+def _variances(count, random, wave, square, power, sizes):
+    r"""The largest variance over students of several norms, for waves of frequency $a^2 = $ `square`$\,d^{\text{power}}$."""
+    values, norms = [], []
+    for d in _DIMENSIONS:
+        frequency = float(np.sqrt(square * d**power))
+        several = [variance(int(d), frequency, size, wave(frequency)) for size in sizes]
+        values.append(max(several))
+        norms.append(sizes[int(np.argmax(several))])
+    values = np.array(values)
+    return {"d": _DIMENSIONS, "size": np.array(norms), "variance": values, "first": np.full(len(values), values[0])}
 
 
-_SIZES = tuple(np.linspace(0.1, 2.0, 20))
-# With a² = κd the variance at the worst student decays like exp(−(1 + log 2κ)d/2): faster than exp(−d) for κ > e/2.
-_KAPPA = 2.0
-
-
-def _high(dimension: int) -> float:
-    return np.sqrt(_KAPPA * dimension)
-
-
-def _middle(dimension: int) -> float:
-    return np.sqrt(0.5 * dimension)
-
-
+# The constant of O(e^(−d)) is that of the smallest dimension.
+_DECAY = {
+    "draw": _variances,
+    "left": lambda variance: variance,
+    "relation": "<=",
+    "right": lambda d, first, rate: first * np.exp(-rate * (d - 4)),
+    "scale": 1e-40,
+    "defect": PERIOD,
+    "kind": "condition",
+    "scope": "remark",
+}
+_HYPOTHESES = ("standard Gaussian inputs, $v$ uniform on the unit sphere, $d = 4, \\dots, 48$",)
 _RECIPE = """
 v = np.random.default_rng(0).normal(size=(200_000, int(d)))
 v /= np.linalg.norm(v, axis=1, keepdims=True)
@@ -99,33 +93,36 @@ COSINE = Claim(
     id=f"{PAPER}.section-3.2.cosine",
     place="Section 3.2, on periodic activations",
     title="variance of the gradient over teachers, for cosines",
-    hypotheses=(
-        "standard Gaussian inputs, $v$ uniform on the unit sphere, $d = 4, \\dots, 32$",
-        "$\\sigma$ periodic with slope at most one",
-    ),
+    hypotheses=(*_HYPOTHESES, "$\\sigma$ periodic with slope at most one"),
+    **_DECAY,
     as_printed=Form(
         "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma = \\cos$ and $\\|w\\| = 1$.",
-        _decay(cosine_wave, lambda dimension: 1.0, (1.0,)),
+        wave=cosine_wave,
+        square=1.0,
+        power=0,
+        sizes=_ONE,
+        rate=1.0,
         recipe=_RECIPE
         + """
 inner = (v @ w)[:, None]
 gradients = np.exp(-(1 + size**2) / 2) * (w * np.cosh(inner) - v * np.sinh(inner))  # exact but for a constant
 left = np.sum(np.var(gradients, axis=0))
-right = variances[0] * np.exp(-(d - dimensions[0]))
+right = first * np.exp(-(d - 4.0))
 """,
     ),
     corrected=Form(
         "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma(z) = \\cos(az)/a$ with $a^2 = 2d$, at any $w$; judged for "
-        "norms from 0.1 to 2.",
-        _decay(cosine_wave, _high, _SIZES),
+        "norms from 0.1 to 2. (The rate is 1.19.)",
+        wave=cosine_wave,
+        square=2.0,
+        power=1,
+        sizes=_MANY,
+        rate=1.0,
     ),
     correction="The period must be short against the norm of the teacher: with unit teachers and a fixed period the variance "
-    "falls like $1/d$. With $\\cos(az)/a$ and $a^2 = \\kappa d$ the rate is $(1 + \\log 2\\kappa)/2$ a dimension, so that "
+    "falls like $1/d$. With $\\cos(az)/a$ and $a^2 = \\kappa d$ the rate is $(1 + \\log 2\\kappa)/2$ per dimension, so that "
     "$\\kappa \\ge e/2$ gives $e^{-d}$. (Or the norm of the teacher must grow: their product is what matters.)",
-    control=Form(
-        "The corrected form with $a^2 = d/2$, at any $w$: the rate is then one half.",
-        _decay(cosine_wave, _middle, _SIZES),
-    ),
+    control=Form("The corrected form with $e^{-1.3d}$.", wave=cosine_wave, square=2.0, power=1, sizes=_MANY, rate=1.3),
     arithmetic="closed form; Gauss–Gegenbauer rule over the cosine between student and teacher",
 )
 
@@ -134,13 +131,18 @@ RELUS = Claim(
     place="Section 3.2, on activations that are periodic on a segment",
     title="variance of the gradient over teachers, for sums of ReLUs",
     hypotheses=(
-        "standard Gaussian inputs, $v$ uniform on the unit sphere, $d = 4, \\dots, 32$",
+        *_HYPOTHESES,
         "$\\sigma$ a sum of ReLUs that is a triangle wave on a segment of length $2d$ or more: the wave continued to the "
         "whole line differs from it by less than $e^{-d^2/2}$ in expectation",
     ),
+    **_DECAY,
     as_printed=Form(
         "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for a wave of slopes $\\pm1$ and period 4, $\\|w\\| = 1$.",
-        _decay(triangle_wave, lambda dimension: np.pi / 2, (1.0,)),
+        wave=triangle_wave,
+        square=(np.pi / 2) ** 2,
+        power=0,
+        sizes=_ONE,
+        rate=1.0,
         recipe=_RECIPE
         + """
 a, gradients = np.pi / 2, 0
@@ -151,16 +153,22 @@ for j in range(1, 10, 2):
         terms = damping * (k * w * np.cosh(inner) - j * v * np.sinh(inner))
         gradients = gradients + (8 / np.pi**2) ** 2 / (j * k) ** 2 * k * a**2 * terms
 left = np.sum(np.var(gradients, axis=0))
-right = variances[0] * np.exp(-(d - dimensions[0]))
+right = first * np.exp(-(d - 4.0))
 """,
     ),
     corrected=Form(
         "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm 0.1 to 2.",
-        _decay(triangle_wave, _high, _SIZES),
+        wave=triangle_wave,
+        square=2.0,
+        power=1,
+        sizes=_MANY,
+        rate=1.0,
     ),
     correction="As for the cosine: the period must shrink like $1/\\sqrt d$ (or the teacher grow). With a fixed period the variance "
     "falls like $1/d$.",
-    control=Form("The corrected form with the period $2\\pi/\\sqrt{d/2}$.", _decay(triangle_wave, _middle, _SIZES)),
+    control=Form(
+        "The corrected form with $e^{-1.3d}$.", wave=triangle_wave, square=2.0, power=1, sizes=_MANY, rate=1.3
+    ),
     arithmetic="Fourier series; Gauss–Gegenbauer rule over the cosine between student and teacher",
 )
 

@@ -1,229 +1,261 @@
 r"""Theorem 3.2 and its proof in Appendix A: strictly increasing activations.
 
-Instances are inputs on a few points with weights, and activations with two positive slopes, between which the constants
-$\gamma$ and $c_2$ lie; a kink makes the slopes that enter a step the hardest.
+Instances are inputs on a few points with weights, and activations with two positive slopes: $\gamma$ is the smaller one, $c_2$ the
+larger. Changes of $\|w - v\|^2$ are judged over the step, so that small steps lose no digits.
 """
 
-import jax.numpy as jnp
+import numpy as np
 
-from tutelage.claims.base import Claim, Form
-from tutelage.claims.pointwise import Family, Pointwise, at_most, equal
-from tutelage.claims.single_neuron.formulas import PAPER, sigmoid, stochastic_gradient, unit
+from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims.single_neuron.formulas import FINITE, PAPER, SQUARE, apply, dot, finite_law, of_points, two_slopes
+from tutelage.claims.statement import Claim, Form
 
-_ATOMS = 4
-
-
-def _setting(raw):
-    """A law on a few points, an activation with slopes `left` and `right`, and the constants of the theorem."""
-    points = raw["points"]
-    # Within a factor of 400 of each other, and a student that is not at the teacher: witnesses that can be read.
-    weights = jnp.exp(3 * jnp.tanh(raw["weights"]))
-    weights = weights / jnp.sum(weights)
-    left, right = jnp.exp(jnp.tanh(raw["slopes"]))
-    second = jnp.einsum("n,ni,nj->ij", weights, points, points)
-    return {
-        "w": unit(raw["v"]) + raw["w"] * (1 + 0.1 / (jnp.linalg.norm(raw["w"]) + 1e-150)),
-        "v": unit(raw["v"]),
-        "points": points,
-        "weights": weights,
-        "left_slope": left,
-        "right_slope": right,
-        "share": sigmoid(raw["t"]),
-        "smallest": jnp.linalg.eigvalsh(second)[0],
-        "moment": jnp.trace(second),
-    }
+_EXACT = "exact sums in float64"
+_AS_THEOREM = (
+    "$0 < \\gamma \\le \\sigma' \\le c_2$, $E[xx^\\top] \\succeq \\lambda I$, $E\\|x\\|^2 \\le c_1$",
+    "inputs on four points with weights, $d = 1, 2$; two slopes",
+)
+_STEPS = [{**draw, "share": uniform(0, 1)} for draw in FINITE]
 
 
-def _families(dimensions=(1, 2)):
-    shapes = {"slopes": (2,), "weights": (_ATOMS,), "t": ()}
-    return [Family({"w": (d,), "v": (d,), "points": (_ATOMS, d), **shapes}, _setting) for d in dimensions]
+def _smallest(points, weights):
+    """The smallest eigenvalue of the second moments."""
+    second = np.sum(weights[..., None, None] * points[..., :, None] * points[..., None, :], -3)
+    return np.linalg.eigvalsh(second)[..., 0]
 
 
-def _gradients(i):
-    """The stochastic gradient at every point."""
-    return stochastic_gradient(i["w"], i["v"], i["points"], i["left_slope"], i["right_slope"])
+def _moment(points, weights, power=1.0):
+    return np.sum(weights * dot(points, points) ** power, -1)
 
 
-def _constants(i):
-    lowest = jnp.minimum(i["left_slope"], i["right_slope"])
-    highest = jnp.maximum(i["left_slope"], i["right_slope"])
-    return lowest, highest
+def _contraction(points, weights, slopes):
+    """The rate λγ²."""
+    return _smallest(points, weights) * np.min(slopes, -1) ** 2
 
 
-def _largest_step(i):
-    lowest, highest = _constants(i)
-    return i["smallest"] * lowest**2 / (i["moment"] ** 2 * highest**4)
+def _with_step(gap, v, points, weights, slopes, share):
+    """A step up to that of the theorem."""
+    law = finite_law(gap, v, points, weights, slopes)
+    largest = _contraction(points, law["weights"], slopes) / (
+        _moment(points, law["weights"]) ** 2 * np.max(slopes, -1) ** 4
+    )
+    return {**law, "step": share * largest}
 
 
-_RECIPE = """
-slope = lambda z: np.where(z > 0, right_slope, left_slope)
-gamma, c2 = min(left_slope, right_slope), max(left_slope, right_slope)
-student, teacher = points @ w, points @ v
-terms = ((slope(student) * student - slope(teacher) * teacher) * slope(student))[:, None] * points
-gradient = weights @ terms
-squared = np.sum((w - v) ** 2)
-"""
+def _decrease(w, v, points, weights, slopes, step):
+    r"""The decrease of $\|w - v\|^2$ in one step of gradient descent, over the step."""
+    gradient, _ = of_points(w, v, points, weights, slopes)
+    return 2 * dot(gradient, w - v) - step * dot(gradient, gradient)
 
 
-def _resolution(decrease):
-    """The natural size of a relative change: that of the decrease claimed, as far as rounding lets it be seen."""
-    return jnp.maximum(decrease, 1e-6)
+def _claimed(w, v, points, weights, slopes, rate):
+    return rate * _contraction(points, weights, slopes) * dot(w - v, w - v)
 
 
-def _descends(rate: float):
-    def check(i):
-        lowest, _ = _constants(i)
-        # Where the second moment is singular to rounding there is no step to take.
-        step = i["share"] * _largest_step(i)
-        moved = i["w"] - step * i["weights"] @ _gradients(i)
-        before, after = jnp.sum((i["w"] - i["v"]) ** 2), jnp.sum((moved - i["v"]) ** 2)
-        decrease = i["smallest"] * lowest**2 * step
-        return at_most(after, before * (1 - rate * decrease), before * _resolution(decrease)) | {"step": step}
+def _size(w, v, points, weights, slopes):
+    """The natural size of a decrease."""
+    return 1e-6 * _moment(points, weights) * np.max(slopes, -1) ** 2 * dot(w - v, w - v)
 
-    return Pointwise(check, _families())
 
+_BY_STEPS = {
+    "build": _with_step,
+    "relation": ">=",
+    "right": _claimed,
+    "scale": _size,
+    "arithmetic": _EXACT,
+    "known": 0.0,
+}
 
 THEOREM_3_2 = Claim(
     id=f"{PAPER}.theorem-3.2",
     place="Theorem 3.2",
     title="linear convergence for strictly increasing activations",
-    hypotheses=(
-        "$\\gamma \\le \\sigma' \\le c_2$, $E[xx^\\top] \\succeq \\lambda I$, $E\\|x\\|^2 \\le c_1$, $\\eta < \\lambda\\gamma^2/(c_1^2c_2^4)$",
-        "inputs on four points with weights, $d = 1, 2$; two slopes",
-    ),
-    as_printed=Form(
-        "Each step has $\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$.",
-        _descends(1.0),
-    ),
-    control=Form("The same with $1 - 3\\lambda\\gamma^2\\eta$.", _descends(3.0)),
-    arithmetic="exact sums in float64",
+    hypotheses=(*_AS_THEOREM, "$\\eta < \\lambda\\gamma^2/(c_1^2c_2^4)$"),
+    draw=_STEPS,
+    left=_decrease,
+    **_BY_STEPS,
+    as_printed=Form("Each step has $\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$.", rate=1.0),
+    control=Form("The same with $1 - 1.05\\lambda\\gamma^2\\eta$.", rate=1.05),
 )
-
-
-def _flows(rate: float):
-    def check(i):
-        lowest, _ = _constants(i)
-        gap = i["w"] - i["v"]
-        decrease = 2 * (i["weights"] @ _gradients(i)) @ gap
-        return at_most(rate * i["smallest"] * lowest**2 * (gap @ gap), decrease, 1e-12)
-
-    return Pointwise(check, _families())
-
 
 FLOW = Claim(
     id=f"{PAPER}.section-3.2.flow",
     place="Section 3.2, after Theorem 3.2",
     title="Theorem 3.2 for gradient flow",
-    hypotheses=("as Theorem 3.2",),
+    hypotheses=_AS_THEOREM,
+    draw=[{**draw, "share": uniform(0, 1e-12)} for draw in FINITE],
+    left=_decrease,
+    **_BY_STEPS,
     as_printed=Form(
         "Gradient flow has $\\frac{d}{dt}\\|w - v\\|^2 \\le -2\\lambda\\gamma^2\\|w - v\\|^2$, hence the same rate and more.",
-        _flows(2.0),
+        rate=2.0,
     ),
-    control=Form("The same with $4\\lambda\\gamma^2$.", _flows(4.0)),
-    arithmetic="exact sums in float64",
+    control=Form("The same with $2.05\\lambda\\gamma^2$.", rate=2.05),
 )
 
 
-def _stochastic(fourth: bool, rate: float = 1.0):
-    """The expected squared distance after one stochastic step."""
+def _mean_decrease(w, v, points, weights, slopes, step):
+    """The decrease of the mean squared distance in one stochastic step, over the step."""
+    gradient, square = of_points(w, v, points, weights, slopes)
+    return 2 * dot(gradient, w - v) - step * square
 
-    def check(i):
-        lowest, highest = _constants(i)
-        moment = i["weights"] @ jnp.sum(i["points"] ** 2, axis=1) ** 2 if fourth else i["moment"] ** 2
-        step = i["share"] * i["smallest"] * lowest**2 / (moment * highest**4)
-        gap = i["w"] - i["v"]
-        after = i["weights"] @ jnp.sum((gap - step * _gradients(i)) ** 2, axis=1)
-        decrease, before = i["smallest"] * lowest**2 * step, gap @ gap
-        return at_most(after, before * (1 - rate * decrease), before * _resolution(decrease)) | {"step": step}
 
-    return Pointwise(check, _families())
+def _with_stochastic_step(gap, v, points, weights, slopes, share, power):
+    """A step up to that of the theorem, with a moment of the inputs in place of c₁²."""
+    law = finite_law(gap, v, points, weights, slopes)
+    moment = _moment(points, law["weights"], power) ** (2 / power)
+    return {**law, "step": share * _contraction(points, law["weights"], slopes) / (moment * np.max(slopes, -1) ** 4)}
 
 
 STOCHASTIC = Claim(
     id=f"{PAPER}.section-3.2.stochastic",
     place="Section 3.2, after Theorem 3.2",
     title="Theorem 3.2 for stochastic gradient descent",
-    hypotheses=("as Theorem 3.2", "generalised in expectation, with the constants of the theorem"),
+    hypotheses=(_AS_THEOREM[0] + ", $E\\|x\\|^4 < \\infty$", _AS_THEOREM[1]),
+    draw=_STEPS,
+    left=_mean_decrease,
+    **{**_BY_STEPS, "build": _with_stochastic_step},
     as_printed=Form(
-        "Each step has $E\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$.",
-        _stochastic(fourth=False),
-        recipe=_RECIPE
-        + "left = weights @ np.sum((w - v - step * terms) ** 2, axis=1)\n"
-        + "right = (1 - smallest * gamma**2 * step) * squared\n",
+        "The theorem generalises: $E\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$ for $\\eta < \\lambda\\gamma^2/(E\\|x\\|^4c_2^4)$. "
+        "(With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, also for the theorem's steps; with the second moment alone not.)",
+        rate=1.0,
+        power=2.0,
     ),
-    corrected=Form(
-        "The same with $E\\|x\\|^4$ in place of $c_1^2$ in the bound on the step.", _stochastic(fourth=True)
-    ),
-    correction="The noise of a stochastic step is bounded by the fourth moment; $c_1$ bounds the second only, and where the fourth is "
-    "infinite, so is the mean after one step, however small. With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, the "
-    "printed step is right.",
-    control=Form("The corrected form with $1 - 3\\lambda\\gamma^2\\eta$.", _stochastic(fourth=True, rate=3.0)),
-    arithmetic="exact sums in float64",
+    control=Form("The same with $(E\\|x\\|^3)^{4/3}$ for $E\\|x\\|^4$.", rate=1.0, power=1.5),
 )
 
 
 # The proof in Appendix A ----------------------------------------------------------------------------------------------
 
 
-def _norm_of_mean(kind: str, factor: float = 1.0):
-    def check(i):
-        terms = _gradients(i)
-        gradient = i["weights"] @ terms
-        left, right = gradient @ gradient, i["weights"] @ jnp.sum(terms**2, axis=1)
-        size = i["moment"] ** 2 * jnp.exp(4.0) * jnp.sum((i["w"] - i["v"]) ** 2) + 1e-12
-        return equal(left, right, 1e-3 * size) if kind == "equal" else at_most(left, factor * right, 1e-9 * size)
+def _inner(w, v, points, weights, slopes):
+    return dot(of_points(w, v, points, weights, slopes)[0], w - v)
 
-    return Pointwise(check, _families())
 
+def _with_smallest_slope(w, v, points, weights, slopes):
+    """The expectation with γ in place of σ'(w·x)."""
+    left, right = slopes[..., :1], slopes[..., 1:]
+    student, teacher = apply(points, w), apply(points, v)
+    change = two_slopes(student, left, right) - two_slopes(teacher, left, right)
+    return np.min(slopes, -1) * np.sum(weights * change * (student - teacher), -1)
+
+
+_AT_LEAST = Form("$\\langle\\nabla F(w), w - v\\rangle$ is at least that.", relation=">=", factor=1.0)
+
+CORRELATION = Claim(
+    id=f"{PAPER}.section-A.correlation",
+    place="Appendix A, proof of Theorem 3.2, first display, the steps marked with stars",
+    title="lower bound on the correlation with the gradient",
+    hypotheses=_AS_THEOREM,
+    scope="proof step",
+    kind="misprint",
+    glyph=True,
+    draw=FINITE,
+    build=finite_law,
+    left=_inner,
+    relation="==",
+    right=lambda w, v, points, weights, slopes, factor: factor * _with_smallest_slope(w, v, points, weights, slopes),
+    scale=_size,
+    as_printed=Form(
+        "$\\langle\\nabla F(w), w - v\\rangle = E[\\gamma(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))(w\\cdot x - v\\cdot x)]$; the next step has an equality, too.",
+        factor=1.0,
+    ),
+    as_meant=_AT_LEAST,
+    supplied="the reasons given for both steps, which are those of lower bounds",
+    corrected=_AT_LEAST,
+    correction="Equality signs for lower bounds.",
+    control=Form("It is at least 1.02 times that.", relation=">=", factor=1.02),
+    arithmetic=_EXACT,
+)
 
 GRADIENT_NORM = Claim(
     id=f"{PAPER}.section-A.gradient-norm",
-    place="Appendix A, proof of Theorem 3.2, and again in Appendices C.2 and C.3",
+    place="Appendix A, proof of Theorem 3.2, and again in Appendix C.2",
     title="norm of the gradient and mean square of its terms",
-    hypotheses=("as Theorem 3.2",),
+    hypotheses=_AS_THEOREM,
+    defect=SQUARE,
+    draw=FINITE,
+    build=finite_law,
+    left=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
+    relation="==",
+    right=lambda w, v, points, weights, slopes, factor: factor * of_points(w, v, points, weights, slopes)[1],
+    scale=_size,
     as_printed=Form(
         "$\\|\\nabla F(w)\\|^2 = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2]$.",
-        _norm_of_mean("equal"),
-        recipe=_RECIPE + "left = gradient @ gradient\nright = weights @ np.sum(terms**2, axis=1)\n",
+        factor=1.0,
     ),
-    corrected=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", _norm_of_mean("at_most")),
+    corrected=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0),
     correction="The square of a mean is at most the mean of the squares (Jensen); there is equality for one input only.",
-    control=Form("It is at most half of that.", _norm_of_mean("at_most", 0.5)),
-    arithmetic="exact sums in float64",
+    control=Form("It is at most 0.98 of that.", relation="<=", factor=0.98),
+    arithmetic=_EXACT,
 )
-
-
-def _bounded(kind: str, factor: float = 1.0):
-    def check(i):
-        _, highest = _constants(i)
-        gap = jnp.sum((i["w"] - i["v"]) ** 2)
-        gradient = i["weights"] @ _gradients(i)
-        if kind == "fourth":
-            return at_most(i["weights"] @ jnp.sum(i["points"] ** 2, axis=1) ** 2, i["moment"] ** 2, 1e-12)
-        return at_most(gradient @ gradient, factor * i["moment"] ** 2 * highest**4 * gap, 1e-12)
-
-    return Pointwise(check, _families())
-
 
 FOURTH_MOMENT = Claim(
     id=f"{PAPER}.section-A.fourth-moment",
     place="Appendix A, proof of Theorem 3.2, last step of the bound on the gradient",
     title="bound on the gradient by the second moment",
     hypotheses=("$E\\|x\\|^2 \\le c_1$, as Theorem 3.2 assumes",),
+    draw=FINITE,
+    build=finite_law,
+    left=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
+    relation="<=",
+    right=lambda w, v, points, weights, slopes, factor: (
+        factor * _moment(points, weights) ** 2 * np.max(slopes, -1) ** 4 * dot(w - v, w - v)
+    ),
     as_printed=Form(
         "$E[\\|x\\|^2\\,x^\\top x] \\le c_1^2$.",
-        _bounded("fourth"),
-        recipe="left = weights @ np.sum(points**2, axis=1) ** 2\nright = (weights @ np.sum(points**2, axis=1)) ** 2\n",
+        left=lambda points, weights: _moment(points, weights, 2.0),
+        right=lambda points, weights: _moment(points, weights) ** 2,
     ),
     corrected=Form(
-        "$\\|\\nabla F(w)\\| \\le E\\|g\\| \\le c_1c_2^2\\|w - v\\|$, which is what the proof needs.",
-        _bounded("gradient"),
+        "$\\|\\nabla F(w)\\| \\le E\\|g\\| \\le c_1c_2^2\\|w - v\\|$, which is what the proof needs.", factor=1.0
     ),
     correction="The fourth moment is not bounded by the square of the second. But the norm of a mean is at most the mean of the "
     "norms, which needs the second moment only: Theorem 3.2 stands.",
-    control=Form("$\\|\\nabla F(w)\\|^2 \\le \\frac12c_1^2c_2^4\\|w - v\\|^2$.", _bounded("gradient", 0.5)),
-    arithmetic="exact sums in float64",
+    control=Form("$\\|\\nabla F(w)\\|^2 \\le 0.98\\,c_1^2c_2^4\\|w - v\\|^2$.", factor=0.98),
+    arithmetic=_EXACT,
+)
+
+
+LIPSCHITZ = Claim(
+    id=f"{PAPER}.section-A.lipschitz",
+    place="Appendix A, proof of Theorem 3.2, bound on the gradient, both inequalities; again in Appendices C.2 and C.3",
+    title="mean square of the gradient's terms",
+    hypotheses=_AS_THEOREM,
+    draw=FINITE,
+    build=finite_law,
+    left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
+    relation="<=",
+    right=lambda w, v, points, weights, slopes, factor: (
+        factor * np.max(slopes, -1) ** 4 * np.sum(weights * apply(points, w - v) ** 2 * dot(points, points), -1)
+    ),
+    as_printed=Form(
+        "$E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2] \\le c_2^4E[(w\\cdot x - v\\cdot x)^2\\|x\\|^2]$ (which is at most "
+        "$c_2^4\\|w - v\\|^2E\\|x\\|^4$).",
+        factor=1.0,
+    ),
+    control=Form("At most 0.98 of that.", factor=0.98),
+    arithmetic=_EXACT,
+)
+
+STEP = Claim(
+    id=f"{PAPER}.section-A.step",
+    place="Appendix A, proof of Theorem 3.2, last line",
+    title="the choice of the step",
+    hypotheses=(
+        "$0 < \\eta \\le \\lambda\\gamma^2/(c_1^2c_2^4)$; `rate` is $\\lambda\\gamma^2$, `bound` is $c_1^2c_2^4$",
+    ),
+    draw={"rate": log_uniform(1e-6, 1e2), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
+    # Both sides over η.
+    left=lambda rate, bound, share, most: -2 * rate + most * share * rate / bound * bound,
+    relation="<=",
+    right=lambda rate: -rate,
+    as_printed=Form(
+        "$1 - 2\\gamma^2\\lambda\\eta + \\eta^2c_1^2c_2^4 \\le 1 - \\gamma^2\\lambda\\eta$, with equality at the largest step.",
+        most=1.0,
+    ),
+    control=Form("The same for steps up to 1.01 times that.", most=1.01),
 )
 
 MAIN = (THEOREM_3_2, FLOW, STOCHASTIC)
-APPENDIX = (GRADIENT_NORM, FOURTH_MOMENT)
+APPENDIX = (CORRELATION, GRADIENT_NORM, FOURTH_MOMENT, LIPSCHITZ, STEP)

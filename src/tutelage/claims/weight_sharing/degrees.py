@@ -1,11 +1,10 @@
-"""Section 2: the degrees of the outer functions, and how long descent takes for each."""
+"""Section 2: how long descent takes for outer functions of one degree and of two."""
 
 from functools import partial
 
 import numpy as np
 
 from tutelage.claims.statement import Claim, Form
-from tutelage.claims.weight_sharing.cube import fourier
 from tutelage.claims.weight_sharing.formulas import PAPER
 from tutelage.claims.weight_sharing.plane import FLOW, growth
 
@@ -17,9 +16,9 @@ def parts(p, q, r):
     f = 4 / np.pi / np.sqrt(1 - rho**2)
     return (2 / np.pi * np.arcsin(2 * s / (1 + 2 * s)), 2 / np.pi * np.arcsin(rho), 4 / np.pi / ((1 + 2 * s)
         * np.sqrt(1 + 4 * s)), f * (r / D - rho * p / (1 + 2 * s)), -f * rho * q / (1 + 2 * s))
-def losses(d, k, low):  # along plain descent with step 1, unshared, from norm one; all patches but the first move alike
-    r = np.sqrt(12) / np.pi * k
-    p1, q1 = p, q = 1 / np.sqrt(d), np.sqrt(1 - 1 / d)
+def losses(d, k, low, n=1.0, r=0.0):  # along plain descent with step 1, unshared, from norm n; all patches but the first alike
+    r = r or np.sqrt(12) / np.pi * k
+    p1, q1 = p, q = n / np.sqrt(d), n * np.sqrt(1 - 1 / d)
     teacher = parts(r, 0.0, r)[0]
     while True:
         o1, v1, c1, bp1, bq1 = parts(p1, q1, r)
@@ -35,35 +34,9 @@ def iterations(*case):  # until a quarter of the teacher's high part is left
 """
 
 
-def _spectra(count, random):
-    return {"which": np.arange(3), "weights": np.stack([fourier(name, 5).weights for name in ("low", "high", "both")])}
-
-
-FOURIER = Claim(
-    id=f"{PAPER}.section-2.fourier",
-    place="Section 2",
-    title="degrees of the outer functions",
-    hypotheses=("$k = 5$",),
-    scope="remark",
-    draw=_spectra,
-    left=lambda which, weights, both: np.abs(weights - np.array([(0, 1, 0, 0, 0, 0), (0, 0, 0, 0, 0, 1), both])[which]),
-    relation="<=",
-    right=1e-12,
-    # The outer functions are defined by their expansions.
-    known=lambda weights: 0 * weights,
-    as_printed=Form(
-        "Over the cube $g^*_{\\rm low}$ is a basis function of degree 1, $g^*_{\\rm high}$ one of degree 5, and $g^*_{\\rm both}$ their "
-        "sum.",
-        both=(0, 1, 0, 0, 0, 1),
-    ),
-    control=Form("$g^*_{\\rm both}$ has degree 5 alone.", both=(0, 0, 0, 0, 0, 2)),
-    arithmetic="exact sums over the cube",
-)
-
-_NOT_LESS = {"left": lambda exponent: exponent, "relation": ">=", "right": lambda degree: degree / 4}
-_THEORY = (
-    "Theorem 3, the theory that the sentence announces: starts with entries $\\pm c$, and at least $d^{k/4}$ iterations"
-)
+_AT_LEAST = {"left": lambda exponent: exponent, "relation": ">=", "right": lambda degree: degree - 0.25}
+_THEORY = "Section 4.4, the theory that the sentence announces, which bounds the number of iterations from below only"
+_BOTH_STARTS = "starts of norm one, and with entries $\\pm1$"
 
 DEGREE = Claim(
     id=f"{PAPER}.section-2.degree",
@@ -92,9 +65,14 @@ right = 0.25
 """,
     ),
     as_meant=Form(
-        "From starts with entries $\\pm1$ it grows at least as $d^{k/4}$.",
-        draw=partial(growth, patches=range(1, 7), low=False, constant_entries=(True,)),
-        **_NOT_LESS,
+        f"It grows at least as $d^{{\\rm degree}}$ (exponents down to 0.25 less); {_BOTH_STARTS}.",
+        draw=partial(growth, patches=range(1, 7), low=False, constant_entries=(False, True)),
+        **_AT_LEAST,
+        recipe=PLANE
+        + """
+left = np.log(iterations(1e8, 2, 0) / iterations(1e4, 2, 0)) / np.log(1e4)  # the exponent
+right = 2 - 0.25
+""",
     ),
     supplied=_THEORY,
     corrected=Form(
@@ -135,9 +113,14 @@ right = 0.25
 """,
     ),
     as_meant=Form(
-        "From starts with entries $\\pm1$ it grows at least as $d^{k/4}$.",
-        draw=partial(growth, patches=range(2, 8), low=True, constant_entries=(True,)),
-        **_NOT_LESS,
+        f"It grows at least as $d^{{\\rm degree}}$ (exponents down to 0.25 less); {_BOTH_STARTS}.",
+        draw=partial(growth, patches=range(2, 8), low=True, constant_entries=(False, True)),
+        **_AT_LEAST,
+        recipe=PLANE
+        + """
+left = np.log(iterations(1e8, 3, 1) / iterations(1e4, 3, 1)) / np.log(1e4)  # the exponent
+right = 3 - 0.25
+""",
     ),
     supplied=_THEORY,
     corrected=Form(
@@ -150,4 +133,4 @@ right = 0.25
     arithmetic=FLOW,
 )
 
-CLAIMS = (FOURIER, DEGREE, UNSHARED)
+CLAIMS = (DEGREE, UNSHARED)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import erf
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform
+from tutelage.claims.laws import choice, integers, log_uniform, real, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.formulas import PAPER, dot, overlap, own_factor, parity_loss, pull, teacher_norm
@@ -35,7 +35,8 @@ def _polar(size, turn):
     return size[..., None] * np.stack([np.cos(turn), np.sin(turn)], axis=-1)
 
 
-def _overlap_by_quadrature(u, w):
+def overlap_by_quadrature(u, w):
+    """V(u, w) from its definition; exact to ten digits for norms up to five."""
     first, second = np.linalg.norm(u, axis=-1), np.linalg.norm(w, axis=-1)
     cosine = dot(u, w) / (first * second)
     # Given X along u, w·x is Gaussian, and E erf(a + bZ) = erf(a/√(1 + 2b²)).
@@ -50,7 +51,7 @@ LEMMA_1 = Claim(
     hypotheses=_ERF,
     draw={"first": log_uniform(1e-3, 5), "second": log_uniform(1e-3, 5), "turn": uniform(0, np.pi)},
     build=lambda first, second, turn: {"u": _polar(first, 0 * turn), "w": _polar(second, turn)},
-    left=_overlap_by_quadrature,
+    left=overlap_by_quadrature,
     relation="==",
     right=lambda u, w, factor: factor * overlap(u, w),
     scale=1e-2,
@@ -60,6 +61,40 @@ LEMMA_1 = Claim(
     ),
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
+)
+
+_PANELS, _PANEL_WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(24))
+
+
+def tanh_square(k):
+    """E tanh²(u₀·x), by Gauss–Legendre panels that are fine where tanh bends."""
+    reach = teacher_norm(k)[..., None, None]
+    edges = np.r_[0.0, np.geomspace(0.02, 40, 40)] / (1 + reach[..., 0])
+    left, width = edges[..., :-1, None], np.diff(edges)[..., None]
+    x = left + width * (_PANELS + 0.5)
+    inside = np.sum(
+        width * _PANEL_WEIGHTS * np.cosh(np.minimum(reach * x, 350.0)) ** -2 * np.exp(-(x**2) / 2), (-1, -2)
+    )
+    return 1 - inside * np.sqrt(2 / np.pi)
+
+
+SECTION_4_1_TANH = Claim(
+    id=f"{PAPER}.section-4.1.tanh",
+    place="Section 4.1, remark on other functions",
+    title="the target does not vanish for tanh either",
+    hypotheses=("$\\sigma = \\tanh$, standard Gaussian patches", "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$"),
+    scope="remark",
+    draw={"k": integers(1, 1000)},
+    left=lambda k: tanh_square(k) ** k,
+    relation=">=",
+    right=lambda bound: bound,
+    as_printed=Form(
+        "The analysis is believed to hold for tanh too; judged by Lemma 2, $E[(p^{(k)}_{u_0})^2] > \\frac14$. (It is $0.43$ at $k = 1$, and "
+        "$e^{-\\sqrt{\\pi/6}} = 0.485$ in the limit.)",
+        bound=0.25,
+    ),
+    control=Form("It is above $0.44$.", bound=0.44),
+    arithmetic="Gauss–Legendre quadrature in float64",
 )
 
 LEMMA_2 = Claim(
@@ -100,7 +135,7 @@ SECTION_C_1 = Claim(
 )
 
 
-def _loss_by_quadrature(u, w):
+def loss_by_quadrature(u, w):
     """F^(1,k) from its definition, with one number per patch and one or two patches."""
     student, teacher = erf(w[..., None] * _LINE), erf(u[..., None] * _LINE)
     low = student[..., 0, :] - teacher
@@ -124,7 +159,7 @@ LEMMA_3 = Claim(
     title="low and high degree decouple",
     hypotheses=(*_ERF, "$d = 1$"),
     draw=[_ONE_PATCH, _TWO_PATCHES],
-    left=_loss_by_quadrature,
+    left=loss_by_quadrature,
     relation="==",
     right=lambda u, w, factor: factor * parity_loss(w[..., None], u[..., None]),
     scale=1e-2,
@@ -284,26 +319,54 @@ def _shared_by_quadrature(w, u):
     return np.sum(_LINE_WEIGHTS[:, None] * _LINE_WEIGHTS * of_teacher * gradient, (-1, -2))[..., None]
 
 
-_SHARED = {"w": log_uniform(1e-3, 2, (1,)), "u": uniform(-2, 2, (1,))}
+def _shared_patch_by_patch(w, u, k):
+    """The same for k patches in the plane (d = 2): patches are independent, each is integrated over the plane."""
+    gradient, product = _patch_expectations(w, u)
+    return (k * product ** (k - 1))[..., None] * gradient
+
+
+def _own_shared(w, k):
+    return (k * overlap(w, w) ** (k - 1) * own_factor(w))[..., None] * w
+
+
+def _target_shared(u, w, k, factor):
+    return factor * (k * overlap(u, w) ** (k - 1))[..., None] * pull(w, u)
+
+
+_SHARED = {"w": log_uniform(1e-3, 2, (1,)), "u": uniform(-2, 2, (1,)), "k": choice((2,))}
+_SHARED_PLANES = {
+    "size": log_uniform(1e-3, 1),
+    "turn": uniform(-np.pi, np.pi),
+    "u": uniform(-0.7, 0.7, (2,)),
+    "k": integers(2, 5),
+}
+_BY_QUADRATURE = "by quadrature: of the definition for $k = 2$, $d = 1$, patch by patch for $k \\le 5$, $d = 2$"
+
+
+def _in_the_plane(size, turn, u, k):
+    return {"w": _polar(size, turn), "u": u, "k": k}
+
 
 COROLLARY_1_OWN = Claim(
     id=f"{PAPER}.corollary-1.own",
     place="Corollary 1, first formula",
     title="exact gradient with sharing, own part",
-    hypotheses=(*_ERF, "the formula against quadrature with $k = 2$, $d = 1$"),
+    hypotheses=(*_ERF, f"the formula {_BY_QUADRATURE}"),
     defect=_C1_DEFECT,
     draw=_SHARED,
     left=own_factor,
     relation="<=",
     right=lambda most: most,
     also=[
+        Relation(_SHARED, lambda w: _shared_by_quadrature(w, w), "==", _own_shared, scale=1e-2),
         Relation(
-            _SHARED,
-            left=lambda w: _shared_by_quadrature(w, w),
-            relation="==",
-            right=lambda w: 2 * (overlap(w, w) * own_factor(w))[..., None] * w,
+            _SHARED_PLANES,
+            lambda w, k: _shared_patch_by_patch(w, w, k),
+            "==",
+            _own_shared,
+            build=_in_the_plane,
             scale=1e-2,
-        )
+        ),
     ],
     as_printed=Form(
         "$E[p_{w_0}g_0] = k\\,V(w_0, w_0)^{k-1}c_1(w_0)\\,w_0$ with $0 < c_1 < 1$.", most=1.0, recipe=_C1_RECIPE
@@ -318,15 +381,15 @@ COROLLARY_1_TARGET = Claim(
     id=f"{PAPER}.corollary-1.target",
     place="Corollary 1, second formula",
     title="exact gradient with sharing, teacher's part",
-    hypotheses=(*_ERF, "$k = 2$, $d = 1$"),
-    draw=_SHARED,
-    left=_shared_by_quadrature,
+    hypotheses=(*_ERF, _BY_QUADRATURE),
+    draw=_SHARED_PLANES,
+    build=_in_the_plane,
+    left=_shared_patch_by_patch,
     relation="==",
-    right=lambda u, w, factor: factor * 2 * overlap(u, w)[..., None] * pull(w, u),
+    right=_target_shared,
     scale=1e-2,
-    as_printed=Form(
-        "$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$; against quadrature of the definition.", factor=1.0
-    ),
+    also=[Relation(_SHARED, _shared_by_quadrature, "==", _target_shared, scale=1e-2)],
+    as_printed=Form("$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$.", factor=1.0),
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
 )
@@ -349,6 +412,7 @@ SECTION_C_3_NORM = Claim(
 )
 
 MAIN = (
+    SECTION_4_1_TANH,
     LEMMA_1,
     LEMMA_2,
     LEMMA_3,

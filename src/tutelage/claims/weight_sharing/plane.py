@@ -64,7 +64,9 @@ def plane_start(dimension: float, norm: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=4096)
-def learning_time(patches: int, dimension: float, norm: float, low: bool, goal: float) -> float:
+def learning_time(
+    patches: int, dimension: float, norm: float, low: bool, goal: float, reach: float | None = None
+) -> float:
     r"""The time of gradient flow until the loss of an unshared student is below `goal` times the teacher's high part.
 
     Descent with a step $\eta \le 1$ takes this time over $\eta$ as long as a step changes little. With shared weights and the
@@ -76,9 +78,10 @@ def learning_time(patches: int, dimension: float, norm: float, low: bool, goal: 
         norm: Norm of every patch's start.
         low: Whether the target has the term of degree one too.
         goal: Fraction of the teacher's $E[(p^{(k)})^2]$; 0.25 is half of the loss of a student that is zero.
+        reach: Norm of the teacher; that of Section 4.6 if left out.
     """
-    radius = float(teacher_norm(patches))
-    threshold = goal * patch_parts(radius, 0.0, radius)[0] ** patches
+    radius = float(teacher_norm(patches)) if reach is None else reach
+    threshold = goal * teacher_square(patches, reach)
 
     def field(_, state):
         return -_gradient(state, patches, low, radius)
@@ -143,7 +146,9 @@ def predicted_exponent(patches: int, low: bool) -> float:
     return (factors - 1) * (factors - 2) / factors
 
 
-def fitted_exponent(patches: int, low: bool, constant_entries: bool = False, goal: float = 0.25) -> float:
+def fitted_exponent(
+    patches: int, low: bool, constant_entries: bool = False, goal: float = 0.25, reach: float | None = None
+) -> float:
     """The power of d in the learning time, fitted to dimensions up to 10⁸, or to times up to 10¹².
 
     Args:
@@ -151,16 +156,29 @@ def fitted_exponent(patches: int, low: bool, constant_entries: bool = False, goa
         low: Whether the target has the term of degree one too.
         constant_entries: Whether starts have entries ±1 (norm √d) instead of norm one.
         goal: As for `learning_time`.
+        reach: As for `learning_time`.
     """
-    power = max(predicted_exponent(patches, low), 1.5 if constant_entries else 0.5)
+    # The high part of a short teacher need not be learned.
+    predicted = predicted_exponent(patches, low) if reach is None else 0.0
+    power = max(predicted, 1.5 if constant_entries else 0.5)
     dimensions = 10 ** (np.array([0.7, 0.85, 1.0]) * min(8.0, 12 / power))
+    norms = np.sqrt(dimensions) if constant_entries else np.ones(3)
     times = [
-        learning_time(patches, float(d), float(np.sqrt(d)) if constant_entries else 1.0, low, goal) for d in dimensions
+        learning_time(patches, float(d), float(norm), low, goal, reach)
+        for d, norm in zip(dimensions, norms, strict=True)
     ]
     return float(fitted_order(dimensions, times))
 
 
-def growth(count, random, patches, low: bool, constant_entries=(False,), loss: float | None = None):
+def growth(
+    count,
+    random,
+    patches,
+    low: bool,
+    constant_entries=(False,),
+    loss: float | None = None,
+    reach: float | None = None,
+):
     """The fitted exponents of several cases, as an experiment of `tutelage.claims` measures them.
 
     Args:
@@ -170,19 +188,20 @@ def growth(count, random, patches, low: bool, constant_entries=(False,), loss: f
         low: Whether the target has the term of degree one too.
         constant_entries: Kinds of starts; see `fitted_exponent`.
         loss: The loss that counts as learned; half of the loss of the high degree if left out.
+        reach: Norm of the teacher; that of Section 4.6 if left out.
     """
     cases = [(k, constant) for k in patches for constant in constant_entries]
-    goals = [0.25 if loss is None else loss / teacher_square(k) for k, _ in cases]
+    goals = [0.25 if loss is None else loss / teacher_square(k, reach) for k, _ in cases]
     return {
         "degree": np.array([k for k, _ in cases], dtype=float),
         "constant_entries": np.array([constant for _, constant in cases]),
         "exponent": np.array(
-            [fitted_exponent(k, low, constant, goal) for (k, constant), goal in zip(cases, goals, strict=True)]
+            [fitted_exponent(k, low, constant, goal, reach) for (k, constant), goal in zip(cases, goals, strict=True)]
         ),
     }
 
 
-def teacher_square(patches: int) -> float:
+def teacher_square(patches: int, reach: float | None = None) -> float:
     """The teacher's $E[(p^{(k)})^2]$."""
-    radius = float(teacher_norm(patches))
+    radius = float(teacher_norm(patches)) if reach is None else reach
     return patch_parts(radius, 0.0, radius)[0] ** patches

@@ -39,6 +39,12 @@ SHELL = Claim(
     control=Form("It is at least $0.5/\\|u_0\\|^2$.", constant=0.5, power=2.0),
 )
 
+
+def turning_force(u, turn):
+    r"""The proof's $f(\alpha, \|u_0\|)$; $\sigma'$ at $2\sin\frac\pi4$ is $2e^{-2}/\sqrt\pi$."""
+    return turn / (5 * np.pi * dot(u, u)) * erf(np.sin(turn / 2)) * 2 / np.sqrt(np.pi) * np.exp(-2) * np.sqrt(0.5)
+
+
 FORCE = Claim(
     id=f"{PAPER}.section-C.4.force",
     place="Appendix C.4, proof of Theorem 5, definition of f",
@@ -48,10 +54,7 @@ FORCE = Claim(
     build=lambda share, turn, k: {**in_plane(share * teacher_norm(k), turn, teacher_norm(k)), "turn": turn},
     left=lambda u, w, turn: dot(pull(w, u), np.stack([-np.cos(turn), np.sin(turn)], axis=-1)),
     relation=">=",
-    right=lambda u, turn, factor: (
-        # σ' at 2 sin(π/4) is 2e^{-2}/√π.
-        factor * turn / (5 * np.pi * dot(u, u)) * erf(np.sin(turn / 2)) * 2 / np.sqrt(np.pi) * np.exp(-2) * np.sqrt(0.5)
-    ),
+    right=lambda u, turn, factor: factor * turning_force(u, turn),
     as_printed=Form(
         "$\\langle\\tilde b_1, w_\\perp\\rangle \\ge f(\\alpha, \\|u_0\\|) = "
         "\\frac{\\alpha}{5\\pi\\|u_0\\|^2}\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\pi4)\\cos\\frac\\pi4$; judged against the closed form "
@@ -62,29 +65,32 @@ FORCE = Claim(
 )
 
 
-def _near_the_teacher(share, ratio, angle, reach, factor, second):
+def near_the_teacher(share, ratio, angle, reach, factor, second):
     """A student with ‖w‖ ≤ ‖u‖ and an angle up to `factor` times the one that ε = ratio·‖u‖ allows."""
     most = factor * np.minimum(np.arctan(ratio / 2), second)
     return {**in_plane(share * reach, angle * most, reach), "epsilon": ratio * reach, "angle": angle * most}
 
 
-def _is_far(u, w, epsilon):
+def is_far(u, w, epsilon):
+    """Whether a student is at least ε away from the teacher."""
     return np.linalg.norm(u - w, axis=-1) >= epsilon
 
+
+NEAR = {
+    "share": uniform(1e-3, 1),
+    "ratio": log_uniform(np.exp(-6), np.e),
+    "angle": uniform(0, 1),
+    "reach": log_uniform(np.exp(-3), np.exp(5)),
+}
 
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12",
     place="Lemma 12",
     title="close to the teacher, or short",
     hypotheses=("$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$", "$0 < \\|w_0\\| \\le \\|u_0\\|$ (Section 4.6)"),
-    draw={
-        "share": uniform(1e-3, 1),
-        "ratio": log_uniform(np.exp(-6), np.e),
-        "angle": uniform(0, 1),
-        "reach": log_uniform(np.exp(-3), np.exp(5)),
-    },
-    build=lambda share, ratio, angle, reach, factor: _near_the_teacher(share, ratio, angle, reach, factor, np.inf),
-    where=_is_far,
+    draw=NEAR,
+    build=lambda share, ratio, angle, reach, factor: near_the_teacher(share, ratio, angle, reach, factor, np.inf),
+    where=is_far,
     left=lambda u, w: dot(w - u, w),
     relation="<=",
     right=0.0,
@@ -111,10 +117,10 @@ LEMMA_13 = Claim(
         "angle": uniform(0, 1),
         "k": integers(1, 200),
     },
-    build=lambda share, ratio, angle, k, power, factor: _near_the_teacher(
+    build=lambda share, ratio, angle, k, power, factor: near_the_teacher(
         share, ratio, angle, teacher_norm(k), factor, np.sqrt(ratio / (1 + 2 * teacher_norm(k) ** 2) ** power)
     ),
-    where=_is_far,
+    where=is_far,
     # What both sides lack to one, without cancellation.
     left=lambda u, w: (
         (dot(u, u) - dot(w, w))

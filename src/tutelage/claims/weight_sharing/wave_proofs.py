@@ -16,6 +16,8 @@ from tutelage.claims.weight_sharing.formulas import (
 )
 from tutelage.claims.weight_sharing.wave import GAP, GAUSSIAN
 
+# One root error, in several displays.
+SIGN = "the sign of the second term of Lemma 9"
 PLANE = {"u": real((2,)), "w": real((2,))}
 PAIRS = [{"u": real((1,)), "w": real((1,))}, PLANE]
 
@@ -30,7 +32,7 @@ def square(a):
     return jnp.sum(a**2)
 
 
-def _loss_by_quadrature(u, w, slope):
+def loss_by_quadrature(u, w, slope):
     """The definition, twice: it is compared with two closed forms."""
     student = slope * w[0, 0] * _POINTS[:, 0] + jnp.cos(_POINTS @ w[:, 0])
     teacher = slope * u[0] * _POINTS[:, 0] + jnp.cos(_POINTS @ jnp.repeat(u, 2))
@@ -49,7 +51,7 @@ EQUATION_2 = Claim(
     hypotheses=GAUSSIAN,
     # k = 2, d = 1: inputs are points of the plane.
     draw={"u": uniform(-1.5, 1.5, (1,)), "w": uniform(-1.4, 1.4, (2, 1)), "slope": uniform(0.0, 3.0)},
-    left=_loss_by_quadrature,
+    left=loss_by_quadrature,
     relation="==",
     right=_loss_in_closed_form,
     scale=1.0,
@@ -68,7 +70,7 @@ LEMMA_9 = Claim(
     place="Lemma 9",
     title="gradient of the cosine part",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
-    defect="the sign of the second term of Lemma 9",
+    defect=SIGN,
     draw=[{**pair, "b": log_uniform(np.exp(-2), np.exp(2))} for pair in PAIRS],
     left=lambda u, w, b: jax.grad(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
     relation="==",
@@ -125,7 +127,7 @@ PARTIAL = Claim(
     place="Appendix B.1, display after Lemma 9",
     title="gradient in the other patches",
     hypotheses=GAUSSIAN,
-    defect="the sign of the second term of Lemma 9",
+    defect=SIGN,
     draw=[{"u": real((d,)), "w": real((k, d))} for k, d in ((2, 1), (3, 2))],
     left=lambda u, w: exact_wave(u, w.shape[0], sharing=False).gradient(w)[1:],
     relation="==",
@@ -252,18 +254,19 @@ LEMMA_11 = Claim(
 
 
 def _printed_hessian(u, w, b):
-    def part(a, power):
-        return jnp.exp(-power / 2 * b**2 * a @ a) * (jnp.eye(2) - power / 2 * b * jnp.outer(a, a))
+    def part(a, rate, factor):
+        return jnp.exp(-rate * b**2 * a @ a) * (jnp.eye(2) - factor * b * jnp.outer(a, a))
 
-    return 0.5 * b**2 * (-2 * part(w, 4) - part(w - u, 2) + part(w + u, 2))
+    return 0.5 * b**2 * (-2 * part(w, 2, 2) - part(w - u, 0.5, 1) + part(w + u, 0.5, 1))
 
 
 LEMMA_11_HESSIAN = Claim(
     id=f"{PAPER}.lemma-11.hessian",
     place="Lemma 11, proof",
+    scope="proof step",
     title="Hessian of the cosine part",
     hypotheses=("$b > 0$",),
-    defect="the sign of the second term of Lemma 9",
+    defect=SIGN,
     draw={**PLANE, "b": log_uniform(np.exp(-1), np.exp(1))},
     left=lambda u, w, b: jax.hessian(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
     relation="==",

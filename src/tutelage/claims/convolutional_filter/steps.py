@@ -1,0 +1,466 @@
+"""Sections C and E: single displays of the proofs of Lemmas C.1 to C.5 and of Theorem 3.3."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tutelage.claims.convolutional_filter.formulas import (
+    angle,
+    descent_step,
+    exact,
+    g,
+    initial_signal,
+    path,
+    rate,
+    signal_bound,
+)
+from tutelage.claims.convolutional_filter.instances import (
+    ANYWHERE,
+    PAPER,
+    STARTS,
+    SUPPLIED_BOUND,
+    largest_step,
+    start,
+    sums_step,
+)
+from tutelage.claims.laws import log_uniform, uniform, unit
+from tutelage.claims.statement import Claim, Form
+from tutelage.models import FilterAndOutput
+
+_norm = jnp.linalg.norm
+_UNIT = [{**draw, "w_star": unit(draw["w_star"].shape[0])} for draw in ANYWHERE]
+_STEP = "$\\|w^*\\| = 1$, $0 < \\eta < 2\\pi/(k+\\pi-1)$"
+
+
+def _with_step(v, a, w_star, a_star, share):
+    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star, "step": share * sums_step(a)}
+
+
+_KEPT = Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", divisor=2 * np.pi, shift=1.0)
+
+LEMMA_C_1_DISPLAY = Claim(
+    id=f"{PAPER}.lemma-C.1.display",
+    place="Lemma C.1, proof, second display",
+    scope="proof step",
+    title="the goal of the signal is a fixed point",
+    hypotheses=("$0 \\le \\phi \\le \\pi/2$", "$0 < \\eta \\le 2$", "$\\|a^*\\| = 1$"),
+    kind="misprint",
+    draw={"phi": uniform(0.0, np.pi / 2), "step": uniform(0.01, 2.0)},
+    left=lambda phi, step, divisor, shift: (
+        (1 - step * (np.pi - 1) / (2 * np.pi)) * (_numpy_g(phi) - 1) / (np.pi - 1)
+        + step * (_numpy_g(phi) - shift) / divisor
+    ),
+    relation="==",
+    right=lambda phi: (_numpy_g(phi) - 1) / (np.pi - 1),
+    scale=1e-2,
+    as_printed=Form(
+        "$(1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\frac{g-1}{\\pi-1}\\|a^*\\|^2 + \\frac{\\eta g}{\\pi-1}\\|a^*\\|^2 = \\frac{g-1}{\\pi-1}\\|a^*\\|^2$.",
+        divisor=np.pi - 1,
+        shift=0.0,
+    ),
+    as_meant=_KEPT,
+    supplied="the display before it",
+    corrected=_KEPT,
+    correction="The second term is printed with $g$ for $g - 1$ and $\\pi - 1$ for $2\\pi$.",
+    control=Form("With $6.2$ for $2\\pi$.", divisor=6.2, shift=1.0),
+)
+
+
+def _numpy_g(phi):
+    return (np.pi - phi) * np.cos(phi) + np.sin(phi)
+
+
+LEMMA_C_2_DISPLAY = Claim(
+    id=f"{PAPER}.lemma-C.2.display",
+    place="Lemma C.2, proof, display",
+    scope="proof step",
+    title="upper bound on the signal in a step",
+    hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
+    draw=STARTS,
+    build=lambda phi, a, a_star, boost, share: _with_step(**start(phi, a, a_star, boost), share=share),
+    left=lambda v, a, w_star, a_star, step: descent_step(v, a, w_star, a_star, step)[1] @ a_star,
+    relation="<=",
+    right=lambda a, a_star, step, factor: (
+        (1 - step * (jnp.pi - 1) / (2 * jnp.pi)) * (a @ a_star)
+        + step * ((jnp.pi - 1) * (a_star @ a_star) + factor * jnp.sum(a_star) ** 2) / (2 * jnp.pi)
+    ),
+    scale=lambda a, a_star: a_star @ a_star + a @ a,
+    as_printed=Form(
+        "$a^{t+1}\\cdot a^* \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})a^t\\cdot a^* + \\frac{\\eta(\\pi-1)}{2\\pi}(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)$. "
+        "(The last factor $\\pi - 1$ may be 2.)",
+        factor=np.pi - 1,
+    ),
+    control=Form("The last term with 1.95 for $\\pi - 1$.", factor=1.95),
+)
+
+
+def _lengthened(v, a, w_star, a_star, step):
+    # The gradient is orthogonal to v, so that squares add up.
+    return jnp.sum((descent_step(v, a, w_star, a_star, step)[0] - v) ** 2)
+
+
+LEMMA_C_3_LENGTH = Claim(
+    id=f"{PAPER}.lemma-C.3.length",
+    place="Lemma C.3, proof, first inequality of the display",
+    scope="proof step",
+    title="growth of the filter in a step",
+    hypotheses=(f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^t\\| = 1$, {SUPPLIED_BOUND[:-1]}", _STEP),
+    draw=STARTS,
+    build=lambda phi, a, a_star, boost, share: _with_step(**start(phi, a, a_star, boost, 1.0), share=share),
+    left=_lengthened,
+    relation="<=",
+    right=lambda v, w_star, a_star, step, power, factor: (
+        factor * step**2 * signal_bound(w_star, a_star) ** power * jnp.sin(angle(v, w_star)) ** 2
+    ),
+    scale=lambda v, w_star, a_star, step: (
+        1e-3 * step**2 * signal_bound(w_star, a_star) ** 2 * jnp.sin(angle(v, w_star)) ** 2 + 1e-20
+    ),
+    as_printed=Form(
+        "$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\eta^2(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2\\sin^2\\phi^t$.",
+        power=1.0,
+        factor=1.0,
+    ),
+    corrected=Form(
+        "$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\frac{\\eta^2}4(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)^2\\sin^2\\phi^t$, for $\\|w^*\\| = 1 \\le \\|v^t\\|$.",
+        power=2.0,
+        factor=0.25,
+    ),
+    correction="The signal enters squared, and so does its bound by Lemma C.2: the print is too small for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 > "
+    "4$. With the square the step of the lemma gives $\\|v\\| \\le 2$ by this argument only for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 \\le 12$; "
+    "the bound itself held in all runs.",
+    control=Form("The corrected form with $0.24$ for $\\frac14$.", power=2.0, factor=0.24),
+)
+
+
+def _begun(phi, a, a_star, boost, share):
+    begun = start(phi, a, a_star, boost, 1.0)
+    return {**begun, "step": jnp.maximum(share, 0.1) * largest_step(**begun)}
+
+
+def _least_rate(v, a, w_star, a_star, step):
+    """The smallest rate in 300 steps, in units of the initial signal."""
+    trace = path(v, a, w_star, a_star, step, 300)
+    least = jnp.min((jnp.pi - trace.phi) * trace.signal / (2 * jnp.pi * trace.size**2))
+    return least / (initial_signal(v, a, w_star, a_star) + 1e-300)
+
+
+LEMMA_C_3_RATE = Claim(
+    id=f"{PAPER}.lemma-C.3.rate",
+    place="Lemma C.3, proof, lower bound on λ",
+    scope="proof step",
+    title="lower bound on the rate",
+    hypotheses=(
+        f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$, {SUPPLIED_BOUND[:-1]}, the step of Lemma C.3; 300 steps",
+        "$\\beta^0$ at least $10^{-6}$ of that bound",
+    ),
+    draw=STARTS[:2],
+    build=_begun,
+    where=lambda v, a, w_star, a_star: (
+        initial_signal(v, a, w_star, a_star) > 1e-6 * signal_bound(w_star, a_star) + 1e-12
+    ),
+    left=_least_rate,
+    relation=">=",
+    right=lambda fraction: fraction,
+    as_printed=Form(
+        "$\\lambda^t \\ge \\beta^0/8$. (The argument of the proof, $\\|v\\| \\le 2$ and $\\phi \\le \\pi/2$, gives $1/16$, and Corollary C.1 a factor "
+        "$1/(\\pi-1)$ besides; in fact $\\|v\\|$ hardly grows.)",
+        fraction=1 / 8,
+    ),
+    control=Form("$\\lambda^t \\ge 0.27\\,\\beta^0$.", fraction=0.27),
+    derivatives=False,
+)
+
+
+def _scaled(phi, a, a_star, boost, size):
+    begun = start(phi, a, a_star, boost, 1.0)
+    return {**begun, "w_star": size * begun["w_star"]}
+
+
+def _signal_of_theorem(v, a, w_star, a_star):
+    size = _norm(w_star)
+    goal = (g(angle(v, w_star)) - 1) * (a_star @ a_star) * size**2
+    return jnp.minimum((a @ a_star) * size, goal)
+
+
+_THEOREM = Form(
+    "$\\lambda^0 \\ge \\beta^0/8$ with the $\\beta^0$ of Theorem 3.1, which has $a^0\\cdot a^*\\|w^*\\|$.",
+    right=lambda v, a, w_star, a_star, fraction: fraction * _signal_of_theorem(v, a, w_star, a_star),
+    fraction=1 / 8,
+)
+
+BETA = Claim(
+    id=f"{PAPER}.lemma-C.3.beta",
+    place="Lemmas 4.5 and C.3, definition of β⁰, beside that of Theorem 3.1",
+    title="two definitions of the initial signal",
+    hypotheses=("Theorem 3.1's conditions on the start, $\\|v^0\\| = 1$, any $\\|w^*\\|$ from 0.1 to 10",),
+    draw=[{**draw, "size": log_uniform(0.1, 10.0)} for draw in STARTS],
+    build=_scaled,
+    left=rate,
+    relation=">=",
+    right=lambda v, a, w_star, a_star, fraction: fraction * initial_signal(v, a, w_star, a_star),
+    scale=lambda a, w_star, a_star: 1e-3 * _norm(w_star) * (a @ a_star) + 1e-9,
+    as_printed=Form(
+        "$\\lambda^0 \\ge \\beta^0/8$ with $\\beta^0 = \\min\\{a^0\\cdot a^*, (g(\\phi^0)-1)\\|a^*\\|^2\\}\\|w^*\\|^2$, as both lemmas have it.",
+        fraction=1 / 8,
+    ),
+    as_meant=_THEOREM,
+    supplied="Theorem 3.1, which defines it so, and Section 4.1, “without loss of generality $\\|w^*\\| = 1$”",
+    corrected=_THEOREM,
+    correction="$\\|w^*\\|^2$ stands in front of the first term, where $\\lambda$ has $\\|w^*\\|$; the two definitions agree for $\\|w^*\\| = 1$.",
+    kind="misprint",
+    control=Form("That with $0.3$ for $\\frac18$.", right=_THEOREM.varied["right"], fraction=0.3),
+)
+
+
+def _remainder(v, a, w_star, a_star):
+    """What 1·a lacks to the teacher's, less what it tends to at a fixed angle."""
+    goal = (jnp.pi - g(angle(v, w_star))) * jnp.sum(a_star) / (a.shape[0] + jnp.pi - 1)
+    return jnp.sum(a_star) - jnp.sum(a) - goal
+
+
+def _next_remainder(v, a, w_star, a_star, step):
+    """The same after a step, with the angle of before."""
+    moved = descent_step(v, a, w_star, a_star, step)[1]
+    return _remainder(v, moved, w_star, a_star)
+
+
+_WITH_T = Form("The same with $a^t$ in the second sum on the right.", own=1.0, factor=1.0)
+
+LEMMA_C_4_RECURSION = Claim(
+    id=f"{PAPER}.lemma-C.4.recursion",
+    place="Lemma C.4, proof, last two displays",
+    scope="proof step",
+    title="recursion for what the sum lacks",
+    hypotheses=(_STEP,),
+    kind="misprint",
+    glyph=True,
+    draw=[{**draw, "share": uniform(0.0, 0.99)} for draw in _UNIT],
+    build=_with_step,
+    left=_next_remainder,
+    relation="==",
+    right=lambda v, a, w_star, a_star, step, own, factor: (
+        (1 - factor * step * (a.shape[0] + jnp.pi - 1) / (2 * jnp.pi))
+        * _remainder(v, own * a + (1 - own) * a_star, w_star, a_star)
+    ),
+    scale=lambda a, a_star: _norm(a) + _norm(a_star),
+    as_printed=Form(
+        "$\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1} - c_t = (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^* - c_t)$ "
+        "with $c_t = (\\pi - g(\\phi^t))\\mathbf 1\\cdot a^*/(k+\\pi-1)$.",
+        own=0.0,
+        factor=1.0,
+    ),
+    as_meant=_WITH_T,
+    supplied="the dynamics at the head of the proof",
+    corrected=_WITH_T,
+    correction="One $a^*$ should be $a^t$, in both displays.",
+    control=Form("That with a step one per cent longer.", own=1.0, factor=1.01),
+)
+
+
+def _inner(v, a, w_star, a_star):
+    return exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output @ (a - a_star)
+
+
+_INNER: dict[str, Any] = {
+    "draw": _UNIT,
+    "derivatives": False,
+    "scale": lambda a, a_star: a @ a + a_star @ a_star,
+}
+
+LEMMA_C_5_INNER = Claim(
+    id=f"{PAPER}.lemma-C.5.inner",
+    place="Lemma C.5, proof, first display",
+    scope="proof step",
+    title="gradient times distance",
+    hypotheses=("$\\|w^*\\| = 1$",),
+    **_INNER,
+    left=_inner,
+    relation="==",
+    right=lambda v, a, w_star, a_star, factor: (
+        ((jnp.pi - 1) * jnp.sum((a - a_star) ** 2) + (jnp.pi - g(angle(v, w_star))) * (a_star @ (a - a_star)))
+        / (2 * jnp.pi)
+        + factor * jnp.sum(a - a_star) ** 2
+    ),
+    as_printed=Form(
+        "$\\langle\\partial_a\\ell, a - a^*\\rangle = \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}a^*\\cdot(a - a^*) + "
+        "(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2$.",
+        factor=1.0,
+        recipe="""
+norm = np.linalg.norm
+phi = np.arccos(np.clip(v @ w_star / norm(v), -1, 1))
+g, b = (np.pi - phi) * np.cos(phi) + np.sin(phi), a - a_star
+gradient = (a.sum() + (np.pi - 1) * a - a_star.sum() - (g - 1) * a_star) / (2 * np.pi)  # Theorem 2.2
+left = gradient @ b
+right = (np.pi - 1) / (2 * np.pi) * b @ b - (g - np.pi) / (2 * np.pi) * a_star @ b + b.sum() ** 2
+""",
+    ),
+    corrected=Form("The last term has the factor $\\frac1{2\\pi}$.", factor=1 / (2 * np.pi)),
+    correction="A factor $\\frac1{2\\pi}$; the term is dropped in the next line.",
+    control=Form("The last term one per cent larger.", factor=1.01 / (2 * np.pi)),
+)
+
+LEMMA_C_5_LOWER = Claim(
+    id=f"{PAPER}.lemma-C.5.lower",
+    place="Lemma C.5, proof, second line of the first display",
+    scope="proof step",
+    title="lower bound on gradient times distance",
+    hypotheses=("$\\|w^*\\| = 1$",),
+    **_INNER,
+    left=_inner,
+    relation=">=",
+    right=lambda v, a, w_star, a_star, sign: (
+        (
+            (jnp.pi - 1) * jnp.sum((a - a_star) ** 2)
+            + sign * (jnp.pi - g(angle(v, w_star))) * _norm(a_star) * jnp.sqrt(jnp.sum((a - a_star) ** 2) + 1e-300)
+        )
+        / (2 * jnp.pi)
+    ),
+    as_printed=Form(
+        "$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}\\|a^*\\|\\|a - a^*\\|$; since "
+        "$g \\le \\pi$, the last term is added.",
+        sign=1.0,
+        recipe="""
+norm = np.linalg.norm
+phi = np.arccos(np.clip(v @ w_star / norm(v), -1, 1))
+g, b = (np.pi - phi) * np.cos(phi) + np.sin(phi), a - a_star
+left = (a.sum() + (np.pi - 1) * a - a_star.sum() - (g - 1) * a_star) @ b / (2 * np.pi)  # Theorem 2.2
+right = ((np.pi - 1) * b @ b - (g - np.pi) * norm(a_star) * norm(b)) / (2 * np.pi)
+""",
+    ),
+    corrected=Form("The last term is $-\\frac{\\pi-g}{2\\pi}\\|a^*\\|\\|a - a^*\\|$.", sign=-1.0),
+    correction="A sign: Cauchy's inequality gives $\\pi - g$ for $g - \\pi$. The lines that follow have it right.",
+    kind="misprint",
+    control=Form("With $0.95(\\pi - g)$.", sign=-0.95),
+)
+
+LEMMA_C_5_FIXED_POINT = Claim(
+    id=f"{PAPER}.lemma-C.5.fixed-point",
+    place="Lemma C.5, proof, implication between the last two displays",
+    scope="proof step",
+    title="what the distance shrinks towards",
+    hypotheses=(
+        "$x_{t+1} \\le (1 - c)x_t + 4\\eta\\epsilon^2$, $c = \\frac{\\eta(\\pi-1)}{2\\pi}$, in units of $\\epsilon^2\\|a^*\\|^2$",
+    ),
+    draw={"x": log_uniform(1e-3, 1e3), "step": log_uniform(1e-4, 1.0)},
+    left=lambda x, step: (1 - step * (np.pi - 1) / (2 * np.pi)) * x + 4 * step,
+    relation="<=",
+    right=lambda x, step, point: (1 - step * (np.pi - 1) / (2 * np.pi)) * (x - point) + point,
+    as_printed=Form("$x_{t+1} - X \\le (1 - c)(x_t - X)$ with $X = 8(\\pi-1)/(\\pi-1)$.", point=8.0),
+    corrected=Form("The same with $X = 8\\pi/(\\pi-1)$.", point=8 * np.pi / (np.pi - 1)),
+    correction="$4\\eta/c = 8\\pi/(\\pi-1)$, and the constant of the lemma with it.",
+    kind="misprint",
+    control=Form("The same with $X = 11.7$.", point=11.7),
+)
+
+
+def _squared_gradient(v, a, w_star, a_star):
+    return jnp.sum(exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output ** 2)
+
+
+LEMMA_C_5_GRADIENT = Claim(
+    id=f"{PAPER}.lemma-C.5.gradient",
+    place="Lemma C.5, proof, second display",
+    scope="proof step",
+    title="bound on the gradient in the output weights",
+    hypotheses=("$\\|w^*\\| = 1$",),
+    **_INNER,
+    left=_squared_gradient,
+    relation="<=",
+    right=lambda v, a, w_star, a_star, factor: (
+        factor
+        * (
+            (jnp.pi - 1) ** 2 * jnp.sum((a - a_star) ** 2)
+            + (jnp.pi - g(angle(v, w_star))) ** 2 * (a_star @ a_star)
+            + a.shape[0] ** 2 * jnp.sum(a - a_star) ** 2
+        )
+        / (4 * jnp.pi**2)
+    ),
+    as_printed=Form(
+        "$\\|\\partial_a\\ell\\|^2 \\le \\frac3{4\\pi^2}((\\pi-1)^2\\|a - a^*\\|^2 + (\\pi-g)^2\\|a^*\\|^2 + k^2(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2)$.",
+        factor=3.0,
+    ),
+    control=Form("The same with 2.7 for 3; the sharp factor for $k = 1$ is 2.77.", factor=2.7),
+)
+
+EXPONENT = Claim(
+    id=f"{PAPER}.section-C.3.exponent",
+    place="Section C.3, proof of the second phase",
+    title="from the angle to g",
+    hypotheses=("$0 < \\epsilon \\le 0.9$, $\\phi < \\pi/2$",),
+    draw={"accuracy": log_uniform(1e-2, 0.9), "share": uniform(0.0, 1.0)},
+    build=lambda accuracy, share, power: {
+        "accuracy": accuracy,
+        "phi": np.arcsin(np.sqrt(share) * accuracy ** (power / 2)),
+    },
+    # π − g(φ) without cancellation.
+    left=lambda phi: 2 * np.pi * np.sin(phi / 2) ** 2 + phi * np.cos(phi) - np.sin(phi),
+    relation="<=",
+    right=lambda accuracy: accuracy,
+    as_printed=Form(
+        "$\\sin^2\\phi \\le \\epsilon^{10}$ implies $\\pi - g(\\phi) \\le \\epsilon$. (The power 3 is enough.)",
+        power=10.0,
+    ),
+    control=Form("$\\sin^2\\phi \\le \\epsilon^{3/2}$ does.", power=1.5),
+)
+
+
+def _against(phi, a, a_star, boost, share):
+    """A start with a·a* < 0, an open angle and a small sum, as in the induction of Section E."""
+    begun = start(phi, a, a_star, boost)
+    v = jnp.stack([-jnp.cos(phi), jnp.sin(phi)])
+    return {"v": v, "a": -begun["a"], "w_star": begun["w_star"], "a_star": a_star, "step": share * sums_step(a)}
+
+
+def _below(v, a_star, w_star, step, power, factor):
+    size = _norm(a_star) ** power
+    return factor * step * ((g(angle(v, w_star)) - 1) * size + 2 * jnp.sum(a_star) ** 2) / (2 * jnp.pi)
+
+
+_SQUARE = Form("The same with $\\|a^*\\|^2$.", power=2.0, factor=1.0)
+
+SECTION_E_SIGNAL = Claim(
+    id=f"{PAPER}.section-E.signal",
+    place="Section E, last display",
+    title="the signal stays negative",
+    hypotheses=(
+        "$\\|w^*\\| = 1$, $a^t\\cdot a^* < 0$, $|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$, $\\eta < 2\\pi/(k+\\pi-1)$",
+        "$g(\\phi^t) \\le 1 - 2(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$",
+    ),
+    draw=STARTS[1:],  # no teacher with one patch satisfies the condition
+    build=_against,
+    where=lambda v, a, w_star, a_star: (
+        (a @ a_star < 0) & ((g(angle(v, w_star)) - 1) * (a_star @ a_star) <= -2 * jnp.sum(a_star) ** 2)
+    ),
+    left=lambda v, a, w_star, a_star, step: descent_step(v, a, w_star, a_star, step)[1] @ a_star,
+    relation="<=",
+    right=_below,
+    scale=lambda a, a_star: 1e-3 * (a_star @ a_star + a @ a),
+    kind="misprint",
+    glyph=True,
+    as_printed=Form(
+        "$a^{t+1}\\cdot a^* \\le \\frac\\eta{2\\pi}((g(\\phi^t)-1)\\|a^*\\| + 2(\\mathbf 1\\cdot a^*)^2)$.",
+        power=1.0,
+        factor=1.0,
+    ),
+    as_meant=_SQUARE,
+    supplied="the condition on $g(\\phi^0)$, with which the right-hand side is negative",
+    corrected=_SQUARE,
+    correction="A square is missing (and the induction begins with $a^t\\cdot a^* > 0$ for $< 0$).",
+    control=Form("That with 1.1 times the right-hand side.", power=2.0, factor=1.1),
+)
+
+CLAIMS = (
+    LEMMA_C_1_DISPLAY,
+    LEMMA_C_2_DISPLAY,
+    LEMMA_C_3_LENGTH,
+    LEMMA_C_3_RATE,
+    BETA,
+    LEMMA_C_4_RECURSION,
+    LEMMA_C_5_INNER,
+    LEMMA_C_5_LOWER,
+    LEMMA_C_5_GRADIENT,
+    LEMMA_C_5_FIXED_POINT,
+    EXPONENT,
+    SECTION_E_SIGNAL,
+)
