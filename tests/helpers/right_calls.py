@@ -225,6 +225,7 @@ def right_calls() -> dict[str, Call]:
     problem("problems.neuron", target=np.eye(3)[0])
     problem("problems.committee", teacher=np.eye(2, 3), students=3)
     problem("problems.homogeneous", teacher=np.eye(2, 3), students=3)
+    problem("problems.two_layer", teacher=np.eye(2, 3), students=3)
     problem("problems.convolution", filter=np.ones(2), output_weights=np.ones(2))
     problem("problems.wave", target=np.eye(3)[0], patches=2)
     problem("problems.parity", target=np.eye(3)[0], patches=2)
@@ -433,7 +434,7 @@ def right_calls() -> dict[str, Call]:
     add("problems.Problem.points", of=lambda points: w.problem.points(points), points=w.starts)
     add("problems.Problem.sample", of=w.problem.sample, key=w.key, batch=2)
     add("problems.Problem.with_teacher", of=w.problem.with_teacher, target=np.eye(2, 3))
-    add("models.Committee.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))
+    add("models.TwoLayer.predict", of=w.problem.student.predict, parameters=w.point, inputs=np.eye(3))
     relu = tl.activations.ReLU()
     two = {"sigma": relu, "tau": relu, "inputs": w.law, "quadrature": w.quadrature}
     add("duals.dual", **two)
