@@ -120,7 +120,7 @@ def negative(H, shift):
 
 
 def lipschitz(radius):
-    """A Lipschitz constant of the Hessian: third derivatives are at most 3 sqrt(3)/pi and 4/pi times the even factor."""
+    """A Lipschitz constant of the Hessian: third derivatives are at most 3 sqrt(3)/pi, 4/pi times `even`."""
     even = mpf(VARIANCE) * ((b - a) / 2) ** 2
     norms = [sqrt(dot(w, w)) for w in W]
     total = fsum(sqrt(dot(v, v)) for v in V) + fsum(norms) + n * radius
