@@ -3,14 +3,15 @@ r"""From measured to proved: certificates of critical points by ball arithmetic.
 The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
 conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, in which
 every rounding error is inside a ball. What is proved holds for the loss with the closed form of the duals, with the
-float64 numbers of the problem (teacher, slopes, variance of the inputs, noise) taken exactly.
+float64 numbers of the problem (teacher, slopes, variance of the inputs, noise) taken exactly. A network with output
+weights is certified up to its rescalings, as a sum of neurons with signs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -34,9 +35,9 @@ from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, re
 from tutelage.geometry.families.reduced import Geometry
 from tutelage.geometry.script import script
 from tutelage.geometry.spectrum import SymmetricOrder, symmetric_order
-from tutelage.geometry.symmetry import orbit_dimension
+from tutelage.geometry.symmetry import zero_modes
 from tutelage.inputs import Gaussian, Inputs
-from tutelage.models import Neuronwise
+from tutelage.models import TwoLayer
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
@@ -211,15 +212,17 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     Needs python-flint, the extra `certify`.
 
     Args:
-        objective: The population loss of a `neuron` or a `committee` with two slopes (ReLU, leaky ReLU, absolute value)
-            under a rotation-invariant law.
+        objective: The population loss of a `neuron`, a `committee` or a `two_layer` network that learns its output
+            weights, with two slopes (ReLU, leaky ReLU, absolute value), under a rotation-invariant law; without biases,
+            constant, scale and decay.
         point: A student near a critical point.
         digits: Decimal digits of the centre, 20 to 250; bounds of position and loss are about as good.
 
     Returns:
-        The certificate. Its kind is `not proved` where the proof does not succeed: far from a critical point, with more
-        than 1,600 parameters and no symmetries, or where the Hessian is singular, as at points that a rotation moves
-        and at the global minima of more students than teachers.
+        The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
+        weights ±1, and vectors that stand for all their multiples. Its kind is `not proved` where the proof does not
+        succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the Hessian is
+        singular, as at points that a rotation moves and at the global minima of more students than teachers.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
@@ -228,11 +231,15 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     """
     deterministic(objective)
     objective, loss = ball_loss(objective)
-    point = objective.problem.point(point)
+    point = objective.problem.student.canonical(objective.problem.point(point))
+    loss = replace(loss, signs=_signs(objective, point))
     checked_digits(digits)
     vectors = np.asarray(jax.device_get(objective.problem.student.vectors(point)))
     flint_module()
     problem = _described(objective, loss, vectors)
+    if loss.signs is not None and not loss.signs.all():
+        reason = "an output weight is zero, where rescalings move a neuron that computes nothing"
+        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
     zero = _zero_of_loss(loss, vectors)
     if zero is not None:
         with contextlib.suppress(NotProved, UnsupportedCombination):
@@ -276,10 +283,11 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
     """
     problem = objective.problem
     models = (problem.student, problem.teacher)
-    plain = all(isinstance(model, Neuronwise) and model.plain for model in models)
-    if not (isinstance(objective, NeuronSum) and plain):
+    plain = all(isinstance(model, TwoLayer) and _certifiable(model) for model in models)
+    if not (isinstance(objective, NeuronSum) and plain and problem.decay is None):
         raise UnsupportedCombination(
-            f"Certificates are for population losses of the neuron and committee problems, not for {_named(objective)}."
+            "Certificates are for population losses of the neuron and committee problems, and of networks that learn "
+            f"their output weights, without biases, constant, scale and decay, not for {_named(objective)}."
         )
     activation: Activation = problem.student.activation  # type: ignore[attr-defined]
     duals = (objective.student_duals[0][0], objective.teacher_duals[0][0], objective.own_duals[0][0])
@@ -291,7 +299,23 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
             f"rotation-invariant law, not for {activation.name} under {problem.inputs.name}."
         )
     teacher = np.asarray(jax.device_get(problem.teacher.vectors(objective.target)))
-    return objective, BallLoss(teacher, left, right, scale, float(problem.noise))
+    outputs = problem.teacher.parts(objective.target).output  # type: ignore[attr-defined]
+    outputs = None if outputs is None else np.asarray(outputs)
+    return objective, BallLoss(teacher, left, right, scale, float(problem.noise), outputs=outputs)
+
+
+def _certifiable(model: TwoLayer) -> bool:
+    """Whether a model is a sum of neurons with two slopes, up to rescalings of those that it learns."""
+    learns = "weights" in model.learn and not {"biases", "constant"} & {*model.learn}
+    return learns and model.scale is None and all(part is None for part in model.fixed)
+
+
+def _signs(objective: NeuronSum, point: PyTree) -> np.ndarray | None:
+    """Return the output weights of a student of which each neuron is the representative of its rescalings."""
+    student = objective.problem.student
+    assert isinstance(student, TwoLayer)
+    output = student.parts(point).output
+    return None if output is None else np.asarray(output)
 
 
 def _named(objective: Objective) -> str:
@@ -322,10 +346,12 @@ def _described(objective: NeuronSum, loss: BallLoss, students: np.ndarray) -> st
     axes = np.array_equal(loss.teacher, np.eye(number, dimension))
     rows = "; ".join("(" + ", ".join(repr(float(entry)) for entry in row) + ")" for row in loss.teacher)
     teachers = f"the first {number} coordinate axes" if axes else f"the rows {rows}"
+    signs = "" if loss.signs is None else f", with output weights {loss.signs.tolist()} up to rescaling,"
+    outputs = "" if loss.outputs is None else f" with output weights {loss.outputs.tolist()}"
     return (
-        f"{students.shape[0]} students with slopes {loss.left!r} and {loss.right!r} ({activation.name}) "
-        f"in dimension {dimension} learn {number} teachers, {teachers}, under {problem.inputs.name} with variance "
-        f"{loss.scale!r}, label noise {loss.noise!r}"
+        f"{students.shape[0]} students{signs} with slopes {loss.left!r} and {loss.right!r} ({activation.name}) "
+        f"in dimension {dimension} learn {number} teachers, {teachers}{outputs}, under {problem.inputs.name} with "
+        f"variance {loss.scale!r}, label noise {loss.noise!r}"
     )
 
 
@@ -335,13 +361,18 @@ def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
     It has the vectors of the teacher, in another order and with other signs: these do not matter for an even
     activation, and for others if the vectors with a minus sign add up to zero, because only odd parts change.
     """
-    if students.shape != loss.teacher.shape:
+    if students.shape != loss.teacher.shape or (loss.outputs is not None and (np.abs(loss.outputs) != 1).any()):
         return None
+    mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
+    other = np.where(mine[:, None] == theirs, 0.0, 1e3)  # a neuron with another sign is another one
     plus, minus = (np.linalg.norm(students[:, None] - sign * loss.teacher, axis=-1) for sign in (1, -1))
-    rows, columns = linear_sum_assignment(np.minimum(plus, minus) ** 2)
+    rows, columns = linear_sum_assignment(np.minimum(plus, minus) ** 2 + other)
+    if other[rows, columns].any():
+        return None
     negative = minus[rows, columns] < plus[rows, columns]
     found = np.where(negative[:, None], -1.0, 1.0) * loss.teacher[columns]
-    same = loss.left == -loss.right or all(math.fsum(column) == 0 for column in found[negative].T)
+    signed = mine.min() < 0 and negative.any()
+    same = loss.left == -loss.right or (not signed and all(math.fsum(column) == 0 for column in found[negative].T))
     return found if same and np.linalg.norm(students - found) <= _CLOSE else None
 
 
@@ -398,7 +429,7 @@ class Proof(NamedTuple):
 
 def _order(objective: NeuronSum, loss: BallLoss, point: PyTree) -> SymmetricOrder | None:
     """Return the order in which a point is block-constant, where there are formulas for it: ReLU, unit variance."""
-    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0)
+    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and loss.signs is None and loss.outputs is None
     known = np.array_equal(loss.teacher, np.eye(*loss.teacher.shape))
     return symmetric_order(objective, point) if plain and known else None
 
@@ -540,7 +571,7 @@ def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: Ba
     """Return why a proof did not succeed, with what is known of a singular Hessian."""
     reason = str(failure)
     if isinstance(failure, Singular):
-        moved = orbit_dimension(objective, point)
+        moved = zero_modes(objective, point).get("rotations", 0)
         if moved:
             reason += f"; rotations that fix the teacher move the point in {moved} directions without changing the loss"
         elif students > loss.teacher.shape[0]:

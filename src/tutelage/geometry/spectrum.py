@@ -175,9 +175,8 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
     target = reduction.objective.target
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
     beside = student.with_vectors(reduced, padded(rows))
-    number, axes = rows.shape
     inner = in_coordinates(reduction.objective, wide, beside)
-    return inner, _Padded(beside, number * (axes + 1)), dimension - axes
+    return inner, _Padded(beside, sum(leaf.size for leaf in jax.tree.leaves(beside))), dimension - rows.shape[1]
 
 
 class SymmetricOrder(NamedTuple):
@@ -203,6 +202,8 @@ def symmetric_order(objective: Objective, point: PyTree) -> SymmetricOrder | Non
     student = objective.problem.student
     if not (isinstance(student, Neuronwise) and isinstance(objective, NeuronSum) and objective.axes):
         return None
+    if objective.problem.parameters != student.vectors(point).size:
+        return None  # numbers besides the vectors
     vectors = np.asarray(student.vectors(point))
     neurons, dimension = vectors.shape
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
@@ -243,8 +244,8 @@ def _with_copies(objective: Objective, reduced: _Padded, copies: int) -> np.ndar
     """Return all eigenvalues, given the Hessian in the span and along one axis that stands for several."""
     vectors = objective.problem.student.vectors(reduced.point)
     number, axes = vectors.shape
-    hessian = np.asarray(objective.hessian(reduced.point)).reshape(number, axes, number, axes)
-    # By symmetry under reflections the last axis does not mix with the others.
-    inside = hessian[:, :-1, :, :-1].reshape(number * (axes - 1), number * (axes - 1))
-    beside = np.linalg.eigvalsh(hessian[:, -1, :, -1])
-    return np.sort(np.concatenate([np.linalg.eigvalsh(inside), np.repeat(beside, copies)]))
+    hessian = np.asarray(objective.hessian(reduced.point))
+    # The vectors come first. By symmetry under reflections their last axis does not mix with anything else.
+    last = (np.arange(reduced.size) % axes == axes - 1) & (np.arange(reduced.size) < number * axes)
+    inside, beside = (np.linalg.eigvalsh(hessian[np.ix_(chosen, chosen)]) for chosen in (~last, last))
+    return np.sort(np.concatenate([inside, np.repeat(beside, copies)]))
