@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import tutelage as tl
-from tutelage.claims.local_convergence import descent, formulas, instances, landscape, residual, starts, strips
+from tutelage.claims.local_convergence import descent, formulas, hermite, instances, landscape, strips, wedges
 
 
 def _close(value, samples, deviations=5.0):
@@ -67,15 +67,15 @@ def test_wedge_product_by_sampling():
     x = random.normal(size=(300_000, 3))
     side = np.sign(x @ target)
     products = np.prod([(x @ w) * (np.sign(x @ w) - side) for w in students], axis=0)
-    assert _close(strips.wedge_product(students, target), products)
+    assert _close(wedges.wedge_product(students, target), products)
 
 
 def test_hermite_coefficients_by_sampling():
     x = np.random.default_rng(4).normal(size=400_000)
-    assert _close(residual.hermite_coefficient(0), np.abs(x))
-    assert _close(residual.hermite_coefficient(4), np.abs(x) * (x**4 - 6 * x**2 + 3) / np.sqrt(24))
+    assert _close(hermite.hermite_coefficient(0), np.abs(x))
+    assert _close(hermite.hermite_coefficient(4), np.abs(x) * (x**4 - 6 * x**2 + 3) / np.sqrt(24))
     large = 2**14
-    assert residual.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
+    assert hermite.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
 
 
 def test_constant_of_lemma_c_4_grows():
@@ -97,20 +97,36 @@ def test_hermite_norm_by_sampling():
     random = np.random.default_rng(5)
     targets = formulas.units(random.normal(size=(2, 3)))
     x = random.normal(size=(400_000, 3)) @ targets.T
-    h = np.sqrt(np.pi / 2) - np.sum((x**2 - 1) / np.sqrt(2), axis=1) / residual.hermite_coefficient(2)
-    assert _close(residual.hermite_norm_square(targets, 2), h**2)
+    h = np.sqrt(np.pi / 2) - np.sum((x**2 - 1) / np.sqrt(2), axis=1) / hermite.hermite_coefficient(2)
+    assert _close(hermite.hermite_norm_square(targets, 2), h**2)
 
 
-def test_fit_is_the_librarys_algorithm():
-    """Norms by non-negative least squares: the fitted start cannot be improved along any coordinate."""
-    targets = np.array([[1.0, 0.2], [-0.3, 0.8]])
-    directions = formulas.units(np.random.default_rng(6).normal(size=(7, 2)))
-    students = starts.fit(directions, targets)
-    slopes = formulas.slopes(directions, students, targets)
-    pull = np.sum(directions * slopes, axis=1)
-    used = formulas.norms(students) > 0
-    np.testing.assert_allclose(pull[used], 0, atol=1e-6)
-    assert (pull[~used] > -1e-6).all()
+def test_relu_loss_is_the_librarys(network):
+    """With a linear term too: the closed form of Section A.1 against the library's."""
+    students, teachers, _ = network
+    linear = np.array([0.3, -0.2, 0.1, 0.5])
+    objective = tl.population(tl.problems.homogeneous(teachers, 5, activation="relu", linear=True))
+    expected = float(objective.loss(tl.models.WithLinear(students, linear)))
+    assert formulas.relu_loss(students, teachers, linear) == pytest.approx(expected, rel=1e-12)
+
+
+def test_mass_far_from_teachers_is_bounded_by_a_test_function():
+    """The correlation of the test function of the corrected Lemma C.4 with a neuron is the product of squared sines."""
+    (drawn, *_) = hermite._plane(80, np.random.default_rng(8))
+    grid = (np.arange(4000) + 0.5) * 2 * np.pi / 4000
+    target = drawn["teachers"][0]
+    points = np.stack([np.cos(grid), np.sin(grid)], axis=-1)
+    product = np.prod(np.sin(formulas.angles(points, target)) ** 2, axis=-1)
+    waves = np.fft.fft(product) / 4000
+    frequency = np.abs(np.fft.fftfreq(4000, 1 / 4000))
+    even = frequency % 2 == 0
+    acts = np.ones_like(frequency)
+    acts[even] = 2 / np.pi * np.cos(np.pi * frequency[even] / 2) / (1 - frequency[even] ** 2)
+    test = np.fft.ifft(4000 * np.where(np.abs(waves) > 1e-12, waves / (2 * acts), 0)).real
+    # With h = ‖x‖·test(θ) means over the plane have the factor E‖x‖² = 2.
+    assert drawn["norm"][0] == pytest.approx(np.sqrt(2 * np.mean(test**2)), rel=1e-6)
+    for turn, value in zip(grid[::800], product[::800], strict=True):
+        assert 2 * np.mean(test * np.abs(np.cos(grid - turn))) == pytest.approx(value, abs=1e-5)
 
 
 def test_descent_direction_correlates_with_twice_the_loss():
@@ -146,10 +162,10 @@ def test_correlation_is_the_smallest_over_all_sequences():
 
 def test_a_student_across_never_turns():
     drawn = descent.across(2)
-    ends, losses = descent.descend(drawn["students"], drawn["teachers"], np.array([0.1, 0.1]), 500)
-    assert (losses[-1] < losses[0]).all()
-    np.testing.assert_allclose(formulas.line_angles(ends, drawn["teachers"])[:, 1, 0], np.pi / 2, atol=1e-9)
-    assert (formulas.norms(ends)[:, 1] < formulas.norms(drawn["students"])[:, 1]).all()
+    runs = descent._descended(drawn["students"], drawn["teachers"][0], 0.1)
+    assert (runs["losses"][:, -1] < runs["losses"][:, 0]).all()
+    np.testing.assert_allclose(runs["turn_after"], np.pi / 2, atol=1e-9)
+    assert (formulas.norms(runs["ends"])[:, 1] < formulas.norms(drawn["students"])[:, 1]).all()
 
 
 def test_sampled_gradients_average_to_the_gradient(network):

@@ -7,14 +7,21 @@ import pytest
 import tutelage as tl
 from tutelage import geometry
 from tutelage.claims.mild_overparameterization import formulas
-from tutelage.claims.mild_overparameterization.directions import Group, bound, owners, structured
+from tutelage.claims.mild_overparameterization.conjecture import exact_gap
+from tutelage.claims.mild_overparameterization.directions import bound, ways
 from tutelage.claims.mild_overparameterization.exact import SMALLEST
-from tutelage.claims.mild_overparameterization.instances import minima, slopes, students, teachers
+from tutelage.claims.mild_overparameterization.instances import drawn, minima, owners, students
 from tutelage.claims.mild_overparameterization.minima import distance
 from tutelage.claims.mild_overparameterization.perturbed import perturbed_run, printed_settings
 from tutelage.claims.mild_overparameterization.rays import best_scale, sharper_bound
 from tutelage.claims.mild_overparameterization.setting import plane_expectation
 from tutelage.claims.mild_overparameterization.splitting import found_minima
+from tutelage.claims.table import fitted_order
+
+
+def teachers(number, dimension, count, random):
+    """Orthonormal teachers, turned at random."""
+    return np.linalg.qr(random.normal(size=(count, dimension, dimension)))[0][:, :number]
 
 
 @pytest.mark.parametrize(("number", "k", "d"), [(1, 1, 1), (3, 2, 3), (4, 3, 3)])
@@ -38,7 +45,7 @@ def test_loss_by_sampling():
     """The closed form is half of the mean square, within five standard errors; so is the quadrature on the circle."""
     random = np.random.default_rng(1)
     teacher = teachers(2, 2, 1, random)
-    w = students(3, teacher, random)
+    w = students(3, 2, 2).sample(random, 1)
     x = random.normal(size=(200_000, 2))
     square = (np.maximum(x @ w[0].T, 0).sum(1) - np.maximum(x @ teacher[0].T, 0).sum(1)) ** 2
     error = square.std() / np.sqrt(len(x))
@@ -51,33 +58,31 @@ def test_loss_by_sampling():
 
 @pytest.mark.parametrize("shares", [(1.0,), (0.5, 0.5), (0.7, 0.2, 0.1)])
 def test_rotations_refute_the_conjecture(shares):
-    """However the neurons are split, the deficit of a rotation by b is (2/π)b³, by the library's own Hessian."""
+    """However the neurons are split, a rotation has the gap of the closed form, by the library's own Hessian."""
     weights = np.asarray(shares)
-    group = Group((len(shares),) * 2, 3)
+    belongs = owners((len(shares),) * 2)
     teacher = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0][:2]
     minimum = np.concatenate([weights[:, None] * v for v in teacher])
     objective = tl.population(tl.problems.committee(teacher, len(minimum)))
-    radii, deficits = np.array([0.04, 0.02, 0.01]), []
+    radii, gaps = np.array([0.3, 0.04, 0.02, 0.01]), []
     for b in radii:
         way = b * np.concatenate([weights[:, None] * teacher[1], -weights[:, None] * teacher[0]])
         product = objective.hessian_vector(jnp.asarray(minimum + way), jnp.asarray(way))
-        deficits.append(bound(way, group) - float(jnp.sum(product * way)))
-    assert np.all(np.asarray(deficits) > 0)
-    assert slopes(radii, np.asarray(deficits)) == pytest.approx(3, abs=0.05)
-    assert deficits[-1] / radii[-1] ** 3 == pytest.approx(2 / np.pi, rel=0.03)
+        gaps.append(float(jnp.sum(product * way)) - bound(way, belongs))
+    np.testing.assert_allclose(gaps, exact_gap(radii), rtol=1e-7)
+    assert np.all(np.asarray(gaps) < 0)
+    assert fitted_order(radii[1:], -np.asarray(gaps[1:])) == pytest.approx(3, abs=0.05)
+    assert exact_gap(np.array(0.4533)) < 0 < exact_gap(np.array(0.4535))
 
 
 def test_structured_ways():
     """A quarter of the ways cancels within each group; rotations are equalities to second order."""
-    random, group = np.random.default_rng(3), Group((2, 2), 3)
-    batch = minima(group.sizes, group.dimension, 32, random)
-    ways = structured(group, batch, random)
-    owner = owners(group)
-    for i in range(2):
-        np.testing.assert_allclose(ways[1::4][:, owner == i].sum(1), 0, atol=1e-12)
-    turning = ways[2::4]
-    second = formulas.curvature(batch["minimum"][2::4], batch["teacher"][2::4], turning)
-    np.testing.assert_allclose(second, bound(turning, group), rtol=1e-10)
+    random, sizes = np.random.default_rng(3), (2, 2)
+    batch = drawn(minima(sizes, 3, 0.5), 32, random)
+    way, belongs = ways(sizes, 3).sample(random, 32), owners(sizes)
+    np.testing.assert_allclose(belongs @ way[1::4], 0, atol=1e-12)
+    second = formulas.curvature(batch["minimum"][2::4], batch["teacher"][2::4], way[2::4])
+    np.testing.assert_allclose(second, bound(way[2::4], belongs), rtol=1e-10)
 
 
 # Minima and splits ----------------------------------------------------------------------------------------------------
@@ -100,7 +105,7 @@ def test_found_minima_by_the_geometry_layer():
 
 def test_distance_from_the_minima():
     """Zero at members of Theorem 1's form, as the geometry layer has them; not zero elsewhere."""
-    batch = minima((3, 1), 3, 16, np.random.default_rng(4))
+    batch = drawn(minima((3, 1), 3), 16, np.random.default_rng(4))
     assert distance(batch["minimum"], batch["teacher"]).max() < 1e-12
     members = geometry.global_minima(tl.problems.committee(batch["teacher"][0], 4))
     assert members.contains(batch["minimum"][0])
@@ -139,7 +144,7 @@ def test_best_scale_and_the_sharper_bound():
     """The factor minimises the loss along the ray, and norm sums are bounded, in a search as well."""
     random = np.random.default_rng(6)
     teacher = teachers(3, 3, 4, random)
-    w = students(4, teacher, random)
+    w = students(4, 3, 3).sample(random, 4)
     factors = np.linspace(0.5, 1.5, 101)[:, None, None, None] * best_scale(w, teacher)[:, None, None]
     values = np.stack([formulas.loss(factor * w, teacher) for factor in factors])
     np.testing.assert_array_equal(values.argmin(0), 50)
@@ -150,7 +155,7 @@ def test_best_scale_and_the_sharper_bound():
     for _ in range(300):
         moved = w + 0.1 * random.normal(size=w.shape)
         w = np.where((total(moved) > total(w))[:, None, None], moved, w)
-    assert 3 < total(w).max() < sharper_bound(3)
+    assert 3 < total(w).max() < sharper_bound(teacher)
 
 
 # Theorem 7 ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from tutelage.claims.mild_overparameterization import (
     perturbed,
     quotients,
     rays,
+    remainders,
     splitting,
 )
 
@@ -22,39 +23,39 @@ _SMALL = Effort(samples=64, restarts=1, generations=1, iterations=1, runs=8)
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "form"),
+    ("module", "name", "claim", "reading"),
     [
-        (conjecture, "curvature", conjecture.CONJECTURE_1.as_printed),
-        (directions, "curvature", directions.THEOREM_6.as_printed),
-        (directions, "curvature", directions.BALANCED_CASE.corrected),
-        (directions, "cross_blocks", directions.LEMMA_8.as_printed),
-        (minima, "loss", minima.THEOREM_1.as_printed),
-        (minima, "_difference", minima.LEMMA_3.as_printed),
-        (perturbed, "perturbed_run", perturbed.THEOREM_7.as_printed),
-        (quotients, "gradient", quotients.THEOREM_5.corrected),
-        (rays, "duals", rays.LEMMA_10.as_printed),
-        (rays, "duals", rays.LEMMA_11.corrected),
-        (splitting, "gradient", splitting.THEOREM_8.as_printed),
-        (splitting, "gradient", splitting.THEOREM_9.as_printed),
-        (splitting, "gradient", splitting.LEMMA_12_CRITICAL.as_printed),
+        (conjecture, "curvature", conjecture.CONJECTURE_1, "as_printed"),
+        (directions, "curvature", directions.THEOREM_6, "as_printed"),
+        (directions, "curvature", directions.BALANCED_CASE, "corrected"),
+        (remainders, "cross_forms", remainders.LEMMA_8, "as_printed"),
+        (minima, "loss", minima.THEOREM_1, "as_printed"),
+        (minima, "_difference", minima.LEMMA_3, "as_printed"),
+        (perturbed, "perturbed_run", perturbed.THEOREM_7, "as_printed"),
+        (quotients, "gradient", quotients.THEOREM_5, "corrected"),
+        (rays, "duals", rays.LEMMA_10, "as_printed"),
+        (rays, "duals", rays.LEMMA_11, "corrected"),
+        (splitting, "_drop", splitting.THEOREM_8, "as_printed"),
+        (splitting, "_drop", splitting.THEOREM_9, "as_printed"),
+        (splitting, "gradient", splitting.LEMMA_12_CRITICAL, "as_printed"),
     ],
+    ids=lambda value: getattr(value, "id", None),
 )
-def test_one_broken_value_decides(monkeypatch, module, name, form):
-    """The second value of a quantity is not a number for one of its instances; all others are as they are."""
-    splitting.found_minima(0, 1)  # before anything is broken; it is kept
-    compute, calls = getattr(module, name), []
+def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
+    """One value of a quantity is not a number; all others are as they are."""
+    splitting.found_minima(int(np.random.default_rng(0).integers(2**31)), 1)  # before anything is broken; it is kept
+    splitting._split_minima.cache_clear()
+    compute = getattr(module, name)
 
-    def broken(*arguments):
-        values = np.array(compute(*arguments))
-        calls.append(values)
-        if len(calls) == 2:
-            values[0] = np.nan
+    def broken(*arguments, **named):
+        values = np.array(compute(*arguments, **named))
+        values[0 if values.ndim else ()] = np.nan
         return values
 
     monkeypatch.setattr(module, name, broken)
-    outcome = form.test(_SMALL, 0)
-    assert len(calls) >= 2
-    assert outcome.judgement == "inconclusive" and np.isnan(outcome.margin), outcome
+    (verdict,) = (one for one in judge(claim, _SMALL) if one.form == reading)
+    splitting._split_minima.cache_clear()
+    assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import tutelage as tl
 from tutelage.claims.weight_sharing import formulas, plane
+from tutelage.claims.weight_sharing.gradients import tanh_square
 
 RANDOM = np.random.default_rng(0)
 
@@ -87,3 +89,19 @@ def test_wave_closed_forms():
     differences = [(loss(w + h * axis) - loss(w - h * axis)) / (2 * h) for axis in axes]
     np.testing.assert_allclose(formulas.cosine_gradient(w, u, b), differences, atol=1e-9)
     np.testing.assert_allclose(formulas.cosine_hessian(w, u, b), jax.hessian(loss)(w), atol=1e-12)
+
+
+@pytest.mark.parametrize("patches", [1, 7, 300])
+def test_mean_square_of_tanh(patches):
+    """The panels agree with adaptive quadrature of the definition, however steep tanh is."""
+    reach = float(formulas.teacher_norm(patches))
+    inside = quad(lambda x: np.cosh(reach * x) ** -2 * np.exp(-(x**2) / 2), 0, 30 / reach, epsabs=1e-13)[0]
+    assert tanh_square(np.array(float(patches))) == pytest.approx(1 - inside * np.sqrt(2 / np.pi), abs=1e-10)
+
+
+@pytest.mark.parametrize("patches", [7, 8])
+def test_a_short_teacher_costs_the_norm_of_the_start_alone(patches):
+    """The time to a loss of 1/8 grows as d^(3/2), as the norm of the start decays, whatever the high degree."""
+    goal = 0.125 / plane.teacher_square(patches, 1.0)
+    first, second = (plane.learning_time(patches, d, d**0.5, True, goal, 1.0) for d in (1e4, 1e6))
+    assert second / first == pytest.approx(1000, rel=0.05) and second < 1e9

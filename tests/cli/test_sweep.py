@@ -23,6 +23,7 @@ from tutelage.cli.main import app
 from tutelage.files import json_text
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.folder import SweepFolder
+from tutelage.sweeps.specification.examples import example
 from tutelage.work.documents import seal
 from tutelage.work.job import Progress
 from tutelage.work.lock import locked
@@ -38,7 +39,7 @@ SMALLER = {
     "step_limit = 20000": "step_limit = 30",
     "# [grid]": "[grid]",
     "# problem.students = [6, 7, 8]": "problem.students = [2, 3]",
-    '# problem.activation = ["relu", "abs"]': 'problem.activation = ["relu"]',
+    '# [[zip]]\n# problem.activation = ["relu", "abs"]': 'problem.activation = ["relu"]',
 }
 PROGRAM = """\
 import sys
@@ -322,3 +323,31 @@ def test_an_unreadable_piece_stops_the_command(tmp_path, cheap, monkeypatch):
     assert snapshot(tmp_path / "pieces") == before
     again = run(app, ["sweep", "x.toml", "--out", str(tmp_path), "--json"])
     assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0
+
+
+def test_diverged_runs_are_said_to_be(tmp_path, monkeypatch):
+    """By `sweep`, `status` and `summary`, with the setting and what to do; their losses are not among those shown."""
+    monkeypatch.chdir(tmp_path)
+    text = example("neuron").replace("runs = 50", "runs = 3").split("# [grid]")[0]
+    text = text.replace("projection = { radius = 10.0 }", "#")
+    Path("steep.toml").write_text(text + "[grid]\nmethod.step = [0.5, 50.0]\n", encoding="utf-8")
+    done = run(app, ["sweep", "steep.toml", "--workers", "1"])
+    words = "3 of 3 runs diverged (method.step = 50.0): choose a smaller method.step there."
+    assert done.exit_code == 0 and "3 diverged" in done.stdout and words in done.stderr
+    assert "3 converged, 3 diverged" in run(app, ["status", "steep-sweep"]).stdout
+    shown = run(app, ["summary", "steep-sweep"])
+    assert words in shown.stderr and "diverged" in shown.stdout
+    rows = json.loads(run(app, ["summary", "steep-sweep", "--json"]).stdout)["settings"]
+    assert [row["diverged"] for row in rows] == [0, 3] and rows[1]["loss"] is None
+
+
+def test_dry_run(tmp_path, monkeypatch):
+    """Cells, pieces and a guess of the time; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    text = example("committee").replace("# [grid]", "[grid]").replace("# problem.students", "problem.students")
+    Path("first.toml").write_text(text, encoding="utf-8")
+    shown = run(app, ["sweep", "first.toml", "--dry-run"])
+    assert shown.exit_code == 0 and "3 cells, 150 runs" in shown.stdout
+    document = json.loads(run(app, ["sweep", "first.toml", "--dry-run", "--json"]).stdout)
+    assert [cell["problem.students"] for cell in document["cells"]] == [6, 7, 8] and document["core_seconds"] > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["first.toml"]

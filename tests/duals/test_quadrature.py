@@ -22,7 +22,7 @@ PAIRS = [
     ("sigmoid", "softplus"),
     ("softplus", "gelu"),
     ("gelu", "gelu"),
-    ("erf", "erf"),
+    ("erf", "tanh"),
     ("tanh", "quadratic"),
 ]
 

@@ -23,6 +23,7 @@ PAGES = (
     "docs/your-own-claim.md",
     "docs/claims.md",
     "docs/numerics.md",
+    "docs/families.md",
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")

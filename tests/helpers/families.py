@@ -10,7 +10,6 @@ _random = np.random.default_rng(2026)
 _U = _random.normal(size=3)
 _V = _random.normal(size=(2, 3))
 _OUTPUT = _random.normal(size=3)
-
 PROBLEMS = {
     "neuron": lambda: tl.problems.neuron(_U),
     "neuron, shifted inputs, noise": lambda: tl.problems.neuron(
@@ -24,6 +23,27 @@ PROBLEMS = {
     ),
     "committee, ball": lambda: tl.problems.committee(_V, 2, inputs=tl.inputs.ball(3)),
     "committee, cosine, box": lambda: tl.problems.committee(_V, 2, "cosine", inputs=tl.inputs.uniform_box(3)),
+    "two layers": lambda: tl.problems.two_layer(_V, 3, teacher_output=[1.5, -0.7]),
+    "two layers, erf, biases, constant, decay": lambda: tl.problems.two_layer(
+        _V,
+        2,
+        "erf",
+        [1.5, -0.7],
+        [0.3, -0.2],
+        0.4,
+        ("weights", "output", "biases", "constant"),
+        scale="root",
+        decay={"weights": 0.1, "output": 0.2},
+    ),
+    "two layers, ReLU, biases, shifted inputs": lambda: tl.problems.two_layer(
+        _V,
+        2,
+        teacher_biases=[0.3, -0.2],
+        learn=("weights", "biases"),
+        output=[1.0, -0.5],
+        inputs=tl.inputs.gaussian(3, mean=[0.4, -0.2, 0.7], covariance=np.diag([1.0, 2.0, 0.5])),
+        noise=0.3,
+    ),
     "homogeneous": lambda: tl.problems.homogeneous(_V, 3),
     "homogeneous, signed": lambda: tl.problems.homogeneous(_V, 3, signs=[1, -1, 1]),
     "homogeneous, ReLU with linear term": lambda: tl.problems.homogeneous(_V, 2, "relu", linear=True),

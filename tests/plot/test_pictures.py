@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 import tutelage as tl
 from tutelage.errors import InvalidArgument, TutelageError
@@ -44,7 +45,7 @@ def test_histories_are_the_recorded_values(runs, panel):
 
 def test_losses_are_in_order(runs, panel):
     """Every run is one point, and its colour says how it ended."""
-    tl.plot.losses(runs, ax=panel)
+    tl.plot.final_losses(runs, ax=panel)
     points = np.concatenate([np.stack(line.get_data(), axis=1) for line in panel.lines])
     points = points[np.argsort(points[:, 0])]
     np.testing.assert_array_equal(points[:, 0], np.arange(1, 5))
@@ -130,3 +131,32 @@ def test_notebooks_show_values(runs, atlas):
         status.replace("_", " ") in shown for status in runs.statuses
     )
     assert atlas[0].kind in atlas._repr_html_() and atlas[0].symmetry in atlas._repr_html_()
+
+
+def test_losses_are_curves(runs, panel):
+    """The recorded losses against the step; without a record there are none."""
+    tl.plot.losses(runs, ax=panel)
+    np.testing.assert_array_equal(panel.lines[1].get_xdata(), runs.curve("loss", 1)[0])
+    bare = tl.descend(runs.objective, runs.points, tl.GradientDescent(0.5), tl.step_limit(1))
+    with pytest.raises(TutelageError):
+        tl.plot.losses(bare)
+
+
+def test_landscape_of_two_weights_needs_no_directions():
+    """The axes are the weights; where there are more, directions are asked for."""
+    objective = tl.population(tl.problems.neuron(np.array([1.0, -2.0])))
+    (panel, _) = tl.plot.landscape(objective, resolution=3).axes
+    assert panel.get_xlim() == (-3.0, 3.0) and panel.get_xlabel() == "$w_1$"
+    more = tl.population(tl.problems.neuron(np.ones(3)))
+    with pytest.raises(InvalidArgument, match="two dimensions only"):
+        tl.plot.landscape(more)
+
+
+def test_animations_are_saved_and_shown(runs, tmp_path):
+    """As a GIF with all its frames, as a page, and in a notebook."""
+    film = tl.plot.animate(runs, "student", frames=3)
+    film.save(tmp_path / "runs.gif")
+    film.save(tmp_path / "runs.html")
+    with Image.open(tmp_path / "runs.gif") as picture:
+        assert picture.n_frames == 3
+    assert "<script" in (tmp_path / "runs.html").read_text() and "<script" in film._repr_html_()

@@ -66,7 +66,7 @@ def test_filters_are_in_the_address(browser, report):
         visible = f"[...document.querySelectorAll('{rows}')].filter(row => !row.hidden).map(row => row.textContent)"
         page.select_option("[data-filter=standing]", "fails")
         page.fill("[data-filter=words]", "norm")
-        again = Visit(browser, page.evaluate('location.href'))  # the driver may not know it yet
+        again = Visit(browser, page.evaluate("location.href"))  # the driver may not know it yet
         assert 0 < len(page.evaluate(visible)) < len(page.query_selector_all(rows))
         assert again.page.evaluate(visible) == page.evaluate(visible)
         assert visit.complaints == again.complaints == []

@@ -1,4 +1,4 @@
-"""`tutelage minima`: the minima of a committee, up to symmetry."""
+"""`tutelage minima`: the minima of a committee, or of a network with output weights, up to symmetry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tutelage.errors import TutelageError
 if TYPE_CHECKING:
     from tutelage.geometry import Atlas, AtlasEntry, Certificate
 
-_RUNS, _STEPS = 100, 100_000
+_RUNS, _STEPS, _ACTIVATION = 100, 100_000, "relu"
 # Rows and columns shown of a block; the others look the same.
 _SHOWN = 4
 _SHADES = " ░▒▓█"
@@ -29,10 +29,14 @@ def minima(
     file: Annotated[Path | None, typer.Argument(help="A saved atlas to show, instead of a search.")] = None,
     neurons: Annotated[int | None, typer.Option(help="Number of teacher neurons, orthonormal.", min=1)] = None,
     students: Annotated[int | None, typer.Option(help="Number of student neurons; as many by default.", min=1)] = None,
+    activation: Annotated[str, typer.Option(help="Activation of all neurons, by name.")] = _ACTIVATION,
+    output: Annotated[bool, typer.Option("--output", help="Learn output weights as well.")] = False,
     runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = _RUNS,
     step: Annotated[
         float | None,
-        typer.Option(help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default."),
+        typer.Option(
+            help="Step of gradient descent; 5/neurons (or 5/students, or 5/6, if less) by default, less with --output."
+        ),
     ] = None,
     steps: Annotated[int, typer.Option(help="Most gradients of a run.", min=1)] = _STEPS,
     seed: Annotated[int, typer.Option(help="Seed of the starts.", min=0)] = 0,
@@ -44,15 +48,17 @@ def minima(
 ) -> None:
     """The atlas of a committee: the minima that gradient descent reaches, up to symmetry.
 
-    ReLU neurons learn an orthonormal teacher from Xavier starts, until the gradient's norm is 1e-12: where plain
-    gradient descent ends, in fewer gradients. Points that differ by permutations of neurons and coordinates are one.
+    Neurons learn an orthonormal teacher from Xavier starts, until the gradient's norm is 1e-12: where plain gradient
+    descent ends, in fewer gradients. Points that differ by permutations of neurons and coordinates are one, and with
+    --output those that differ by rescalings and signs which change no function.
 
     Example: [bold]tutelage minima --neurons 6 --runs 200 --out six.npz[/], then [bold]tutelage minima six.npz[/]
     """
     if (file is None) == (neurons is None):
         console.bad_input("pass either --neurons or a saved atlas")
     limits = {"--runs": runs != _RUNS, "--steps": steps != _STEPS}
-    searching = {"--students": students, "--step": step, "--seed": seed, "--out": out, **limits}
+    others = {"--activation": activation != _ACTIVATION, "--output": output}
+    searching = {"--students": students, "--step": step, "--seed": seed, "--out": out, **limits, **others}
     if file is not None and (unused := [name for name, given in searching.items() if given]):
         console.bad_input(f"a saved atlas is shown as it is; leave out {', '.join(unused)}, or search with --neurons")
     if step is not None and not (math.isfinite(step) and step > 0):
@@ -65,7 +71,8 @@ def minima(
         if certify:
             from tutelage.geometry.certificate import require_certifiable
 
-            require_certifiable(neurons * (students or neurons) if neurons else 0)  # before work starts
+            # Before work starts. As many students as teachers may have symmetries, and be as large as they like.
+            require_certifiable(neurons * students if neurons and students and students != neurons else 0)
         if neurons is None:
             from tutelage.geometry import load_atlas
 
@@ -73,7 +80,8 @@ def minima(
             atlas = load_atlas(file)
         else:
             students = students or neurons
-            atlas = _search(neurons, students, runs, step or _default_step(neurons, students), steps, seed)
+            step = step or _default_step(neurons, students, output)
+            atlas = _search(neurons, students, activation, output, runs, step, steps, seed)
         if certify:
             certificates = _proofs(atlas)
     except TutelageError as error:
@@ -90,18 +98,25 @@ def minima(
         show(atlas, seconds, certificates)
 
 
-def _default_step(neurons: int, students: int) -> float:
+def _default_step(neurons: int, students: int, output: bool) -> float:
     # 5/k is the mild over-parameterization paper's step, for k between 6 and 100. The largest eigenvalue of the Hessian
     # grows with the number of students; below six, the step would exceed two over it, and runs would not settle.
-    return 5 / max(neurons, students, 6)
+    if not output:
+        return 5 / max(neurons, students, 6)
+    # With output weights it is several times as large again. A neuron that stands for the mean of several teachers has
+    # an output weight of about their number, and the eigenvalue is its square.
+    return min(1 / max(neurons, students, 6), 1 / max(neurons - students + 1, 1) ** 2)
 
 
-def _search(neurons: int, students: int, runs: int, step: float, steps: int, seed: int) -> Atlas:
+def _search(
+    neurons: int, students: int, activation: str, output: bool, runs: int, step: float, steps: int, seed: int
+) -> Atlas:
     import numpy as np
 
     import tutelage as tl
 
-    problem = tl.problems.committee(np.eye(neurons), students=students)
+    family = tl.problems.two_layer if output else tl.problems.committee
+    problem = family(np.eye(neurons), students=students, activation=activation)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
     with console.descending() as progress:
@@ -118,13 +133,15 @@ def _proofs(atlas: Atlas) -> list[Certificate]:
     from tutelage.work.job import Progress as Reached
 
     shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
-    objective = None
-    if atlas.problem["name"] == "committee" and atlas.problem["activation"] == "relu":
-        objective = tl.population(tl.problems.committee(teacher, students=shapes[0][0]))
+    objective, families = None, {"committee": tl.problems.committee, "two_layer": tl.problems.two_layer}
+    name, activation = atlas.problem["name"], atlas.problem["activation"]
+    if name in families and activation in tl.activations.names():
+        objective = tl.population(families[name](teacher, students=shapes[0][0], activation=activation))
     # The words leave out kinks, covariances and noise, which a digest stands for.
     if objective is None or describe(objective) != atlas.problem:
         raise tl.UnsupportedCombination(
-            "--certify takes committees of ReLU neurons under standard Gaussian inputs, not the problem of this atlas; "
+            "--certify takes committees and networks with output weights under standard Gaussian inputs, all else as "
+            "`tutelage minima` makes it, not the problem of this atlas; "
             "tutelage.certify takes others"
         )
     certificates = []

@@ -48,6 +48,9 @@ def sweep(
     ] = 10.0,
     seed: OtherSeed = None,
     allow_outside: AllowOutside = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List cells, pieces and the time they may take; compute nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compute all runs of a specification; continue where an earlier command stopped.
@@ -65,6 +68,9 @@ def sweep(
         console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
     try:
         work = _work(specification, seed, allow_outside)
+        if dry_run:
+            _show_plan(work, piece_seconds, workers, json)
+            return
         options: dict[str, Any] = {"workers": workers, "dask": dask, "piece_seconds": piece_seconds}
         options |= {"retry_failed": retry_failed, "mixed": mixed}
         with _terminating(), console.watching("runs") as watch:
@@ -96,7 +102,7 @@ def status(
     share = document["done"] / document["runs"] if document["runs"] else 1.0
     console.out.print(
         f"[bold]{escape(str(folder))}[/]: {document['done']} of {document['runs']} runs ({share:.0%}) "
-        f"in {document['cells']} cells, {document['failed']} failed",
+        f"in {document['cells']} cells, {document['failed']} failed{_named(document['statuses'])}",
         highlight=False,
         soft_wrap=True,
     )
@@ -148,7 +154,7 @@ def summary(
     for name, last in zip(fields, short, strict=True):
         right = "right" if table[name].dtype.is_numeric() else "left"
         shown.add_column(last if short.count(last) == 1 else name, justify=right, overflow="fold")
-    any_failed = ["failed"] if results.coverage.failed else []
+    any_failed = [name for name in ("failed", "diverged") if table[name].sum()]
     for heading in ("runs", *any_failed, "success", "95 %", "steps", "loss", "seconds"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for row in table.iter_rows(named=True):
@@ -163,9 +169,44 @@ def summary(
             f"{row['seconds']:.1f}",
         )
     console.out.print(shown)
+    _tell_diverged(results)
     done, runs = results.coverage.runs, results.manifest.runs
     if done < runs:
         console.notice(f"{done} of {runs} runs are there; the rest: {results.manifest.command}")
+
+
+def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> None:
+    """Print the cells of a sweep, its pieces, and how long they may take."""
+    from tutelage._configuration import available_cores
+
+    cores = workers or available_cores()
+    ranges, cells = work.ranges(piece_seconds, cores), work.cells()
+    seconds = sum(one.cost for one in ranges)
+    rows = [
+        {
+            **cell,
+            "pieces": sum(one.cell == cell["cell"] for one in ranges),
+            "seconds": sum(one.cost for one in ranges if one.cell == cell["cell"]),
+        }
+        for cell in cells.iter_rows(named=True)
+    ]
+    if json:
+        total = {"runs": sum(one.runs for one in ranges), "pieces": len(ranges), "core_seconds": seconds}
+        console.print_document({**total, "workers": cores, "cells": rows})
+        return
+    table = console.table()
+    for name in rows[0]:
+        table.add_column(name.rsplit(".", 1)[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*(f"{value:.3g}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
+    console.out.print(table)
+    console.out.print(
+        f"{console.counted(len(rows), 'cell')}, {console.counted(sum(one.runs for one in ranges), 'run')}, "
+        f"{console.counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
+        f"{cores} at once. A guess from the sizes; compiling comes on top.",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def _default_folder(specification: Path) -> Path:
@@ -200,6 +241,9 @@ def _status(results: Results) -> dict[str, Any]:
     from tutelage.work.lock import holder
 
     running = holder(results.folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is damaged is told below
+        statuses = results.statuses()
     speed = read_progress(results.folder) if running else {}
     return {
         "folder": str(results.folder),
@@ -209,6 +253,7 @@ def _status(results: Results) -> dict[str, Any]:
         "runs": results.manifest.runs,
         "done": results.coverage.runs,
         "failed": results.coverage.failed,
+        "statuses": statuses,
         "seconds": results.coverage.seconds,
         "running": running,
         "rate": speed.get("rate"),
@@ -229,16 +274,35 @@ def _show_end(results: Results, json: bool) -> None:
         command = shlex.join(["tutelage", "summary", str(results.folder)])
         console.out.print(
             f"{document['runs']} runs in {document['cells']} cells ({document['failed']} failed{before}), "
-            f"{session['seconds']:.1f} s. Read them with: [bold]{escape(command)}[/]",
+            f"{session['seconds']:.1f} s{_named(document['statuses'])}. Read them with: [bold]{escape(command)}[/]",
             highlight=False,
             soft_wrap=True,
         )
+        _tell_diverged(results)
     if document["failed"]:
         reasons = results.runs.filter(status="failed").select("reason").unique().sort("reason").head(3).collect()
         for reason in reasons["reason"]:
             console.notice(f"failed: {reason}")
         console.notice(f"{document['failed']} runs failed; --retry-failed computes them again.")
         raise typer.Exit(console.EXIT_FAILED)
+
+
+def _named(statuses: dict[str, int]) -> str:
+    """Return in words how runs ended, where they did."""
+    words = [f"{number} {name.replace('_', ' ')}" for name, number in statuses.items() if name != "failed"]
+    return f"; {', '.join(words)}" if words else ""
+
+
+def _tell_diverged(results: Results) -> None:
+    """Say in which settings runs diverged, and what to do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is damaged was told
+        table = results.summary()
+    for row in table.iter_rows(named=True):
+        if row["diverged"]:
+            where = ", ".join(f"{name} = {row[name]}" for name in results.fields) or "the only cell"
+            told = f"{row['diverged']} of {row['runs']} runs diverged ({where})"
+            console.notice(f"{told}: choose a smaller method.step there.")
 
 
 @contextlib.contextmanager

@@ -189,6 +189,47 @@ class Transformed(Kernel):
         return self.kernel._error_estimate(first @ self.factor, second @ self.factor)
 
 
+@eqx.filter_custom_jvp
+def differentiable_gram(
+    forward: Kernel,
+    backward: Kernel | None,
+    first: Float[Array, "n dim"],
+    second: Float[Array, "m dim"],
+    same: bool,
+) -> Float[Array, "n m"]:
+    """Return $K$ for all pairs of rows, with derivatives by the gradients that `pull` sums.
+
+    A closed form of the value itself may have none at parallel or zero vectors.
+
+    Args:
+        forward: The dual.
+        backward: The dual in the other order; `None` where the second rows are constants.
+        first: Weight vectors of the first activation.
+        second: Weight vectors of the second activation.
+        same: Whether both are the same array.
+    """
+    return forward._gram(first, second, same)
+
+
+@differentiable_gram.def_jvp
+def _gram_by_pulls(primals, tangents):
+    forward, backward, first, second, same = primals
+    _, _, by_first, by_second, _ = tangents
+    value = differentiable_gram(forward, backward, first, second, same)
+    change = jnp.zeros_like(value)
+    if by_first is not None:
+        change = change + _by_pairs(forward, first, second, by_first, same)
+    if by_second is not None and backward is not None:
+        change = change + _by_pairs(backward, second, first, by_second, same).T
+    return value, change
+
+
+def _by_pairs(kernel: Kernel, first, second, direction, same: bool) -> Float[Array, "n m"]:
+    r"""Return $\nabla_wK(w_i, v_j)\cdot d_i$ for all pairs: `pull` is linear in its weights, and this its transpose."""
+    zeros = jnp.zeros((first.shape[0], second.shape[0]))
+    return jax.vjp(lambda weights: kernel._pull(first, second, weights, same), zeros)[1](direction)[0]
+
+
 class Dual(eqx.Module):
     r"""A pair of activations with its dual in both orders, as a differentiable function of two vectors.
 

@@ -9,7 +9,7 @@ import numpy as np
 from tutelage.activations.base import Activation, Element
 from tutelage.activations.registry import get
 from tutelage.arrays import of_jax
-from tutelage.checks import of_kind
+from tutelage.checks import flag, of_kind
 from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elementary, is_closed
 from tutelage.duals.gaussian import Frame
@@ -26,7 +26,11 @@ _TWO_SLOPES = ("identity", "absolute")
 
 
 def kernel(
-    sigma: str | Activation, tau: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None
+    sigma: str | Activation,
+    tau: str | Activation,
+    inputs: Inputs,
+    quadrature: Quadrature | None = None,
+    biased: bool = False,
 ) -> Kernel:
     r"""Return the dual $E[\sigma(w\cdot x)\,\tau(v\cdot x)]$ of an ordered pair of activations under a law.
 
@@ -35,6 +39,7 @@ def kernel(
         tau: Second activation, likewise.
         inputs: The law of the inputs.
         quadrature: How finely to integrate where there is no closed form; `Quadrature()` by default.
+        biased: Whether the last number of each vector is a bias, so that it meets the input $(x, 1)$.
 
     Raises:
         UnsupportedCombination: If there is neither a closed form nor a quadrature. Nothing is ever sampled.
@@ -43,17 +48,22 @@ def kernel(
     of_kind("inputs", inputs, Inputs, "a law of the inputs", "Build one with a constructor of tutelage.inputs")
     quadrature = Quadrature() if quadrature is None else quadrature
     of_kind("quadrature", quadrature, Quadrature, "a Quadrature", "Pass tutelage.duals.Quadrature(tolerance, radius)")
-    return _kernel(get(sigma), get(tau), inputs, quadrature)
+    return _kernel(get(sigma), get(tau), inputs, quadrature, flag("biased", biased))
 
 
-def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature) -> Kernel:
+def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quadrature, biased: bool) -> Kernel:
     if isinstance(inputs, Gaussian):
-        return _gaussian(sigma, tau, inputs, quadrature)
+        return _gaussian(sigma, tau, inputs, quadrature, biased)
     if (atoms := inputs.atoms()) is not None:
-        return Atomic(*atoms, sigma, tau)
+        points, weights = atoms
+        return Atomic(
+            of_jax(np.pad(points, ((0, 0), (0, 1)), constant_values=1.0)) if biased else points, weights, sigma, tau
+        )
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total([Scaled(_kernel(sigma, tau, law, quadrature), of_jax(share)) for law, share in shares])
+        return _total([Scaled(_kernel(sigma, tau, law, quadrature, biased), of_jax(share)) for law, share in shares])
+    if biased:
+        raise _refusal(sigma, tau, inputs, " with biases")
     if sigma.elements is not None and tau.elements is not None:
         if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
@@ -78,10 +88,10 @@ def _all_in(kinds, *activations: Activation) -> bool:
     return all(element.kind in kinds for activation in activations for element in activation.elements or ())
 
 
-def _refusal(sigma: Activation, tau: Activation, inputs: Inputs) -> UnsupportedCombination:
+def _refusal(sigma: Activation, tau: Activation, inputs: Inputs, how: str = "") -> UnsupportedCombination:
     pair = sigma.name if sigma.name == tau.name else f"{sigma.name} with {tau.name}"
     return UnsupportedCombination(
-        f"No exact expectation of {pair} under {inputs.name} is known, and none is sampled in its place. "
+        f"No exact expectation of {pair}{how} under {inputs.name} is known, and none is sampled in its place. "
         "Use `empirical` or `stream` to sample, or choose a Gaussian law."
     )
 
@@ -150,17 +160,18 @@ def _moment_ratio(inputs: Inputs, order: int) -> float:
     return ratio
 
 
-def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature) -> Kernel:
-    if inputs.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
+def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature, biased: bool) -> Kernel:
+    frame = Frame(inputs.location, inputs.factor, biased)
+    if frame.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
         if inputs.variance is not None:
             return _piecewise_linear(sigma, tau, inputs.variance)
         assert inputs.factor is not None
         return Transformed(_piecewise_linear(sigma, tau, 1.0), inputs.factor)
-    frame = Frame(inputs.location, inputs.factor)
     if _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau) and _slopes(sigma)[1] and _slopes(tau)[1]:
-        (p, q), slopes = _slopes(sigma), _slopes(tau)
+        (p, q), (p_other, q_other) = _slopes(sigma), _slopes(tau)
         kink = p if sigma.kink is None else sigma.kink
-        return TwoSlopes(frame, of_jax(np.array([p, q])), of_jax(np.array(slopes)), of_jax(float(kink)))
+        slopes = (of_jax(float(p)), of_jax(float(q))), (of_jax(float(p_other)), of_jax(float(q_other)))
+        return TwoSlopes(frame, *slopes, of_jax(float(kink)))
     parts = _closed_parts(sigma, tau, frame)
     if parts is not None:
         return _total(parts)
@@ -183,7 +194,7 @@ def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kern
         for second in tau.elements:
             if frame.centred and not _same_parity(first, second):
                 continue
-            if not is_closed(first.kind, second.kind, centred=frame.centred):
+            if not is_closed(first.kind, second.kind):
                 return None
             if first.kind in WAVES and second.kind in WAVES:
                 parts.append(GaussianWaves(frame=frame, **_waves(first, second)))

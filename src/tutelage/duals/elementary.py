@@ -11,8 +11,8 @@ Three rules cover most pairs, from the mean $M(\nu, b) = E[\tau(v)]$ and its der
 
 $$E[\tau] = M,\qquad E[u\,\tau] = \mu M + c\,M',\qquad E[u^2\tau] = (\mu^2 + a)M + 2\mu c\,M' + c^2M''.$$
 
-Pairs of absolute values and signs are in `kinked`, of signs and error functions without means in `arcs`, of waves in
-`waves`. A pair that is not covered is refused by name (or taken by quadrature where both functions are analytic).
+Pairs of absolute values and signs are in `kinked`, of signs and error functions in `arcs`, of waves in `waves`. A
+pair that is not covered is refused by name (or taken by quadrature where both functions are analytic).
 
 All functions but the waves are homogeneous, $f(cz) = c^pf(z)$ for $c > 0$, the error function together with its unit.
 So both vectors are divided by powers of two, and the result is multiplied by their powers: nothing overflows or
@@ -88,20 +88,14 @@ _SAME_NEURON: dict[frozenset[Kind], Kind] = {
 }
 
 
-def is_closed(first: Kind, second: Kind, *, centred: bool) -> bool:
-    """Return whether a pair of functions has a closed form in this package.
-
-    Args:
-        first: Elementary function of u.
-        second: Elementary function of v.
-        centred: Whether both means are zero; some pairs have a closed form only then.
-    """
+def is_closed(first: Kind, second: Kind) -> bool:
+    """Return whether a pair of functions, of u and of v, has a closed form in this package."""
     return bool(
         first in _RULES
         or second in _RULES
         or {first, second} <= {*WAVES}
         or {first, second} <= {"sign", "absolute"}
-        or (centred and {first, second} <= {"sign", "erf"})
+        or {first, second} <= {"sign", "erf"}
     )
 
 
@@ -155,7 +149,7 @@ class Elementary(ClosedForm):
         kinds = {self.first_kind, self.second_kind}
         if same and frozenset(kinds) in _SAME_NEURON and self.first_scale == self.second_scale:
             return "same neuron"
-        if kinds <= {"sign", "erf"} and self.frame.centred:
+        if kinds <= {"sign", "erf"} and (self.frame.centred or "erf" in kinds):
             return "arc"
         return "kinks" if kinds <= {"sign", "absolute"} else "rule"
 
@@ -182,7 +176,7 @@ class Elementary(ClosedForm):
         form = self._form(same and first.shape[0] == 1)
         own = same and self.first_scale == self.second_scale
         if form == "arc":
-            values = arcs.value(one, other, *self._kinds_are("erf"), own)
+            values = arcs.value(self.frame, one, other, *self._kinds_are("erf"), own)
         elif form == "kinks":
             values = kinked.value(*self._kinds_are("sign"), self.frame, one, other, own)
         else:
@@ -199,8 +193,7 @@ class Elementary(ClosedForm):
         form = self._form(same and first.shape[0] == 1)
         own = same and self.first_scale == self.second_scale
         if form == "arc":
-            by_vectors = arcs.pull(one, other, weights, *self._kinds_are("erf"), own)
-            by_mean = jnp.zeros(first.shape[0])
+            by_mean, by_vectors = arcs.pull(self.frame, one, other, weights, *self._kinds_are("erf"), own)
         elif form == "kinks":
             by_mean, by_vectors = kinked.pull(*self._kinds_are("sign"), self.frame, one, other, weights, own)
         else:

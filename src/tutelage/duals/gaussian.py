@@ -42,23 +42,33 @@ class Side(NamedTuple):
 class Frame(eqx.Module):
     r"""A Gaussian law $N(m, LL^\top)$ as it acts on weight vectors.
 
+    Rows $(w, b)$ with a bias meet the inputs $(x, 1)$, whose last coordinate has the mean one and does not vary.
+
     Attributes:
         mean: The mean $m$; `None` for zero.
         factor: The factor $L$; `None` for the identity.
+        biased: Whether the last number of a row is a bias.
     """
 
     mean: Float[Array, " dim"] | None = None
     factor: Float[Array, "dim latent"] | None = None
+    biased: bool = eqx.field(static=True, default=False)
 
     @property
     def centred(self) -> bool:
-        """Whether the mean is zero."""
-        return self.mean is None
+        """Whether all rows have the mean zero."""
+        return self.mean is None and not self.biased
 
     @property
     def dimension(self) -> int | None:
-        """Dimension of the inputs; `None` where the law is standard, and any will do."""
-        return next((array.shape[0] for array in (self.mean, self.factor) if array is not None), None)
+        """Length of a row; `None` where the law is standard, and any will do."""
+        known = next((array.shape[0] for array in (self.mean, self.factor) if array is not None), None)
+        return known if known is None else known + self.biased
+
+    def location(self, length: int) -> Float[Array, " row"]:
+        """Return the mean of what rows of a length meet, $m$ or $(m, 1)$."""
+        mean = jnp.zeros(length - self.biased) if self.mean is None else self.mean
+        return jnp.append(mean, 1.0) if self.biased else mean
 
     def side(self, rows: Float[Array, "n dim"], least: float = 0.0) -> Side:
         """Return rows in units of their own size, or of `least` where they are smaller."""
@@ -79,10 +89,13 @@ class Frame(eqx.Module):
         return side._replace(vectors=side.vectors / excess[:, None])
 
     def _means(self, rows):
-        return jnp.zeros(rows.shape[0]) if self.mean is None else rows @ self.mean
+        weights = rows[:, :-1] if self.biased else rows
+        means = jnp.zeros(rows.shape[0]) if self.mean is None else weights @ self.mean
+        return means + rows[:, -1] if self.biased else means
 
     def _vectors(self, rows):
-        return rows if self.factor is None else rows @ self.factor
+        weights = rows[:, :-1] if self.biased else rows
+        return weights if self.factor is None else weights @ self.factor
 
     def pairs(self, first: Side, second: Side, same: bool) -> GaussianPair:
         """Return the Gaussian pairs of all rows of two sides, each entry of shape `[n, m]`."""
@@ -95,9 +108,10 @@ class Frame(eqx.Module):
         return GaussianPair(*jnp.broadcast_arrays(first.means[:, None], second.means, a[:, None], b, c))
 
     def assemble(self, by_mean: Float[Array, " n"], by_vectors: Float[Array, "n latent"]) -> Float[Array, "n dim"]:
-        r"""Return gradients in weight vectors, from those in $m\cdot w$ and in $L^\top w$."""
+        r"""Return gradients in rows, from those in their means and in $L^\top w$."""
         result = by_vectors if self.factor is None else by_vectors @ self.factor.T
-        return result if self.mean is None else result + by_mean[:, None] * self.mean
+        result = result if self.mean is None else result + by_mean[:, None] * self.mean
+        return jnp.concatenate([result, by_mean[:, None]], axis=1) if self.biased else result
 
 
 def sums_of_gradients(weights: Float[Array, "n m"], first: Side, second: Side, by: GaussianPair):

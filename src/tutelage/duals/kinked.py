@@ -71,7 +71,7 @@ def _polar(side: Side) -> Polar:
 
 def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, between: Angles):
     """Return the differences of the levels (their sums where the angle is obtuse), from differences of vectors."""
-    if frame.mean is None:
+    if frame.centred:
         return jnp.zeros_like(between.half_sine)
 
     def in_units(side: Side, row: Polar):
@@ -79,7 +79,9 @@ def _differences(frame: Frame, first: Side, second: Side, w: Polar, v: Polar, be
         return side.weights * quotient(1.0, jnp.maximum(row.deviation, jnp.abs(side.means) / FAR))[:, None]
 
     near = jnp.where(between.close, 1.0, 0.0)
-    return projections(in_units(first, w), in_units(second, v), between.signs, near, frame.mean)
+    return projections(
+        in_units(first, w), in_units(second, v), between.signs, near, frame.location(first.weights.shape[1])
+    )
 
 
 class Kinks(NamedTuple):

@@ -31,8 +31,8 @@ class TwoSlopes(ClosedForm):
     """
 
     frame: Frame
-    first: Float[Array, "2"]
-    second: Float[Array, "2"]
+    first: tuple[Float[Array, ""], Float[Array, ""]]
+    second: tuple[Float[Array, ""], Float[Array, ""]]
     kink: Float[Array, ""]
 
     @property

@@ -48,14 +48,15 @@ class GaussianWaves(ClosedForm):
     def _parts(self, first: Side, second: Side):
         """Return K, k_- and k_+ without the factor, and the derivative of K in the first mean."""
         minus, plus = _damping(first.vectors, second.vectors, 1.0), _damping(first.vectors, second.vectors, -1.0)
-        if self.frame.mean is None:
+        if self.frame.centred:
             # An odd and an even wave have no dual without a mean.
             sign = -1.0 if self.first_sine else 1.0
             value = 0.5 * (_gap(minus, plus, first, second) if self.first_sine else minus + plus)
             return value, minus, sign * plus, jnp.zeros_like(value)
         mu, nu = first.means[:, None], second.means
-        difference = -_projected(first.weights, second.weights, 1.0, self.frame.mean)
-        summed = _projected(first.weights, second.weights, -1.0, self.frame.mean)
+        location = self.frame.location(first.weights.shape[1])
+        difference = -_projected(first.weights, second.weights, 1.0, location)
+        summed = _projected(first.weights, second.weights, -1.0, location)
         gap, short = _gap(minus, plus, first, second), (jnp.abs(mu) < 1) | (jnp.abs(nu) < 1)
 
         def parts(first_sine: bool, second_sine: bool):

@@ -29,6 +29,7 @@ from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.instant import instantly
+from tutelage.models import TwoLayer
 from tutelage.objectives import Objective, Reduction
 from tutelage.objectives.tiles import Effort, in_tiles
 
@@ -43,6 +44,9 @@ _OPEN = (
     Code.STALLED,
     Code.HORIZON,
 )
+
+# Codes of runs that ended although the loss might fall further.
+_LIMITS = (Code.STEPS, Code.SECONDS, Code.STALLED, Code.HORIZON)
 
 _SLOTS = 32
 _FIRST_ROUND = 64
@@ -266,11 +270,14 @@ class _Follower:
         points = jax.tree.map(jnp.asarray, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
+        pairs = self._channels(points)
+        codes = np.array([Code.CHANNEL if run in pairs else code for run, code in enumerate(self.state.code)])
+        reasons = [self._reason(run) + pairs.get(run, "") for run in range(len(self.state.code))]
         return Runs(
             objective=self.objective,
             points=points,
-            statuses=statuses_of(self.state.code),
-            reasons=np.array([self._reason(run) for run in range(len(self.state.code))], dtype=object),
+            statuses=statuses_of(codes),
+            reasons=np.array(reasons, dtype=object),
             steps=self.state.step.copy(),
             newton_steps=self.newton_steps.copy(),
             losses=losses,
@@ -282,6 +289,21 @@ class _Follower:
             _history=None if self.recorder is None else self.recorder.history(self.state, self.task),
             _resume=self,
         )
+
+    def _channels(self, points: PyTree) -> dict[int, str]:
+        """Return what to say of runs that a limit ended while two of their neurons ran away together."""
+        student = self.objective.problem.student
+        if not isinstance(student, TwoLayer) or student.fixed_coefficients or not self.objective.deterministic:
+            return {}
+        said, arrays = {}, jax.device_get(points)
+        for run in np.flatnonzero(np.isin(self.state.code, _LIMITS)).tolist():
+            point = jax.tree.map(lambda leaf, run=run: leaf[run], arrays)
+            if (pair := student.channel(point, self.objective.gradient(point))) is not None:
+                first, second = (float(point.output[neuron]) for neuron in pair)
+                said[run] = (
+                    f"; neurons {pair[0]} and {pair[1]} run away, with output weights {first:.3g} and {second:.3g}"
+                )
+        return said
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])

@@ -85,9 +85,9 @@ def _pair_cost(objective: Objective) -> int:
     """Return what a pair of neurons costs, in units of a closed form of its norms and cosine."""
     if objective.exactness.kind == "quadrature":
         return 10_000
-    inputs = objective.problem.inputs
+    inputs, biased = objective.problem.inputs, objective.problem.biased
     # Under a Gaussian law with a mean a pair takes orthant probabilities, each an integral of its own.
-    if objective.exactness.kind == "closed form" and isinstance(inputs, Gaussian) and not inputs.centred:
+    if objective.exactness.kind == "closed form" and isinstance(inputs, Gaussian) and (biased or not inputs.centred):
         return 2_000
     return 1
 

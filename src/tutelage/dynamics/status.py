@@ -18,6 +18,7 @@ class Code(IntEnum):
     SINGULAR = 9
     INTERRUPTED = 10
     PAUSED = 11  # waiting for a Newton finish to be tried
+    CHANNEL = 12  # ended by a limit, with a pair of neurons that runs away
 
 
 STATUSES: dict[Code, str] = {
@@ -33,4 +34,5 @@ STATUSES: dict[Code, str] = {
     Code.SINGULAR: "non_differentiable",
     Code.INTERRUPTED: "interrupted",
     Code.PAUSED: "running",
+    Code.CHANNEL: "channel",
 }

@@ -10,6 +10,15 @@ from tutelage.geometry.certificate import certify as certify
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point
+from tutelage.geometry.families import Branch as Branch
+from tutelage.geometry.families import Eigenvalue as Eigenvalue
+from tutelage.geometry.families import Event as Event
+from tutelage.geometry.families import Expansion as Expansion
+from tutelage.geometry.families import Family as Family
+from tutelage.geometry.families import FamilyExpansion as FamilyExpansion
+from tutelage.geometry.families import FamilyPoint as FamilyPoint
+from tutelage.geometry.families import FamilyPoints as FamilyPoints
+from tutelage.geometry.families import family as family
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima

@@ -241,7 +241,8 @@ def find_equivalent(
 
 def is_continuum(problem: dict[str, Any]) -> bool:
     """Whether the global minima form one connected set of positive dimension: more students than teachers."""
-    return problem["name"] in ("committee", "homogeneous") and problem["shapes"][0][0] > len(problem["teacher"])
+    families = ("committee", "homogeneous", "two_layer")
+    return problem["name"] in families and problem["shapes"][0][0] > len(problem["teacher"])
 
 
 def load_atlas(path: str | Path) -> Atlas:

@@ -1,4 +1,4 @@
-r"""Loss, gradient and Hessian of a committee with two slopes in ball arithmetic: enclosures instead of numbers.
+r"""Loss, gradient and Hessian of neurons with two slopes in ball arithmetic: enclosures instead of numbers.
 
 Every number is an Arb ball, a midpoint with a radius that bounds all rounding errors; a result contains the exact value
 of its formula for all exact values inside the arguments. The precision is that of `flint.ctx` when a method is called.
@@ -19,6 +19,11 @@ the others by differentiating it. $M = \sin\theta\,(bb^\top - cc^\top)$ with the
 $N = \sin\theta\,nn^\top$, so that no entry of either exceeds $\sin\theta$: that bound is taken where a ball leaves open
 whether two vectors are parallel. A neuron is at angle exactly zero from itself, and
 $\tfrac12K(w, w) = \tfrac12(o + e)\|w\|^2$.
+
+**Signs.** In $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ every dual is multiplied by those of its pair. That is a
+network with two layers up to rescalings: where no output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such
+a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank. So critical
+points and their indices are the same there, and the only zero modes that are lost are the rescalings.
 
 **Third derivatives.** At $a$, with parts $a_w$ along $\hat w$, $a_n$ along $n$ and $a_\perp$ beyond both,
 
@@ -104,6 +109,8 @@ class BallLoss:
         right: Slope of the activation above zero.
         scale: Variance of the inputs, the same in all directions.
         noise: Standard deviation of the label noise.
+        signs: The signs of the student neurons; `None` for all positive.
+        outputs: The output weights of the teacher; `None` for all one.
     """
 
     teacher: np.ndarray
@@ -111,6 +118,8 @@ class BallLoss:
     right: float
     scale: float
     noise: float
+    signs: np.ndarray | None = None
+    outputs: np.ndarray | None = None
 
     @property
     def odd(self) -> arb:
@@ -126,8 +135,27 @@ class BallLoss:
 
     @property
     def teachers(self) -> arb_mat:
-        """The teacher's vectors, exactly."""
-        return exact(self.teacher)
+        """The teacher's vectors times the sizes of its output weights, exactly."""
+        teachers = exact(self.teacher)
+        if self.outputs is None:
+            return teachers
+        return _scaled_rows(teachers, [abs(flint_module().arb(float(output))) for output in self.outputs])
+
+    def _signed(self, pairs: Pairs, signs: np.ndarray | None) -> Pairs:
+        """Return pairs whose second norms have the signs of their neurons."""
+        if signs is None:
+            return pairs
+        norms = [norm * int(np.sign(sign)) for norm, sign in zip(pairs.other_norms, signs, strict=True)]
+        return pairs._replace(other_norms=norms)
+
+    def _own(self, students: arb_mat) -> Pairs:
+        return self._signed(pairs_of(students, None), self.signs)
+
+    def _taught(self, students: arb_mat) -> Pairs:
+        return self._signed(pairs_of(students, self.teachers), self.outputs)
+
+    def _sign(self, neuron: int) -> int:
+        return 1 if self.signs is None else int(np.sign(self.signs[neuron]))
 
     def lowest(self) -> arb:
         """Return half the variance of the noise, below which no loss is."""
@@ -137,20 +165,23 @@ class BallLoss:
         """Return the loss above half the variance of the noise."""
         arb = flint_module().arb
         total = arb(0)
-        for first, second, factor in (
-            (students, None, arb(0.5)),
-            (students, self.teachers, arb(-1)),
-            (self.teachers, None, arb(0.5)),
+        teaching = self._signed(pairs_of(self.teachers, None), self.outputs)
+        for pairs, signs, factor in (
+            (self._own(students), self.signs, arb(0.5)),
+            (self._taught(students), self.signs, arb(-1)),
+            (teaching, self.outputs, arb(0.5)),
         ):
-            total += factor * self._sum(pairs_of(first, second))
+            total += factor * self._sum(pairs, signs)
         return total
 
-    def _sum(self, pairs: Pairs) -> arb:
-        """Return the sum of the duals of all pairs."""
+    def _sum(self, pairs: Pairs, signs: np.ndarray | None) -> arb:
+        """Return the sum of the duals of all pairs, times the signs of the first of each."""
         flint = flint_module()
         odd, even, pi = self.odd, self.even, flint.arb.pi()
         total = flint.arb(0)
-        for norm, cosines, sines, angles in zip(pairs.norms, pairs.cosine, pairs.sine, pairs.angle, strict=True):
+        numbers = [1] * len(pairs.norms) if signs is None else np.sign(signs).astype(int).tolist()
+        norms = [norm * sign for norm, sign in zip(pairs.norms, numbers, strict=True)]
+        for norm, cosines, sines, angles in zip(norms, pairs.cosine, pairs.sine, pairs.angle, strict=True):
             for other, c, s, angle in zip(pairs.other_norms, cosines, sines, angles, strict=True):
                 total += norm * other * (odd * c + even * (2 / pi) * (s + (pi / 2 - angle) * c))
         return total
@@ -163,20 +194,27 @@ class BallLoss:
     def gradient(self, students: arb_mat) -> arb_mat:
         """Return the gradient, one row per neuron."""
         flint = flint_module()
-        teachers = self.teachers
-        own, taught = pairs_of(students, None), pairs_of(students, teachers)
-        combined = self._slopes(own) * students - self._slopes(taught) * teachers
+        own, taught = self._own(students), self._taught(students)
+        mine, theirs = (_scaled_rows(pairs.other_units, pairs.other_norms) for pairs in (own, taught))
+        if self.signs is None and self.outputs is None:
+            mine, theirs = students, self.teachers  # without rounding
+        combined = self._slopes(own) * mine - self._slopes(taught) * theirs
         radial = [
-            self.even * (2 / flint.arb.pi()) * (_dot(sines, own.norms) - _dot(other_sines, taught.other_norms))
+            self.even * (2 / flint.arb.pi()) * (_dot(sines, own.other_norms) - _dot(other_sines, taught.other_norms))
             for sines, other_sines in zip(own.sine, taught.sine, strict=True)
         ]
-        return combined + _scaled_rows(own.units, radial)
+        gradient = combined + _scaled_rows(own.units, radial)
+        return (
+            gradient
+            if self.signs is None
+            else _scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
+        )
 
     def hessian(self, students: arb_mat) -> arb_mat:
         """Return the Hessian; parameters in the order of the rows."""
         flint = flint_module()
         number, dimension = students.nrows(), students.ncols()
-        own, taught = pairs_of(students, None), pairs_of(students, self.teachers)
+        own, taught = self._own(students), self._taught(students)
         slopes, factor = self._slopes(own), self.even * (2 / flint.arb.pi())
         identity = _diagonal(dimension, flint.arb(1))
         rows: list[list[list[arb]]] = [[[] for _ in range(dimension)] for _ in range(number)]
@@ -184,10 +222,11 @@ class BallLoss:
         for i in range(number):
             for j in range(number):
                 if i == j:
-                    total = _curvature(own, i, skip=i) - _curvature(taught, i)
+                    total = (_curvature(own, i, skip=i) - _curvature(taught, i)) * self._sign(i)
                     block = (identity * (self.odd + self.even) + total * (factor / own.norms[i])).tolist()
                 elif i < j:
-                    block = (identity * slopes[i, j] + _mixed(own, i, j) * factor).tolist()
+                    both = self._sign(i) * self._sign(j)
+                    block = ((identity * slopes[i, j] + _mixed(own, i, j) * factor) * both).tolist()
                     found[i, j] = block
                 else:
                     block = found[j, i]  # the blocks of a pair are equal: each is symmetric
@@ -205,20 +244,36 @@ class BallLoss:
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
-        flint = flint_module()
-        reach = flint.arb(radius)
         norms, _ = _polar(students)
-        most = [norm + reach for norm in norms]
-        others = sum(_polar(self.teachers)[0], flint.arb(0)) + sum(most, flint.arb(0))
-        cubic = mixed = flint.arb(0)
-        for norm, own in zip(norms, most, strict=True):
-            least = norm - reach
-            if not least > 0:
-                raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
-            cubic = cubic.max(pure_constant() * self.even * (others - own) / least**2)
-            if len(norms) > 1:
-                mixed = mixed.max(3 * flint.arb(len(norms)).sqrt() * mixed_constant() * self.even / least)
-        return cubic + mixed
+        teachers = sum(_polar(self.teachers)[0], flint_module().arb(0))
+        return lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius)
+
+
+def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:
+    """Return the bound of `BallLoss.lipschitz`, which depends on norms alone.
+
+    Args:
+        norms: Different norms of students.
+        counts: How many students have each.
+        teachers: Sum of the norms of the teachers.
+        even: The factor $sq^2$.
+        radius: Radius of the ball around the student.
+
+    Raises:
+        NotProved: If a neuron may be zero in the ball.
+    """
+    arb = flint_module().arb
+    reach, students = arb(radius), sum(counts)
+    others = sum((count * (norm + reach) for norm, count in zip(norms, counts, strict=True)), teachers)
+    cubic = mixed = arb(0)
+    for norm in norms:
+        least = norm - reach
+        if not least > 0:
+            raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
+        cubic = cubic.max(pure_constant() * even * (others - norm - reach) / least**2)
+        if students > 1:
+            mixed = mixed.max(3 * arb(students).sqrt() * mixed_constant() * even / least)
+    return cubic + mixed
 
 
 def pure_constant() -> arb:
@@ -323,7 +378,7 @@ def _curvature(pairs: Pairs, i: int, skip: int | None = None) -> arb_mat:
             continue
         total += norm * s
         if not s > 0:
-            spread += norm * s
+            spread += abs(norm) * s
             continue
         normal = [v - c * w for v, w in zip(others[j], unit, strict=True)]
         normals.append(normal)

@@ -11,7 +11,7 @@ from tutelage.dynamics.checks import deterministic
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
 from tutelage.geometry.polish import values_at
 from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
-from tutelage.geometry.symmetry import orbit_dimension
+from tutelage.geometry.symmetry import zero_modes
 from tutelage.objectives import Objective
 
 Kind = Literal[
@@ -67,6 +67,8 @@ class CriticalPoint:
         nullity: Number of zero eigenvalues; a lower bound where the spectrum is not complete.
         symmetries: Dimension of the orbit of the point under the continuous symmetries of the problem, along
             which the loss is constant: as many eigenvalues are zero for no other reason.
+        zero_modes: The same by what the symmetries are: `rescalings` of a neuron against its output weight, `shares` of
+            neurons in one function, and `rotations` that fix the teacher.
         excess: The loss above the lowest one that any student may have.
         tolerances: What counted as zero.
     """
@@ -79,6 +81,7 @@ class CriticalPoint:
     index: int
     nullity: int
     symmetries: int
+    zero_modes: dict[str, int]
     excess: float
     tolerances: Tolerances = field(repr=False)
 
@@ -104,7 +107,7 @@ def critical_point(
 
     A point whose loss is the lowest possible is a global minimum whatever its Hessian says: the minima of an
     over-parameterised student form manifolds, and their Hessians are singular. Zero eigenvalues that continuous
-    symmetries explain (rotations that fix the teacher, the scale of a normalised filter) do not make a minimum
+    symmetries explain (rotations that fix the teacher, rescalings of a filter or of a neuron) do not make a minimum
     degenerate.
 
     Args:
@@ -127,13 +130,15 @@ def critical_point(
     excess = loss - floor.loss
     at_floor = excess <= tolerances.loss * floor.scale + 10 * error
     found: Spectrum | None = None
-    index = nullity = symmetries = 0
+    index = nullity = 0
+    modes: dict[str, int] = {}
     if not singular:
         found = spectrum(objective, point, how)
         zero = tolerances.eigenvalue * found.scale
         index = int((found.eigenvalues < -zero).sum())
         nullity = int((np.abs(found.eigenvalues) <= zero).sum())
-        symmetries = orbit_dimension(objective, point)
+        modes = zero_modes(objective, point)
+    symmetries = sum(modes.values())
     if singular:
         kind: Kind = "global minimum" if at_floor else "non-differentiable"
     elif gradient_norm > tolerances.gradient:
@@ -143,7 +148,7 @@ def critical_point(
     else:
         assert found is not None
         kind = _by_spectrum(found, index, nullity, symmetries, floor, tolerances)
-    return CriticalPoint(point, loss, gradient_norm, found, kind, index, nullity, symmetries, excess, tolerances)
+    return CriticalPoint(point, loss, gradient_norm, found, kind, index, nullity, symmetries, modes, excess, tolerances)
 
 
 def _by_spectrum(

@@ -24,6 +24,7 @@ $\mu_k = \vartheta_k\lambda_k$ with $\vartheta_k \in [1 - \delta, 1 + \delta]$.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,9 @@ class Enclosure:
         lipschitz: The number Λ.
         radius: The radius of the smaller ball.
         unique_radius: The radius of the larger ball.
-        eigenvalues: Lower and upper bounds of the eigenvalues at the critical point, in increasing order.
+        eigenvalues: Lower and upper bounds of the different eigenvalues at the critical point, in increasing order.
         index: Number of negative eigenvalues.
+        parameters: Number of all eigenvalues, with repetitions.
     """
 
     gradient_norm: float
@@ -68,6 +70,7 @@ class Enclosure:
     unique_radius: float
     eigenvalues: np.ndarray
     index: int
+    parameters: int
 
 
 def at_least(value: arb) -> float:
@@ -149,19 +152,39 @@ def enclosed(loss: BallLoss, students: arb_mat, critical: bool = False) -> Enclo
     Raises:
         NotProved: If they do not, with the reason.
     """
-    flint = flint_module()
     gradient_norm = 0.0 if critical else at_most(frobenius(loss.gradient(students)))
-    lower, upper = eigenvalue_bounds(loss.hessian(students))
-    left_open = sum(not (low > 0 or high < 0) for low, high in zip(lower, upper, strict=True))
+    bounds = [(low, high, 1) for low, high in zip(*eigenvalue_bounds(loss.hessian(students)), strict=True)]
+    least_norm = min(float(frobenius(flint_module().arb_mat([row]))) for row in students.tolist())
+    return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm, critical)
+
+
+def concluded(
+    gradient_norm: float,
+    bounds: list[tuple[arb, arb, int]],
+    lipschitz_within: Callable[[float], arb],
+    least_norm: float,
+    critical: bool = False,
+) -> Enclosure:
+    """Apply the theorem in the module's text to what is enclosed at a centre.
+
+    Args:
+        gradient_norm: The number γ.
+        bounds: Lower and upper bounds of the eigenvalues of the Hessian at the centre, and how often each is repeated.
+        lipschitz_within: A Lipschitz constant of the Hessian in a ball of given radius, or raises.
+        least_norm: The smallest norm of a neuron, about.
+        critical: Whether the centre is known to be a critical point itself.
+
+    Raises:
+        NotProved: If the conditions of the theorem do not hold, with the reason.
+    """
+    flint = flint_module()
+    left_open = sum(number for low, high, number in bounds if not (low > 0 or high < 0))
     if left_open:
         raise Singular(f"the Hessian is not shown to be regular: {left_open} of its eigenvalues may be zero")
-    index = sum(bool(high < 0) for high in upper)
-    least = min(
-        at_least(lower[index]) if index < len(lower) else math.inf,
-        -at_most(upper[index - 1]) if index else math.inf,
-    )
-    outer = _outer_radius(loss, students, least)
-    lipschitz = at_most(loss.lipschitz(students, outer))
+    index = sum(number for _, high, number in bounds if high < 0)
+    least = min(at_least(low) if low > 0 else -at_most(high) for low, high, _ in bounds)
+    outer = _outer_radius(lipschitz_within, least_norm, least)
+    lipschitz = at_most(lipschitz_within(outer))
     inner = 0.0 if critical else at_most(2 * flint.arb(gradient_norm) / flint.arb(least))
     if not conditions_hold(gradient_norm, least, lipschitz, inner, outer):
         raise NotProved(
@@ -169,15 +192,19 @@ def enclosed(loss: BallLoss, students: arb_mat, critical: bool = False) -> Enclo
             f"curvature {least:.3g} or more, and the Hessian's Lipschitz constant up to {lipschitz:.3g}"
         )
     drift = flint.arb(lipschitz) * flint.arb(inner)
-    eigenvalues = np.array([[at_least(low - drift) for low in lower], [at_most(high + drift) for high in upper]])
-    return Enclosure(gradient_norm, least, lipschitz, inner, outer, eigenvalues.T, index)
+    # Sorted bounds are bounds of the sorted eigenvalues.
+    lower = sorted(at_least(low - drift) for low, _, _ in bounds)
+    upper = sorted(at_most(high + drift) for _, high, _ in bounds)
+    parameters = sum(number for *_, number in bounds)
+    eigenvalues = np.array([lower, upper]).T
+    return Enclosure(gradient_norm, least, lipschitz, inner, outer, eigenvalues, index, parameters)
 
 
-def _outer_radius(loss: BallLoss, students: arb_mat, least: float) -> float:
+def _outer_radius(lipschitz_within: Callable[[float], arb], least_norm: float, least: float) -> float:
     """Return a radius for which ΛR is a good part of λ: nothing is proved here, but that no neuron is zero inside."""
-    radius = 0.5 * min(float(frobenius(flint_module().arb_mat([row]))) for row in students.tolist())
+    radius = 0.5 * least_norm
     for _ in range(200):
-        bound = float(loss.lipschitz(students, radius))
+        bound = float(lipschitz_within(radius))
         if bound * radius <= _SHARE * least:
             break
         # Λ falls with the radius: the quotient is a radius that is too small, at worst by the factor that Λ falls.

@@ -4,7 +4,8 @@ A student's neurons may be permuted. Under a rotation-invariant law a loss sees 
 products alone, so that a rotation of student and teacher together changes nothing: what matters is $A = WV^\top$ and
 $B = WW^\top$, up to permutations of the students and those permutations of the teachers that leave $VV^\top$ as it is
 (all of them, for an orthonormal teacher). Two students are equivalent if permutations take $(A, B)$ of one to those
-of the other.
+of the other. Biases and output weights go along with their neurons; rescalings and signs that change no function are
+undone before.
 
 The permutations are found by colour refinement, as for graphs: entries that are equal up to the tolerance get the
 same code, a neuron's colour is refined by the codes and colours of all others, and where a colour is shared by
@@ -34,10 +35,12 @@ class Pattern(NamedTuple):
     Attributes:
         cross: Inner products of students and teachers; plain coordinates where the law is not rotation invariant.
         own: Inner products of students with each other.
+        numbers: What each student takes along, such as its bias; one row per student.
     """
 
     cross: np.ndarray
     own: np.ndarray
+    numbers: np.ndarray
 
 
 class Equivalence(NamedTuple):
@@ -57,12 +60,14 @@ class Reference:
         even: Whether signs of inner products do not matter, as for the absolute value.
         rows: A label for every student vector; only vectors with equal labels may be exchanged.
         columns: A label for every teacher (or coordinate), likewise.
+        numbers: How many numbers every student vector takes along; they stand behind its coordinates.
     """
 
     teacher: np.ndarray | None
     even: bool
     rows: np.ndarray
     columns: np.ndarray
+    numbers: int = 0
 
     @property
     def between(self) -> np.ndarray:
@@ -74,16 +79,16 @@ class Reference:
 
     @property
     def orthonormal(self) -> bool:
-        """Whether the teacher is orthonormal, so that its neurons may be permuted at will."""
-        return self.teacher is not None and bool(
-            np.allclose(self.between, np.eye(len(self.columns)), atol=1e-12, rtol=0)
-        )
+        """Whether the teacher is orthonormal and its neurons are alike, so that they may be permuted at will."""
+        alike = self.teacher is not None and len(set(self.columns.tolist())) == 1
+        return alike and bool(np.allclose(self.between, np.eye(len(self.columns)), atol=1e-12, rtol=0))
 
     def pattern(self, vectors: np.ndarray) -> Pattern:
-        """Return the pattern of a student's vectors."""
+        """Return the pattern of a student's vectors, with the numbers that they take along behind them."""
+        vectors, numbers = np.split(vectors, [vectors.shape[1] - self.numbers], axis=1)
         cross = vectors if self.teacher is None else vectors @ self.teacher.T
         own = vectors @ vectors.T if self.teacher is not None else np.zeros((len(vectors), len(vectors)))
-        return Pattern(np.abs(cross), np.abs(own)) if self.even else Pattern(cross, own)
+        return Pattern(np.abs(cross), np.abs(own), numbers) if self.even else Pattern(cross, own, numbers)
 
 
 def reference_of(objective: Objective) -> Reference:
@@ -92,19 +97,32 @@ def reference_of(objective: Objective) -> Reference:
     symmetry = _symmetry(objective)
     if symmetry is None:
         return Reference(None, False, np.zeros(1, int), np.arange(problem.parameters))
+    numbers = 0 if symmetry.numbers is None else symmetry.numbers.shape[1]
     if not objective.span_suffices:
-        return Reference(None, False, symmetry.labels, np.arange(problem.dimension))
+        return Reference(None, False, symmetry.labels, np.arange(problem.dimension), numbers)
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     teacher = teacher[:1] if symmetry.patchwise else teacher  # the same vector for all patches
-    return Reference(teacher, symmetry.even, symmetry.labels, np.zeros(len(teacher), int))
+    return Reference(teacher, symmetry.even, symmetry.labels, _teacher_labels(objective, len(teacher)), numbers)
+
+
+def _teacher_labels(objective: Objective, teachers: int) -> np.ndarray:
+    """Return a label for every teacher: those with equal biases and output weights may be exchanged."""
+    of_teacher = objective.problem.teacher.symmetry(objective.problem.target)
+    if of_teacher is None or of_teacher.numbers is None:
+        return np.zeros(teachers, int)
+    return np.unique(of_teacher.numbers, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
-    """Return the vectors of a student that its pattern is taken of; see `reference_of`."""
+    """Return the vectors of a student that its pattern is taken of, with what they take along; see `reference_of`."""
     student = objective.problem.student
-    if _symmetry(objective) is not None:
-        return np.asarray(student.vectors(point))
-    return np.asarray(jax.device_get(ravel_pytree(student.canonical(point))[0]))[None]
+    point = student.canonical(point)
+    if _symmetry(objective) is None:
+        return np.asarray(jax.device_get(ravel_pytree(point)[0]))[None]
+    symmetry = student.symmetry(point)
+    assert symmetry is not None
+    vectors = np.asarray(student.vectors(point))
+    return vectors if symmetry.numbers is None else np.hstack([vectors, symmetry.numbers])
 
 
 def _symmetry(objective: Objective) -> Symmetry | None:
@@ -126,6 +144,7 @@ def signature(pattern: Pattern) -> np.ndarray:
             squares / (2 * max(1.0, float(np.sqrt(squares.max(initial=0.0))))),
             np.sort(pattern.cross.sum(axis=1)) / max(pattern.cross.shape[1], 1),
             np.sort(pattern.cross.sum(axis=0)) / max(pattern.cross.shape[0], 1),
+            np.sort(pattern.numbers, axis=0).ravel(),
         ]
     )
 
@@ -198,8 +217,18 @@ def refine(coded: _Coded, rows: np.ndarray, columns: np.ndarray) -> tuple[np.nda
 def blocks_of(pattern: Pattern, reference: Reference, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the block of every student and of every teacher: those that refinement cannot tell apart."""
     coded = _coded([pattern], reference, tolerance)
-    rows, columns = refine(coded, reference.rows[None], reference.columns[None])
+    rows, columns = refine(coded, _row_colours([pattern], reference, tolerance), reference.columns[None])
     return rows[0], columns[0]
+
+
+def _row_colours(patterns: list[Pattern], reference: Reference, tolerance: float) -> np.ndarray:
+    """Return the colours of the students to begin with: their labels, and the numbers that they take along."""
+    colours = np.stack([reference.rows for _ in patterns])
+    numbers = np.stack([pattern.numbers for pattern in patterns])
+    with np.errstate(over="ignore"):
+        for place in range(numbers.shape[2]):
+            colours = _relabel(_mix(colours) + _mix(_mix(codes(numbers[:, :, place], tolerance))))
+    return colours
 
 
 def equivalence(first: Pattern, second: Pattern, reference: Reference, tolerance: float) -> Equivalence | None:
@@ -217,7 +246,7 @@ def equivalence(first: Pattern, second: Pattern, reference: Reference, tolerance
         return quick
     coded = _coded([first, second], reference, tolerance)
     search = _Search(first, second, reference, coded, tolerance)
-    rows = np.stack([reference.rows, reference.rows])
+    rows = _row_colours([first, second], reference, tolerance)
     columns = np.stack([reference.columns, reference.columns])
     return search.run(rows, columns)
 
@@ -260,8 +289,9 @@ def _verified(
     apart = float(np.abs(first.cross[np.ix_(students, teachers)] - second.cross).max(initial=0.0))
     own = np.abs(first.own[np.ix_(students, students)] - second.own).max(initial=0.0)
     norm = max(1.0, float(np.sqrt(np.diag(second.own).max(initial=0.0))))
+    carried = np.abs(first.numbers[students] - second.numbers).max(initial=0.0)
     teaching = np.abs(reference.between[np.ix_(teachers, teachers)] - reference.between).max(initial=0.0)
-    if max(apart, own / (2 * norm)) > tolerance or teaching > 1e-9:
+    if max(apart, own / (2 * norm), carried) > tolerance or teaching > 1e-9:
         return None
     return Equivalence(students, teachers, apart)
 

@@ -175,16 +175,35 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
     target = reduction.objective.target
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
     beside = student.with_vectors(reduced, padded(rows))
-    number, axes = rows.shape
     inner = in_coordinates(reduction.objective, wide, beside)
-    return inner, _Padded(beside, number * (axes + 1)), dimension - axes
+    return inner, _Padded(beside, sum(leaf.size for leaf in jax.tree.leaves(beside))), dimension - rows.shape[1]
 
 
-def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
-    """Return all eigenvalues at a point of a committee that has many symmetries, or `None` where it has not."""
+class SymmetricOrder(NamedTuple):
+    """The order in which a student is unchanged by permutations within blocks, of neurons and coordinates alike.
+
+    Attributes:
+        sizes: Sizes of the blocks.
+        students: Order of the students.
+        teachers: Order of the teachers, and of the coordinates.
+    """
+
+    sizes: tuple[int, ...]
+    students: np.ndarray
+    teachers: np.ndarray
+
+
+def symmetric_order(objective: Objective, point: PyTree) -> SymmetricOrder | None:
+    """Return the order of a point of a committee with as many students as orthonormal teachers, if it has symmetries.
+
+    Returns:
+        `None` where there are no symmetries, or too few to be worth it.
+    """
     student = objective.problem.student
     if not (isinstance(student, Neuronwise) and isinstance(objective, NeuronSum) and objective.axes):
         return None
+    if objective.problem.parameters != student.vectors(point).size:
+        return None  # numbers besides the vectors
     vectors = np.asarray(student.vectors(point))
     neurons, dimension = vectors.shape
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
@@ -195,12 +214,22 @@ def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
         return None
     blocks = structure(frame.pattern(vectors), frame, 1e-6)
     sizes = blocks.student_sizes
-    ordered = vectors[np.ix_(blocks.students, blocks.teachers)]
-    if sizes != blocks.teacher_sizes or not is_symmetric(ordered, sizes):
+    # With b blocks a symmetric student has about b² entries, and the types of its Hessian about 4b² rows.
+    if sizes != blocks.teacher_sizes or 8 * len(sizes) ** 2 > dimension**2:
         return None
-    types = isotypic(sizes)
-    if sum(len(kind.vectors) for kind in types) > dimension**2 / 2:
-        return None  # hardly any symmetry: the dense Hessian is as quick
+    if not is_symmetric(vectors[np.ix_(blocks.students, blocks.teachers)], sizes):
+        return None
+    return SymmetricOrder(sizes, blocks.students, blocks.teachers)
+
+
+def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
+    """Return all eigenvalues at a point of a committee that has many symmetries, or `None` where it has not."""
+    order = symmetric_order(objective, point)
+    if order is None:
+        return None
+    student = objective.problem.student
+    ordered = np.asarray(student.vectors(point))[np.ix_(order.students, order.teachers)]
+    types = isotypic(order.sizes)
     return symmetric_spectrum(hessian_operator(objective, student.with_vectors(point, jnp.asarray(ordered))), types)
 
 
@@ -215,8 +244,8 @@ def _with_copies(objective: Objective, reduced: _Padded, copies: int) -> np.ndar
     """Return all eigenvalues, given the Hessian in the span and along one axis that stands for several."""
     vectors = objective.problem.student.vectors(reduced.point)
     number, axes = vectors.shape
-    hessian = np.asarray(objective.hessian(reduced.point)).reshape(number, axes, number, axes)
-    # By symmetry under reflections the last axis does not mix with the others.
-    inside = hessian[:, :-1, :, :-1].reshape(number * (axes - 1), number * (axes - 1))
-    beside = np.linalg.eigvalsh(hessian[:, -1, :, -1])
-    return np.sort(np.concatenate([np.linalg.eigvalsh(inside), np.repeat(beside, copies)]))
+    hessian = np.asarray(objective.hessian(reduced.point))
+    # The vectors come first. By symmetry under reflections their last axis does not mix with anything else.
+    last = (np.arange(reduced.size) % axes == axes - 1) & (np.arange(reduced.size) < number * axes)
+    inside, beside = (np.linalg.eigvalsh(hessian[np.ix_(chosen, chosen)]) for chosen in (~last, last))
+    return np.sort(np.concatenate([inside, np.repeat(beside, copies)]))

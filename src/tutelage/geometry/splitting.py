@@ -9,7 +9,8 @@ $$H_{ii} = E[\nabla\varphi\,\nabla\varphi^\top] + H'_{ii},\qquad H'_{ii} = E[r\,
 The mild over-parameterization paper (Section 4) prints $H'_{ii} = H_{ii} - \tfrac12I$ for ReLU, where the first term
 is $\tfrac12I$. Along $(f^{-(p-1)/p}u, -(1-f)^{-(p-1)/p}u)$ in the two halves the first-order changes of the function
 cancel, and the second derivative of the loss is $u^\top H'_{ii}u/(f(1-f))$: a negative eigenvalue of $H'_{ii}$ turns
-the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$).
+the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$). Where output weights are learned, these are
+divided, $fa$ and $(1-f)a$, whatever the activation, and the direction is $(u/f, -u/(1-f))$, as for $p \to \infty$.
 """
 
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from tutelage.checks import between, count, finite_array, finite_number, not_neg
 from tutelage.dynamics.checks import checked_objective
 from tutelage.errors import invalid
 from tutelage.geometry.matching import line_angles
-from tutelage.models import Neuronwise, WithLinear
+from tutelage.models import Layers, Neuronwise, WithLinear
 from tutelage.objectives import Objective
 from tutelage.points import layout_of
 from tutelage.problems import Problem
@@ -37,13 +38,14 @@ def degree_of(problem: Problem) -> int:
     Raises:
         InvalidArgument: If the student is not a sum of neurons that are homogeneous.
     """
-    if isinstance(problem.student, Neuronwise) and problem.student.degree is not None:
-        return problem.student.degree
+    learns = isinstance(problem.student, Neuronwise) and len(problem.student.rows(problem.zero()))
+    if learns and problem.decay is None and problem.student.degree is not None:  # type: ignore[attr-defined]
+        return problem.student.degree  # type: ignore[attr-defined]
     raise invalid(
         "objective",
-        "have a student made of homogeneous neurons",
+        "have a student made of homogeneous neurons, or learn output weights, without decay",
         f"a {problem.name} problem",
-        "Use a committee with relu, leaky_relu, abs, linear or quadratic, or the homogeneous problem",
+        "Use a committee with relu, leaky_relu, abs, linear or quadratic, the homogeneous problem, or two_layer",
     )
 
 
@@ -52,6 +54,13 @@ def _rows(point: Any) -> tuple[Float[Array, "student dim"], Any]:
     if isinstance(point, WithLinear):
         linear = finite_array("point", point.linear, dimensions=1)
         return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, linear)
+    if isinstance(point, Layers):
+        weights = finite_array("point", point.weights, dimensions=2)
+        if point.biases is None:
+            return weights, lambda rows: point._replace(weights=rows)
+        biases = finite_array("point", point.biases, dimensions=1)
+        put = lambda rows: point._replace(weights=rows[:, :-1], biases=rows[:, -1])  # noqa: E731
+        return jnp.concatenate([jnp.asarray(weights), jnp.asarray(biases)[:, None]], axis=1), put
     return finite_array("point", point, dimensions=2), lambda rows: rows
 
 
@@ -66,11 +75,11 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     """Split a neuron in two parallel ones that compute the same: the student with one neuron more.
 
     Args:
-        point: The student, `[student, dim]` or a `WithLinear`.
+        point: The student, `[student, dim]`, a `WithLinear` or a `Layers`, whose output weights are divided.
         neuron: Which neuron, from zero. The second part follows the first.
         fraction: The first part's share of the neuron's output, between zero and one; at either end one part is zero.
-        degree: Degree of homogeneity of a neuron in its parameters: 1 for a committee of ReLU neurons, 2 for the
-            `homogeneous` problem and for a committee with the quadratic activation.
+        degree: Where there are no output weights, degree of homogeneity of a neuron in its parameters: 1 for a
+            committee of ReLU neurons, 2 for the `homogeneous` problem and a committee with the quadratic activation.
 
     Returns:
         The larger student, for an objective with one student more (see `wider`).
@@ -78,6 +87,11 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     rows, put = _rows(point)
     neuron = _neuron("neuron", neuron, rows.shape[0])
     fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
+    if isinstance(point, Layers) and point.output is not None:
+        output = jnp.asarray(finite_array("point", point.output, dimensions=1))
+        divided = output[neuron] * jnp.asarray([fraction, 1.0 - fraction])
+        wide = put(jnp.insert(jnp.asarray(rows), neuron, rows[neuron], axis=0))
+        return wide._replace(output=jnp.concatenate([output[:neuron], divided, output[neuron + 1 :]]))
     shares = jnp.asarray([fraction, 1.0 - fraction]) ** (1.0 / degree)
     parts = shares[:, None] * rows[neuron]
     return put(jnp.concatenate([rows[:neuron], parts, rows[neuron + 1 :]]))
@@ -87,11 +101,13 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     """Merge two parallel neurons into one that computes the same: the student with one neuron less.
 
     Args:
-        point: The student, `[student, dim]` or a `WithLinear`.
+        point: The student, `[student, dim]`, a `WithLinear` or a `Layers`; where there are output weights, these are
+            added, and vectors and biases must be equal.
         first: One neuron, from zero.
         second: The other. The merged neuron takes the place of the earlier one.
         degree: Degree of homogeneity of a neuron in its parameters, as in `split`.
-        tolerance: Largest angle between the two; a zero neuron is parallel to every other.
+        tolerance: Largest angle between the two; a zero neuron is parallel to every other. Where there are output
+            weights, largest distance of the two.
 
     Raises:
         InvalidArgument: If the neurons are not parallel, so that merging them would change the function.
@@ -102,6 +118,17 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
         raise invalid("second", "be another neuron than `first`", str(second), "Choose two neurons")
     degree, tolerance = count("degree", degree), positive("tolerance", tolerance)
     one, other = np.asarray(rows[pair[0]]), np.asarray(rows[pair[1]])
+    if isinstance(point, Layers) and point.output is not None:
+        if (distance := float(np.linalg.norm(one - other))) > tolerance:
+            raise invalid(
+                "second",
+                f"have the vector and the bias of `first` up to {tolerance:g}",
+                f"neurons at a distance of {distance:.3g}",
+                "Merge neurons that are equal",
+            )
+        output = np.delete(np.asarray(point.output), pair[1])
+        output[pair[0]] += np.asarray(point.output)[pair[1]]
+        return put(jnp.asarray(np.delete(np.asarray(rows), pair[1], axis=0)))._replace(output=jnp.asarray(output))
     norms = np.linalg.norm(one), np.linalg.norm(other)
     if min(norms) > 0:
         angle = line_angles(one[None], other[None], signed=True).item()
@@ -127,17 +154,17 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
     """Return the same objective for students with one neuron more, as `split` makes them.
 
     Args:
-        objective: An objective of a committee or of homogeneous neurons.
+        objective: An objective of a sum of neurons that can be split.
         neuron: Which neuron is doubled; matters only where neurons have signs.
     """
     problem = checked_objective(objective).problem
     degree_of(problem)
     student = problem.student
     assert isinstance(student, Neuronwise)  # they alone have a degree
-    rows = student.rows(problem.zero())
-    neuron = _neuron("neuron", neuron, rows.shape[0])
-    larger = student.with_rows(problem.zero(), jnp.zeros((rows.shape[0] + 1, rows.shape[1])))
-    wide = replace(problem, student=student.doubled(neuron), template=layout_of(larger))
+    neuron = _neuron("neuron", neuron, student.rows(problem.zero()).shape[0])
+    doubled = student.doubled(neuron)
+    larger = split(problem.zero(), neuron)
+    wide = replace(problem, student=doubled, template=layout_of(larger))
     return eqx.tree_at(lambda one: one.problem, objective, wide)
 
 
@@ -222,7 +249,7 @@ def descent_direction(
         return None
     wide = wider(objective, chosen)
     divided = split(point, chosen, fraction, degree)
-    exponent = -(degree - 1) / degree
+    exponent = -1.0 if isinstance(divided, Layers) and divided.output is not None else -(degree - 1) / degree
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
     rows, put = _rows(jax.tree.map(jnp.zeros_like, divided))

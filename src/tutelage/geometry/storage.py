@@ -1,5 +1,6 @@
 """Atlases as files: one `.npz` of plain arrays with a manifest in JSON and a checksum; nothing is pickled."""
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,8 @@ from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.critical import Kind
 from tutelage.geometry.equivalence import Reference
-from tutelage.models import FilterAndOutput, FirstAndOuter, OuterLayer, WithLinear
+from tutelage.models import FilterAndOutput, FirstAndOuter, Layers, OuterLayer, WithLinear
+from tutelage.models.two_layer import PARTS
 from tutelage.work.documents import Document, shaped
 from tutelage.work.store import Content, packed, unpacked
 
@@ -24,6 +26,12 @@ _STRUCTURES: dict[str, Any] = {
     "WithLinear": WithLinear(0, 0),  # type: ignore[arg-type]
     "FilterAndOutput": FilterAndOutput(0, 0),  # type: ignore[arg-type]
     "FirstAndOuter": FirstAndOuter(0, OuterLayer(0, 0, 0, 0)),  # type: ignore[arg-type]
+    **{
+        f"Layers: {', '.join(names)}": Layers(*(0 if name in names else None for name in PARTS))  # type: ignore[arg-type]
+        for number in range(1, len(PARTS) + 1)
+        for names in itertools.combinations(PARTS, number)
+        if names != ("weights",)
+    },
 }
 Number = Annotated[int, Field(ge=0)]
 # Fields of an atlas that are plain data, and those of an entry that are floats.
@@ -31,12 +39,17 @@ _PLAIN = ("problem", "runs", "left_out", "statuses", "steps", "seconds", "tolera
 _NUMBERS = ("loss", "norm_sum", "smallest_eigenvalue", "largest_eigenvalue", "split_curvature", "gradient_norm")
 
 
+def _form_of(point: Any) -> str:
+    """Return the name of the form of a student, by its structure."""
+    forms = {jax.tree.structure(form): name for name, form in _STRUCTURES.items()}
+    return forms.get(jax.tree.structure(point), "array")
+
+
 def save(atlas: Atlas, path: Path) -> None:
     """Write an atlas to a file, which appears complete or not at all."""
-    kind = type(atlas[0].point).__name__ if atlas.entries else "array"
     manifest = {
         **{name: getattr(atlas, name) for name in _PLAIN},
-        "structure": kind if kind in _STRUCTURES else "array",
+        "structure": _form_of(atlas[0].point) if atlas.entries else "array",
         "entries": [{name: getattr(entry, name) for name in _Entry.model_fields} for entry in atlas.entries],
     }
     reference = atlas._reference
@@ -45,6 +58,7 @@ def save(atlas: Atlas, path: Path) -> None:
         "frame_even": np.asarray(reference.even),
         "frame_rows": reference.rows,
         "frame_columns": reference.columns,
+        **({"frame_numbers": np.asarray(reference.numbers)} if reference.numbers else {}),
     }
     arrays["numbers"] = np.array([[getattr(entry, name) for name in _NUMBERS] for entry in atlas.entries], float)
     for number, entry in enumerate(atlas.entries):
@@ -127,6 +141,7 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
         raise MalformedData(f"contradicts itself: students have {treedef.num_leaves} arrays, and {len(shapes)} shapes")
     reference = _reference(manifest.problem, arrays)
     size = len(reference.columns) if reference.teacher is None else reference.teacher.shape[1]
+    size += reference.numbers
     numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
     if np.isinf(numbers).any() or not np.isfinite(numbers[:, :2]).all():
         raise MalformedData("has losses or norms that are no numbers")
@@ -162,7 +177,10 @@ def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:
     # A label for every student vector and, where coordinates are not fixed, for every teacher.
     if len(rows) == 0 or len(columns) == 0 or (teacher.size and len(columns) != len(teacher)):
         raise MalformedData("contradicts itself: its labels do not fit its teacher")
-    return Reference(teacher if teacher.size else None, bool(even), rows, columns)
+    numbers = int(_taken(arrays, "frame_numbers", (), kind="i")) if "frame_numbers" in arrays else 0
+    if not 0 <= numbers <= 2:
+        raise MalformedData(f"contradicts itself: neurons take {numbers} numbers along")
+    return Reference(teacher if teacher.size else None, bool(even), rows, columns, numbers)
 
 
 def _taken(

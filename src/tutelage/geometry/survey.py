@@ -38,6 +38,9 @@ def describe(objective: Objective) -> dict[str, Any]:
     # What the words leave out: slopes, covariances, signs, the sample.
     rest = [_said(part) for part in (problem.student, problem.teacher, problem.inputs)]
     rest += [_said(part) for part in objective.sample]
+    # Biases and output weights of the teacher, and decay, where there are any.
+    rest += [_said(np.asarray(leaf)) for leaf in jax.tree.leaves(problem.target)[1:]]
+    rest += [_said(tuple(float(rate) for rate in problem.decay))] if problem.decay is not None else []
     return {
         "name": problem.name,
         "objective": objective.exactness.kind,
@@ -148,6 +151,7 @@ class _Survey:
 
     def entry(self, point: PyTree, count: int) -> AtlasEntry:
         """Return the entry of a point that so many runs have reached."""
+        point = _representative(self.objective, point)
         point = _in_block_order(self.objective, point, self.reference, self._structure(point))
         blocks = self._structure(point)
         lowest = self.floor.loss if self.floor.attained else None
@@ -183,6 +187,14 @@ class _Survey:
             reduced = reduced[np.cumsum(sizes) - np.asarray(sizes)]
         # A zero neuron may have no block: then there is no largest over all neurons.
         return float(np.linalg.eigvalsh(reduced)[:, 0].max()) if np.isfinite(reduced).all() else float("nan")
+
+
+def _representative(objective: Objective, point: PyTree) -> PyTree:
+    """Return the student that stands for its rescalings, so that eigenvalues are those of one point of an orbit."""
+    problem = objective.problem
+    if problem.decay is not None or problem.student.symmetry(point) is None:
+        return point
+    return problem.student.canonical(point)
 
 
 def _student(points: PyTree, run: int) -> PyTree:
@@ -275,7 +287,9 @@ def _in_block_order(objective: Objective, point: PyTree, reference: Reference, b
     student = objective.problem.student
     if not _is_ordered(objective, reference):
         return point
-    vectors = np.asarray(student.vectors(point))[blocks.students]
+    assert isinstance(student, Neuronwise)
+    point = student.reordered(point, blocks.students)
+    vectors = np.asarray(student.vectors(point))
     if reference.orthonormal and reference.teacher is not None:
         along = vectors @ reference.teacher.T
         rest = vectors - along @ reference.teacher

@@ -15,11 +15,24 @@ from tutelage.points import Shape, Sizes, fitted, fitted_array, layout_of
 
 
 class Neurons(NamedTuple):
-    r"""A group of neurons $x \mapsto \sum_i c_i\,\sigma(w_i\cdot x)$ with one activation."""
+    r"""A group of neurons $x \mapsto \sum_i c_i\,\sigma(w_i\cdot x + b_i)$ with one activation.
+
+    Attributes:
+        activation: The activation $\sigma$.
+        weights: The vectors $w_i$.
+        coefficients: The numbers $c_i$.
+        biases: The biases $b_i$; `None` for none.
+    """
 
     activation: Activation
     weights: Float[Array, "neuron dim"]
     coefficients: Float[Array, " neuron"]
+    biases: Float[Array, " neuron"] | None = None
+
+    def with_bias(self) -> "Neurons":
+        """Return the neurons with vectors $(w_i, b_i)$, which meet the inputs $(x, 1)$."""
+        biases = jnp.zeros(self.weights.shape[0]) if self.biases is None else self.biases
+        return self._replace(weights=jnp.concatenate([self.weights, biases[:, None]], axis=1), biases=None)
 
 
 class Symmetry(NamedTuple):
@@ -29,11 +42,13 @@ class Symmetry(NamedTuple):
         labels: A label for each vector: those with equal labels may be exchanged.
         even: Whether the sign of a vector does not matter.
         patchwise: Whether each vector reads inputs of its own, which may be rotated apart from the others.
+        numbers: What each vector takes along when it is exchanged, such as its bias; one row per vector.
     """
 
     labels: Int[np.ndarray, " vector"]
     even: bool = False
     patchwise: bool = False
+    numbers: Float[np.ndarray, "vector number"] | None = None
 
 
 class Model(eqx.Module):
@@ -74,11 +89,11 @@ class Model(eqx.Module):
 
     @abc.abstractmethod
     def canonical(self, parameters: PyTree) -> PyTree:
-        """Return the student that stands for all those with its function that continuous changes turn into it."""
+        """Return the student that stands for all with its function that rescalings and changes of signs make of it."""
 
     @abc.abstractmethod
-    def redundancy(self, parameters: PyTree) -> int:
-        """Return the number of independent directions of the changes that `canonical` undoes."""
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        """Return the numbers of independent directions of the continuous changes that `canonical` undoes, by name."""
 
     @abc.abstractmethod
     def contains(self, parameters: PyTree, teacher: "Model", target: PyTree) -> bool:
@@ -142,7 +157,9 @@ class NeuronModel(Model):
     def _predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
         outputs: Any = 0.0
         for group in self._neurons(parameters):
-            outputs = outputs + group.activation(inputs @ group.weights.T) @ group.coefficients
+            arguments = inputs @ group.weights.T
+            arguments = arguments if group.biases is None else arguments + group.biases
+            outputs = outputs + group.activation(arguments) @ group.coefficients
         return outputs
 
 
@@ -152,7 +169,7 @@ def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
 
 
 class Neuronwise(NeuronModel):
-    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a vector $w_i$ of its own and a fixed $c_i$.
+    r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a row $w_i$ of numbers of its own, its bias among them.
 
     Attributes:
         activation: The activation $\sigma$.
@@ -165,8 +182,18 @@ class Neuronwise(NeuronModel):
 
     @property
     @abc.abstractmethod
+    def biased(self) -> bool:
+        """Whether neurons have biases."""
+
+    @property
+    @abc.abstractmethod
+    def fixed_coefficients(self) -> bool:
+        """Whether the coefficients of the neurons do not depend on the parameters."""
+
+    @property
+    @abc.abstractmethod
     def degree(self) -> int | None:
-        """Degree of homogeneity of a neuron in its vector; `None` where it has none, so that it cannot be split."""
+        """Degree of homogeneity of a neuron in what is shared out when it is split; `None` where it cannot be."""
 
     @property
     @abc.abstractmethod
@@ -174,20 +201,24 @@ class Neuronwise(NeuronModel):
         """Whether $u(w) = w$; else $u$ is smooth, but for second derivatives at zero."""
 
     @abc.abstractmethod
-    def rows(self, parameters: PyTree) -> Float[Array, "neuron dim"]:
-        """Return the vectors $w_i$ of the neurons, without those of other terms."""
+    def rows(self, parameters: PyTree) -> Float[Array, "neuron row"]:
+        """Return the rows $w_i$ of the neurons, without those of other terms."""
 
     @abc.abstractmethod
-    def with_rows(self, parameters: PyTree, rows: Float[Array, "neuron dim"]) -> PyTree:
-        """Return the parameters with other neurons, of any number."""
+    def with_rows(self, parameters: PyTree, rows: Float[Array, "neuron row"]) -> PyTree:
+        """Return the parameters with other neurons, of any number where nothing else is learned."""
 
     @abc.abstractmethod
-    def weights(self, rows: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
+    def reordered(self, parameters: PyTree, order: Int[np.ndarray, " neuron"]) -> PyTree:
+        """Return the parameters with the neurons in another order."""
+
+    @abc.abstractmethod
+    def weights(self, rows: Float[Array, "*neuron row"]) -> Float[Array, "*neuron row"]:
         """Return the vectors $u(w)$ that are multiplied with the inputs."""
 
     @abc.abstractmethod
-    def rows_of(self, weights: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
-        """Return the vectors with the given $u(w)$, the inverse of `weights`."""
+    def rows_of(self, weights: Float[Array, "*neuron row"]) -> Float[Array, "*neuron row"]:
+        """Return the rows with the given $u(w)$, the inverse of `weights`."""
 
     @abc.abstractmethod
     def doubled(self, neuron: int) -> "Neuronwise":
@@ -198,32 +229,8 @@ class Neuronwise(NeuronModel):
         """
 
     def where_smooth(
-        self, rows: Float[Array, "neuron dim"], blocks: Float[Array, "neuron dim dim"]
-    ) -> Float[Array, "neuron dim dim"]:
-        """Return second derivatives in each vector; not a number at a zero vector, unless $u(w) = w$."""
+        self, rows: Float[Array, "neuron row"], blocks: Float[Array, "neuron row row"]
+    ) -> Float[Array, "neuron row row"]:
+        """Return second derivatives in each row; not a number at a zero row, unless $u(w) = w$."""
         zero = jnp.all(rows == 0, axis=-1) & (not self.plain)
         return jnp.where(zero[:, None, None], jnp.nan, blocks)
-
-    def canonical(self, parameters: PyTree) -> PyTree:
-        return parameters
-
-    def redundancy(self, parameters: PyTree) -> int:
-        return 0
-
-
-class Plain(Neuronwise):
-    """A sum of neurons whose vectors are multiplied with the inputs as they are: $u(w) = w$."""
-
-    @property
-    def plain(self) -> bool:
-        return True
-
-    @property
-    def degree(self) -> int | None:
-        return self.activation.homogeneity or None
-
-    def weights(self, rows: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
-        return rows
-
-    def rows_of(self, weights: Float[Array, "*neuron dim"]) -> Float[Array, "*neuron dim"]:
-        return weights

@@ -116,8 +116,8 @@ class LearnedComposite(Model):
     def canonical(self, parameters: FirstAndOuter) -> FirstAndOuter:
         return parameters
 
-    def redundancy(self, parameters: FirstAndOuter) -> int:
-        return 0
+    def redundancy(self, parameters: FirstAndOuter) -> dict[str, int]:
+        return {}
 
     def contains(self, parameters: FirstAndOuter, teacher: Model, target: PyTree) -> bool:
         return False  # only approximately, with enough units

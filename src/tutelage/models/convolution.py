@@ -64,8 +64,8 @@ class Convolution(Model):
         output = parameters.output if self.normalized else parameters.output * norm
         return FilterAndOutput(parameters.filter * quotient(jnp.ones(()), norm), output)
 
-    def redundancy(self, parameters: FilterAndOutput) -> int:
-        return int(self.activation.homogeneity == 1 and bool(jnp.any(parameters.filter != 0)))
+    def redundancy(self, parameters: FilterAndOutput) -> dict[str, int]:
+        return {"rescalings": int(self.activation.homogeneity == 1 and bool(jnp.any(parameters.filter != 0)))}
 
     def contains(self, parameters: FilterAndOutput, teacher: Model, target: PyTree) -> bool:
         return True

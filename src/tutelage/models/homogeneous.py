@@ -48,6 +48,14 @@ class Homogeneous(Neuronwise):
         return False
 
     @property
+    def biased(self) -> bool:
+        return False
+
+    @property
+    def fixed_coefficients(self) -> bool:
+        return True
+
+    @property
     def degree(self) -> int | None:
         return 2
 
@@ -70,6 +78,9 @@ class Homogeneous(Neuronwise):
     def with_rows(self, parameters, rows: Float[Array, "other dim"]):
         return WithLinear(rows, parameters.linear) if self.linear else rows
 
+    def reordered(self, parameters, order):
+        return self.with_rows(parameters, self.rows(parameters)[order])
+
     def weights(self, rows):
         return safe_norm(rows)[..., None] * rows
 
@@ -88,6 +99,12 @@ class Homogeneous(Neuronwise):
         if self.linear:
             return Symmetry(np.append(labels, 2))
         return Symmetry(labels, self.activation.parity == "even")
+
+    def canonical(self, parameters):
+        return parameters
+
+    def redundancy(self, parameters) -> dict[str, int]:
+        return {}
 
     def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
         positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))

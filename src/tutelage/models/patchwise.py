@@ -47,8 +47,8 @@ class Patchwise(Model):
     def canonical(self, parameters: Float[Array, "..."]) -> Float[Array, "..."]:
         return parameters
 
-    def redundancy(self, parameters: Float[Array, "..."]) -> int:
-        return 0
+    def redundancy(self, parameters: Float[Array, "..."]) -> dict[str, int]:
+        return {}
 
     def contains(self, parameters: Float[Array, "..."], teacher: Model, target: PyTree) -> bool:
         return True

@@ -1,6 +1,7 @@
 r"""What an objective is: a problem and how its expectation is taken.
 
-Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; label noise adds half its variance.
+Everywhere the loss is $\tfrac12 E[(\text{student}(x) - y)^2]$ with labels $y$; label noise adds half its variance, and
+weight decay, where a problem has it, half its rate times the squared norm.
 """
 
 import abc
@@ -110,11 +111,11 @@ class Objective(eqx.Module):
 
     @abc.abstractmethod
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
-        """Return the loss; the point has been checked."""
+        """Return the loss without weight decay; the point has been checked."""
 
     @abc.abstractmethod
     def _gradient(self, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
-        """Return the gradient; the point has been checked."""
+        """Return the gradient without weight decay; the point has been checked."""
 
     @abc.abstractmethod
     def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
@@ -183,13 +184,14 @@ class Objective(eqx.Module):
             UnsupportedCombination: If the student is not a sum of neurons with a vector each, or the expectation is
                 not known.
         """
-        if not isinstance(self.problem.student, Neuronwise):
+        student = self.problem.student
+        if not isinstance(student, Neuronwise) or not len(student.rows(self.problem.zero())):
             raise self._without_curvatures()
         return _neuron_curvatures(self, _point(self, point))
 
     def _without_curvatures(self) -> UnsupportedCombination:
         return UnsupportedCombination(
-            f"Reduced blocks are known for committees, homogeneous neurons and a neuron, not for the "
+            f"Reduced blocks are known for sums of neurons that learn their vectors, not for this "
             f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
         )
 
@@ -220,7 +222,7 @@ class Expected(Objective):
 
     @property
     def taught(self) -> bool:
-        return True
+        return self.problem.decay is None
 
     @property
     def samples(self) -> int:
@@ -275,12 +277,23 @@ _COLUMNS = 128
 
 @instantly
 def _loss(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
-    return objective._loss(point, key)
+    loss = objective._loss(point, key)
+    return loss if objective.problem.decay is None else loss + objective.problem.penalty(point)
 
 
 @instantly
 def _gradient(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
-    return objective._gradient(point, key)
+    return _slope(objective, point, key)
+
+
+def _slope(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
+    """Return the gradient, that of weight decay included."""
+    gradient, decay = objective._gradient(point, key), objective.problem.decay
+    if decay is None:
+        return gradient
+    leaves, structure = jax.tree.flatten(gradient)
+    parts = zip(leaves, decay, jax.tree.leaves(point), strict=True)
+    return jax.tree.unflatten(structure, [slope + rate * leaf for slope, rate, leaf in parts])
 
 
 @instantly
@@ -305,7 +318,7 @@ def _neuron_curvatures(objective: Objective, point: PyTree) -> Float[Array, "neu
 
 @instantly
 def _hessian_vector(objective: Objective, point: PyTree, direction: PyTree, key: PRNGKeyArray | None) -> PyTree:
-    return jax.jvp(lambda point: objective._gradient(point, key), (point,), (direction,))[1]
+    return jax.jvp(lambda point: _slope(objective, point, key), (point,), (direction,))[1]
 
 
 @instantly
@@ -313,7 +326,7 @@ def _hessian(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> F
     flat, unravel = ravel_pytree(point)
 
     def gradient(flat):
-        return ravel_pytree(objective._gradient(unravel(flat), key))[0]
+        return ravel_pytree(_slope(objective, unravel(flat), key))[0]
 
     def product(direction):
         return jax.jvp(gradient, (flat,), (direction,))[1]

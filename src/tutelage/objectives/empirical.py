@@ -54,6 +54,8 @@ class Empirical(Sampled):
 
     @property
     def taught(self) -> bool:
+        if self.problem.decay is not None:
+            return False
         labels = self.problem.teacher.predict(self.target, self.inputs)
         return bool(jnp.allclose(self.labels, labels, rtol=0, atol=1e-12))
 
@@ -81,13 +83,19 @@ def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim
     residuals = student._predict(point, objective.inputs) - objective.labels
     size = residuals.shape[0]
     weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group = student._neurons(point)[0]
+    group, inputs = student._neurons(point)[0], objective.inputs
+    if group.biases is not None:
+        group, inputs = group.with_bias(), jnp.concatenate([inputs, jnp.ones((size, 1))], axis=1)
 
-    def coupling(row):
-        return jnp.sum(weights * residuals * group.activation(objective.inputs @ student.weights(row)))
+    def coupling(row, rest):
+        vector = jnp.concatenate([student.weights(row), rest])
+        return jnp.sum(weights * residuals * group.activation(inputs @ vector))
 
     rows = student.rows(point)
-    return student.where_smooth(rows, group.coefficients[:, None, None] * jax.lax.map(jax.hessian(coupling), rows))
+    # A bias that is not learned stands behind the row.
+    pairs = rows, group.weights[:, rows.shape[1] :]
+    blocks = jax.lax.map(lambda pair: jax.hessian(coupling)(*pair), pairs)
+    return student.where_smooth(rows, group.coefficients[:, None, None] * blocks)
 
 
 @instantly

@@ -1,6 +1,8 @@
 """Figures that a paper can print: one style, colours that differ for colour-blind readers too."""
 
 from tutelage.geometry.figures import atlas as atlas
+from tutelage.plot.animation import animate as animate
+from tutelage.plot.curves import final_losses as final_losses
 from tutelage.plot.curves import histories as histories
 from tutelage.plot.curves import intervals as intervals
 from tutelage.plot.curves import losses as losses

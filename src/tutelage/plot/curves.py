@@ -65,6 +65,22 @@ def _whole(argument: str, value: Any) -> np.ndarray:
 
 
 def losses(runs: Runs, ax: Axes | None = None) -> Figure:
+    """Draw the loss against the step, one curve per run.
+
+    Args:
+        runs: Runs whose losses were recorded: `descend(..., record=tl.record("loss"))`.
+        ax: Where to draw; a new figure if left out.
+
+    Returns:
+        The figure.
+
+    Raises:
+        TutelageError: If the loss was not recorded; `final_losses` needs no record.
+    """
+    return histories(runs, "loss", ax)
+
+
+def final_losses(runs: Runs, ax: Axes | None = None) -> Figure:
     """Draw the losses reached, in increasing order, coloured by how the runs ended: steps are minima.
 
     Args:
@@ -106,36 +122,48 @@ def trajectories(runs: Runs, quantity: str, plane: Any = None, ax: Axes | None =
     Returns:
         The figure.
     """
-    problem = _checked(runs).objective.problem
+    number = min(len(_checked(runs)), _MOST_RUNS)
+    places, teachers = paths_in_plane(runs, quantity, plane, number)
+    figure, panel = axes_of(ax, width=3.4, height=3.4)
+    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.2, min(1.0, 6 / number)), **options}
+    with styled():
+        for _, paths in places:
+            for path in np.moveaxis(paths, 1, 0):
+                panel.plot(path[:, 0], path[:, 1], **options)
+                panel.plot(*path[0], "o", color=GREY, markersize=2.5)
+                panel.plot(*path[-1], "o", color=options["color"], markersize=3.5)
+        panel.plot(teachers[:, 0], teachers[:, 1], "*", color=RED, markersize=9, label="teacher")
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.legend(loc="best")
+    return figure
+
+
+def paths_in_plane(
+    runs: Runs, quantity: str, plane: Any, number: int
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """Return steps and places of the vectors of some runs, `[step, vector, 2]`, and the teacher's, in a plane.
+
+    Args:
+        runs: Runs along which the students were recorded.
+        quantity: The recorded quantity.
+        plane: Two orthonormal vectors, or `None` for the first two axes.
+        number: How many runs.
+    """
+    problem = runs.objective.problem
     basis = np.eye(2, problem.dimension) if plane is None else np.asarray(finite_array("plane", plane))
     if basis.shape != (2, problem.dimension) or np.abs(basis @ basis.T - np.eye(2)).max() > 1e-9:
         raise invalid(
             "plane", f"be two orthonormal vectors of dimension {problem.dimension}", str(plane), "Pass [2, dim]"
         )
-    figure, panel = axes_of(ax, width=3.4, height=3.4)
-    number = min(len(runs), _MOST_RUNS)
-    options = {"color": BLUE, "linewidth": 1.0, "alpha": max(0.2, min(1.0, 6 / number)), **options}
-    with styled():
-        for run in range(number):
-            steps, values = runs.curve(quantity, run)
-            values = np.asarray(values, float)
-            if values.ndim < 2 or values.shape[-1] != problem.dimension:
-                raise invalid(
-                    "quantity",
-                    f"hold vectors of dimension {problem.dimension}",
-                    f"shape {values.shape[1:]}",
-                    "Record them",
-                )
-            paths = values.reshape(len(steps), -1, problem.dimension) @ basis.T
-            for path in np.moveaxis(paths, 1, 0):
-                panel.plot(path[:, 0], path[:, 1], **options)
-                panel.plot(*path[0], "o", color=GREY, markersize=2.5)
-                panel.plot(*path[-1], "o", color=options["color"], markersize=3.5)
-        teachers = np.asarray(problem.teacher.vectors(runs.objective.target)) @ basis.T
-        panel.plot(teachers[:, 0], teachers[:, 1], "*", color=RED, markersize=9, label="teacher")
-        panel.set_aspect("equal", adjustable="datalim")
-        panel.legend(loc="best")
-    return figure
+    places = []
+    for run in range(number):
+        steps, values = runs.curve(quantity, run)
+        values = np.asarray(values, float)
+        if values.ndim < 2 or values.shape[-1] != problem.dimension:
+            received = f"shape {values.shape[1:]}"
+            raise invalid("quantity", f"hold vectors of dimension {problem.dimension}", received, "Record them")
+        places.append((np.asarray(steps), values.reshape(len(steps), -1, problem.dimension) @ basis.T))
+    return places, np.asarray(problem.teacher.vectors(runs.objective.target)) @ basis.T
 
 
 def intervals(x: Any, middle: Any, low: Any, high: Any, ax: Axes | None = None, **options: Any) -> Figure:

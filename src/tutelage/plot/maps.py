@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,10 +23,10 @@ from tutelage.style import BLUE, GREY, RED, SEQUENTIAL, axes_of, styled
 
 def landscape(
     objective: Objective,
-    centre: PyTree,
-    first: PyTree,
-    second: PyTree,
-    extent: float = 1.0,
+    centre: PyTree | None = None,
+    first: PyTree | None = None,
+    second: PyTree | None = None,
+    extent: float | None = None,
     resolution: int = 61,
     ax: Axes | None = None,
     logarithmic: bool = True,
@@ -34,10 +35,11 @@ def landscape(
 
     Args:
         objective: A deterministic objective.
-        centre: The student $w$ in the middle.
-        first: The direction $u$, of the same shapes.
+        centre: The student $w$ in the middle; zero if left out.
+        first: The direction $u$, of the same shapes. May be left out, with `second`, where a student has two
+            parameters: the plane is then all there is.
         second: The direction $v$.
-        extent: How far to go in both directions.
+        extent: How far to go in both directions: one, or, without directions, half as far again as the teacher.
         resolution: Points per side.
         ax: Where to draw; a new figure if left out.
         logarithmic: Whether colours follow the logarithm of the loss.
@@ -46,10 +48,23 @@ def landscape(
         The figure.
     """
     deterministic(objective)
+    problem = objective.problem
+    whole = first is None and second is None
+    if whole and problem.parameters != 2:
+        received = f"none, for students of {problem.parameters} parameters"
+        raise invalid(
+            "first", "be a direction, and `second` another", received, "Pass both; none in two dimensions only"
+        )
+    if whole:
+        _, unravel = ravel_pytree(problem.zero())
+        first, second = unravel(np.array([1.0, 0.0])), unravel(np.array([0.0, 1.0]))
+    if extent is None:
+        largest = max((np.abs(leaf).max() for leaf in jax.tree.leaves(objective.target)), default=1.0)
+        extent = 1.5 * float(largest) if whole else 1.0
     side, extent = count("resolution", resolution, least=2), positive("extent", extent)
     affordable("resolution", side, side**2, "the picture")
     logarithmic = flag("logarithmic", logarithmic)
-    problem = objective.problem
+    centre = problem.zero() if centre is None else centre
     middle, u, v = (problem.point(p, name) for p, name in ((centre, "centre"), (first, "first"), (second, "second")))
     for name, direction in (("first", u), ("second", v)):
         if not any(np.any(leaf) for leaf in jax.tree.leaves(direction)):
@@ -68,8 +83,11 @@ def landscape(
         shown = np.log10(np.maximum(values, 1e-6 * np.nanmax(values))) if logarithmic else values
         image = panel.contourf(ticks, ticks, shown, levels=30, cmap=SEQUENTIAL)
         panel.contour(ticks, ticks, shown, levels=10, colors="white", linewidths=0.3)
-        panel.plot(0, 0, "o", color=RED, markersize=4)
-        panel.set(xlabel="first direction", ylabel="second direction")
+        if whole:
+            panel.set(xlabel="$w_1$", ylabel="$w_2$", aspect="equal")
+        else:
+            panel.plot(0, 0, "o", color=RED, markersize=4)
+            panel.set(xlabel="first direction", ylabel="second direction")
         panel.figure.colorbar(image, ax=panel, label=r"$\log_{10}$ loss" if logarithmic else "loss")
     return figure
 

@@ -8,3 +8,4 @@ from tutelage.problems.constructors import neuron as neuron
 from tutelage.problems.constructors import parity as parity
 from tutelage.problems.constructors import wave as wave
 from tutelage.problems.problem import Problem as Problem
+from tutelage.problems.two_layer import two_layer as two_layer

@@ -24,7 +24,6 @@ from tutelage.checks import (
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs, gaussian
 from tutelage.models import (
-    Committee,
     Composite,
     Convolution,
     FilterAndOutput,
@@ -32,9 +31,9 @@ from tutelage.models import (
     Homogeneous,
     LearnedComposite,
     Model,
-    Neuron,
     OuterLayer,
     Parity,
+    TwoLayer,
     Wave,
     WithLinear,
 )
@@ -67,7 +66,14 @@ def _law(inputs: Inputs | None, dimension: int) -> Inputs:
 
 
 def _problem(
-    name: str, student: Model, teacher: Model, target: Any, inputs: Inputs | None, noise: float, template: Any
+    name: str,
+    student: Model,
+    teacher: Model,
+    target: Any,
+    inputs: Inputs | None,
+    noise: float,
+    template: Any,
+    decay: tuple[Array, ...] | None = None,
 ) -> Problem:
     """Return a problem after its law and its noise were checked.
 
@@ -79,10 +85,11 @@ def _problem(
         inputs: Law of the inputs, or of one patch; standard Gaussian if there is none.
         noise: Standard deviation of the label noise.
         template: The student's parameters, with shapes in place of arrays.
+        decay: Rates of weight decay, one per array of the student, or `None`.
     """
     dimension = jax.tree.leaves(target)[0].shape[-1]
     law, noise = _law(inputs, dimension), not_negative("noise", noise)
-    return Problem(name, student, teacher, target, law, noise, layout_of(template))
+    return Problem(name, student, teacher, target, law, noise, layout_of(template), decay)
 
 
 def _number_of(argument: str, value: Any, dimension: int) -> int:
@@ -110,7 +117,7 @@ def neuron(
         Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Equation (1).
     """
     target = _nonzero_rows("target", target, 1)
-    model = Neuron(activations.get(activation))
+    model = TwoLayer(activations.get(activation), single=True)
     return _problem("neuron", model, model, target, inputs, noise, target)
 
 
@@ -139,7 +146,7 @@ def committee(
     """
     teacher = _nonzero_rows("teacher", teacher, 2)
     students = _number_of("students", students, teacher.shape[1])
-    model = Committee(activations.get(activation))
+    model = TwoLayer(activations.get(activation))
     return _problem("committee", model, model, teacher, inputs, noise, (students, teacher.shape[1]))
 
 
@@ -187,7 +194,7 @@ def homogeneous(
             raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign per student")
     matrix = (students, teacher.shape[1])
     template: Any = WithLinear(matrix, (teacher.shape[1],)) if linear else matrix  # type: ignore[arg-type]
-    models = Homogeneous(activation, signs, linear), Committee(activation)
+    models = Homogeneous(activation, signs, linear), TwoLayer(activation)
     return _problem("homogeneous", *models, teacher, inputs, noise, template)
 
 

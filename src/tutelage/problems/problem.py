@@ -14,7 +14,7 @@ from tutelage.arrays import of_jax
 from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
-from tutelage.models import Model
+from tutelage.models import Model, Neuronwise
 from tutelage.points import Layout, fitted, layout_of
 
 
@@ -32,6 +32,8 @@ class Problem(eqx.Module):
         inputs: Law of one input, or of one patch where the models read patches (which are then independent).
         noise: Standard deviation of the label noise.
         template: What a student's parameters look like.
+        decay: Half of these numbers times the squared norms of a student's parts are added to its loss; one number per
+            array of the template, or `None`.
     """
 
     name: str = eqx.field(static=True)
@@ -41,6 +43,17 @@ class Problem(eqx.Module):
     inputs: Inputs
     noise: float
     template: Layout = eqx.field(static=True)
+    decay: tuple[Float[Array, ""], ...] | None = None
+
+    def penalty(self, point: PyTree) -> Float[Array, ""]:
+        """Return what weight decay adds to the loss of a student."""
+        parts = zip(self.decay or (), jax.tree.leaves(point), strict=self.decay is not None)
+        return sum((0.5 * decay * jnp.sum(leaf**2) for decay, leaf in parts), start=jnp.zeros(()))
+
+    @property
+    def biased(self) -> bool:
+        """Whether the student's or the teacher's neurons have biases."""
+        return any(isinstance(model, Neuronwise) and model.biased for model in (self.student, self.teacher))
 
     @property
     def dimension(self) -> int:
@@ -103,7 +116,8 @@ class Problem(eqx.Module):
         activation = getattr(self.student, "activation", None)
         noise = "" if isinstance(self.noise, Tracer) or not self.noise else f"noise {self.noise:g}"
         shapes = f"student {_shapes_of(self.template_tree())}", f"teacher {_shapes_of(self.target)}"
-        parts = self.name, "" if activation is None else activation.name, *shapes, self.inputs.name, noise
+        decay = "" if self.decay is None else "weight decay"
+        parts = self.name, "" if activation is None else activation.name, *shapes, self.inputs.name, noise, decay
         return ", ".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
@@ -116,6 +130,7 @@ class Problem(eqx.Module):
                 "inputs": self.inputs.name,
                 "patches": self.student.patches,
                 "label noise": self.noise or None,
+                "weight decay": None if self.decay is None else ", ".join(f"{float(rate):g}" for rate in self.decay),
             },
         )
 

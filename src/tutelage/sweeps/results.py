@@ -186,10 +186,13 @@ class Results:
             below: See `success`.
 
         Returns:
-            The columns of `success`, then `steps`, `lowest_loss`, `loss` and `seconds`.
+            The columns of `success`, then `diverged`, `steps`, `lowest_loss`, `loss` and `seconds`. Where a run that
+            diverged was when it was given up says nothing: losses are those of the others.
         """
-        loss = pl.col("loss").fill_nan(None)
+        diverged = pl.col("status") == "diverged"
+        loss = pl.col("loss").fill_nan(None).filter(~diverged)
         more = [
+            diverged.sum().cast(pl.Int64).alias("diverged"),
             pl.col("steps").median(),
             loss.min().alias("lowest_loss"),
             loss.median().alias("loss"),
@@ -232,6 +235,10 @@ class Results:
         rates = pl.DataFrame(intervals, schema=schema, orient="row")
         at = len(fields) + len(counts)
         return pl.concat([table[:, :at], rates, table[:, at:]], how="horizontal")
+
+    def statuses(self) -> dict[str, int]:
+        """Return how many of the runs that are there have each status."""
+        return dict(sorted(self._runs["status"].value_counts().iter_rows()))
 
     def checked_fields(self, argument: str, fields: Fields) -> list[str]:
         """Return fields of the grid as a list, or raise if there is no such field."""

@@ -1,5 +1,7 @@
 """Section A: the lines from which the loss, its gradients and the Gaussian identities are derived."""
 
+from typing import Any
+
 import jax.numpy as jnp
 
 from tutelage.claims.convolutional_filter.formulas import angle, exact, g
@@ -124,9 +126,8 @@ right = a @ a_star * ((np.pi - phi) * w_star + np.sin(phi) * r * v) / np.pi + (
     control=Form("The first term one per cent larger.", twice=1.01),
 )
 
-_ANY_PAIR = {
+_ANY_PAIR: dict[str, Any] = {
     "draw": {"v": real((2,)), "w_star": real((2,))},
-    "where": lambda v, w_star: (v @ v > 0) & (w_star @ w_star > 0) & (angle(v, w_star) < 3.14),
     "relation": "==",
     "scale": 1e-2,
     "arithmetic": "Gauss–Legendre quadrature in polar coordinates, float64",
@@ -142,9 +143,11 @@ def _across(v):
 DIAGONAL = Claim(
     id=f"{PAPER}.lemma-A.1.diagonal",
     place="Lemma A.1, proof of the first identity",
+    scope="proof step",
     title="second moment across the filter",
     hypotheses=("$z$ is a standard Gaussian vector", "$e_i \\perp w$"),
     **_ANY_PAIR,
+    where=lambda v: v @ v > 0,
     left=_across,
     right=lambda value: value,
     as_printed=Form(
@@ -182,9 +185,11 @@ def _printed_moments(v, w_star, factor):
 POLAR = Claim(
     id=f"{PAPER}.lemma-A.1.polar",
     place="Lemma A.1, proof of the third identity",
+    scope="proof step",
     title="three integrals in polar coordinates",
     hypotheses=("$z$ is a standard Gaussian vector", "$0.01 < \\phi < 3.14$"),
-    **_ANY_PAIR | {"where": lambda v, w_star: (angle(v, w_star) > 0.01) & (angle(v, w_star) < 3.14)},
+    **_ANY_PAIR,
+    where=lambda v, w_star: (angle(v, w_star) > 0.01) & (angle(v, w_star) < 3.14),
     left=_moments,
     right=_printed_moments,
     as_printed=Form(

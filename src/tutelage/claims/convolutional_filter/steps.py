@@ -1,5 +1,7 @@
 """Sections C and E: single displays of the proofs of Lemmas C.1 to C.5 and of Theorem 3.3."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,6 +42,7 @@ _KEPT = Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$
 LEMMA_C_1_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.1.display",
     place="Lemma C.1, proof, second display",
+    scope="proof step",
     title="the goal of the signal is a fixed point",
     hypotheses=("$0 \\le \\phi \\le \\pi/2$", "$0 < \\eta \\le 2$", "$\\|a^*\\| = 1$"),
     kind="misprint",
@@ -71,6 +74,7 @@ def _numpy_g(phi):
 LEMMA_C_2_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.2.display",
     place="Lemma C.2, proof, display",
+    scope="proof step",
     title="upper bound on the signal in a step",
     hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
     draw=STARTS,
@@ -99,6 +103,7 @@ def _lengthened(v, a, w_star, a_star, step):
 LEMMA_C_3_LENGTH = Claim(
     id=f"{PAPER}.lemma-C.3.length",
     place="Lemma C.3, proof, first inequality of the display",
+    scope="proof step",
     title="growth of the filter in a step",
     hypotheses=(f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^t\\| = 1$, {SUPPLIED_BOUND[:-1]}", _STEP),
     draw=STARTS,
@@ -143,6 +148,7 @@ def _least_rate(v, a, w_star, a_star, step):
 LEMMA_C_3_RATE = Claim(
     id=f"{PAPER}.lemma-C.3.rate",
     place="Lemma C.3, proof, lower bound on λ",
+    scope="proof step",
     title="lower bound on the rate",
     hypotheses=(
         f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$, {SUPPLIED_BOUND[:-1]}, the step of Lemma C.3; 300 steps",
@@ -224,6 +230,7 @@ _WITH_T = Form("The same with $a^t$ in the second sum on the right.", own=1.0, f
 LEMMA_C_4_RECURSION = Claim(
     id=f"{PAPER}.lemma-C.4.recursion",
     place="Lemma C.4, proof, last two displays",
+    scope="proof step",
     title="recursion for what the sum lacks",
     hypotheses=(_STEP,),
     kind="misprint",
@@ -255,9 +262,8 @@ def _inner(v, a, w_star, a_star):
     return exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output @ (a - a_star)
 
 
-_INNER = {
+_INNER: dict[str, Any] = {
     "draw": _UNIT,
-    "left": _inner,
     "derivatives": False,
     "scale": lambda a, a_star: a @ a + a_star @ a_star,
 }
@@ -265,9 +271,11 @@ _INNER = {
 LEMMA_C_5_INNER = Claim(
     id=f"{PAPER}.lemma-C.5.inner",
     place="Lemma C.5, proof, first display",
+    scope="proof step",
     title="gradient times distance",
     hypotheses=("$\\|w^*\\| = 1$",),
     **_INNER,
+    left=_inner,
     relation="==",
     right=lambda v, a, w_star, a_star, factor: (
         ((jnp.pi - 1) * jnp.sum((a - a_star) ** 2) + (jnp.pi - g(angle(v, w_star))) * (a_star @ (a - a_star)))
@@ -295,9 +303,11 @@ right = (np.pi - 1) / (2 * np.pi) * b @ b - (g - np.pi) / (2 * np.pi) * a_star @
 LEMMA_C_5_LOWER = Claim(
     id=f"{PAPER}.lemma-C.5.lower",
     place="Lemma C.5, proof, second line of the first display",
+    scope="proof step",
     title="lower bound on gradient times distance",
     hypotheses=("$\\|w^*\\| = 1$",),
     **_INNER,
+    left=_inner,
     relation=">=",
     right=lambda v, a, w_star, a_star, sign: (
         (
@@ -327,6 +337,7 @@ right = ((np.pi - 1) * b @ b - (g - np.pi) * norm(a_star) * norm(b)) / (2 * np.p
 LEMMA_C_5_FIXED_POINT = Claim(
     id=f"{PAPER}.lemma-C.5.fixed-point",
     place="Lemma C.5, proof, implication between the last two displays",
+    scope="proof step",
     title="what the distance shrinks towards",
     hypotheses=(
         "$x_{t+1} \\le (1 - c)x_t + 4\\eta\\epsilon^2$, $c = \\frac{\\eta(\\pi-1)}{2\\pi}$, in units of $\\epsilon^2\\|a^*\\|^2$",
@@ -350,9 +361,11 @@ def _squared_gradient(v, a, w_star, a_star):
 LEMMA_C_5_GRADIENT = Claim(
     id=f"{PAPER}.lemma-C.5.gradient",
     place="Lemma C.5, proof, second display",
+    scope="proof step",
     title="bound on the gradient in the output weights",
     hypotheses=("$\\|w^*\\| = 1$",),
-    **_INNER | {"left": _squared_gradient},
+    **_INNER,
+    left=_squared_gradient,
     relation="<=",
     right=lambda v, a, w_star, a_star, factor: (
         factor

@@ -11,6 +11,17 @@ import numpy as np
 
 PAPER = "local_convergence"
 
+# Root errors that show in several places.
+LINES = "angles of vectors, where those of lines are needed"
+HALF = "the factor one half of the loss is lost"
+NORMS = "students without their norms as output weights"
+SIGN = "the teacher's sign in the residual"
+DENSITY = "$1/(4\\pi)$ for the density of a Gaussian pair"
+DIAGONAL = "the diagonal of a sum over pairs of teachers is lost"
+IDENTITY = "the Frobenius norm of the identity is taken for one"
+# What supplies the first of them.
+ACUTE = "Section C.2, part 1: with absolute values one may assume that angles are at most $\\frac\\pi2$"
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 # For recipes: the closed forms of E[|a·x||b·x|] and of the loss, without this library.
@@ -40,6 +51,12 @@ def gradient(students, teachers):  # central differences of the loss
         slopes[entry] = (loss(students + step, teachers) - loss(students - step, teachers)) / 2e-5
     return slopes
 """
+
+
+def five_point(function, at: np.ndarray, step: float = 1e-3) -> np.ndarray:
+    """The derivative of a function of numbers, by differences of fourth order."""
+    near, far = (function(at + k * step) - function(at - k * step) for k in (1, 2))
+    return (8 * near - far) / (12 * step)
 
 
 def norms(vectors: np.ndarray) -> np.ndarray:
@@ -80,6 +97,16 @@ def kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     turn = angles(first, second)
     shape = np.sin(turn) + (np.pi / 2 - turn) * np.cos(turn)
     return 2 / np.pi * norms(first)[..., :, None] * norms(second)[..., None, :] * shape
+
+
+def relu_loss(students: np.ndarray, teachers: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    r"""The loss with ReLU and a linear term $\beta\cdot x$, by $E[\sigma(a\cdot x)\sigma(b\cdot x)] = \frac{\|a\|\|b\|}{2\pi}(\sin\theta + (\pi-\theta)\cos\theta)$."""
+    vectors, signs = signed(students, teachers)
+    turn, sizes = angles(vectors, vectors), norms(vectors)
+    gram = (np.sin(turn) + (np.pi - turn) * np.cos(turn)) / (2 * np.pi) * sizes[..., :, None] * sizes[..., None, :]
+    # E[x σ(a·x)] = a/2.
+    both = np.sum(linear * np.einsum("i,...id->...d", signs, vectors), -1)
+    return 0.5 * (np.einsum("...ij,i,j->...", gram, signs, signs) + both + np.sum(linear**2, -1))
 
 
 def signed(students: np.ndarray, teachers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,18 +5,22 @@ All draws are NumPy arrays, instances first, so that one call makes thousands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from tutelage.claims.local_convergence import formulas as f
-from tutelage.claims.scan import Scan, Several
 
 # Teachers, students, dimensions: one teacher, as many students as teachers, more, more teachers than dimensions.
 SHAPES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 5, 3), (3, 6, 2), (3, 8, 4))
 
 # Many students of few teachers, and many teachers: families along which a hidden constant could drift.
 LARGER = ((1, 32, 3), (2, 24, 4), (6, 9, 6), (8, 12, 8))
+ALL = (*SHAPES, *LARGER)
+
+# Powers of ten by which students are moved away from a minimum.
+NEAR = (-4.0, -0.3)
 
 
 def number(count: int, shape: tuple[int, int, int]) -> int:
@@ -39,16 +43,23 @@ def teachers(count: int, random: np.random.Generator, r: int, d: int) -> np.ndar
 
 
 def near_minima(
-    count: int, random: np.random.Generator, r: int, m: int, d: int, scales=(-4.0, -0.3), flip: bool = True
+    count: int,
+    random: np.random.Generator,
+    r: int,
+    m: int,
+    d: int,
+    scales: tuple[float, float] = NEAR,
+    flip: bool = True,
+    targets: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Teachers, and students close to a global minimum in one of many ways.
 
     The mass of every teacher is split among its students; students are tilted by a common scale, so that the average
     stays at the teacher for half of the instances; some students are small and point anywhere. In a third of the
     instances the averages are settled: the mean of the residual against every `x sgn(w*·x)` vanishes, which leaves
-    large residuals with small gradients.
+    large residuals with small gradients. Teachers may be given, the same for all.
     """
-    targets = teachers(count, random, r, d)
+    targets = teachers(count, random, r, d) if targets is None else np.broadcast_to(targets, (count, r, d))
     sizes = np.max(f.norms(targets), axis=1)[:, None, None]
     scale = 10.0 ** random.uniform(*scales, size=(count, 1, 1))
     owner = np.concatenate([np.arange(r), random.integers(r, size=m - r)])
@@ -75,6 +86,28 @@ def near_minima(
     if flip:
         students = students * random.choice([-1.0, 1.0], size=(count, m, 1))
     return {"students": students, "teachers": targets}
+
+
+def once(measure: Callable) -> Callable:
+    """Return a function that measures the same, but once for all claims that are judged with one effort and seed."""
+
+    @lru_cache(maxsize=2)
+    def kept(count: int, seed: int):
+        return list(measure(count, np.random.default_rng(seed)))
+
+    return lambda count, random: kept(count, int(random.integers(2**31)))
+
+
+def networks(
+    count: int,
+    random: np.random.Generator,
+    shapes: Sequence[tuple[int, int, int]] = SHAPES,
+    scales: tuple[float, float] = NEAR,
+    flip: bool = True,
+) -> Iterator[dict[str, np.ndarray]]:
+    """Students close to minima, a batch per shape."""
+    for shape in shapes:
+        yield near_minima(number(count // 8, shape), random, *shape, scales, flip)
 
 
 def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -104,19 +137,3 @@ def cones(students: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     share = 0.5001
     products = np.concatenate([share / students * around, (1 - share) * middle], axis=1)
     return {"students": f.students_of(products), "teachers": middle.copy()}
-
-
-def scans(check: Callable, note: str = "", shapes: Sequence[tuple[int, int, int]] = SHAPES, **options) -> Several:
-    """A test of a statement about students and teachers, on instances of all shapes."""
-
-    def of(shape):
-        return Scan(
-            lambda count, random: near_minima(number(count // 8, shape), random, *shape, **options), check, note
-        )
-
-    return Several([of(shape) for shape in shapes], note)
-
-
-def given(condition: np.ndarray, shown: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A check that counts only where a condition holds."""
-    return {**shown, "margin": np.where(condition, shown["margin"], np.inf)}

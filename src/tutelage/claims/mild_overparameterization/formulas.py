@@ -16,6 +16,8 @@ import numpy as np
 PAPER = "mild_overparameterization"
 
 SCALE = "$H$ is the Hessian of $\\frac12E[(\\cdot)^2]$, as Theorem 10 prints it; that of Equation (2) is twice as large"
+HALF = "the factor one half between Equation (2) and its closed form and derivatives"
+SUPPLIED_HALF = "Lemma 3 and Equation (64), where the factor one half stands"
 
 
 def norms(vectors: np.ndarray) -> np.ndarray:
@@ -74,7 +76,8 @@ def _normals(one: np.ndarray, other: np.ndarray, angle: np.ndarray) -> np.ndarra
     return np.where(np.sin(angle)[..., None] > 1e-14, units(normal), 0.0)
 
 
-def _outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the outer products of rows."""
     return one[..., :, None] * other[..., None, :]
 
 
@@ -84,7 +87,7 @@ def own_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     sizes = norms(one)[..., :, None]
     factor = np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(sizes > 0, sizes, 1.0))
     normal, unit = _normals(one, other, angle), units(one)[..., :, None, :]
-    inner = np.eye(one.shape[-1]) - _outer(unit, unit) + _outer(normal, normal)
+    inner = np.eye(one.shape[-1]) - outer(unit, unit) + outer(normal, normal)
     return factor[..., None, None] * inner
 
 
@@ -95,7 +98,7 @@ def cross_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     from_second = _normals(one, other, angle)
     from_first = np.swapaxes(_normals(other, one, np.swapaxes(angle, -1, -2)), -2, -3)
     inner = (np.pi - angle)[..., None, None] * np.eye(one.shape[-1])
-    return (inner + _outer(from_first, second) + _outer(from_second, first)) / (2 * np.pi)
+    return (inner + outer(from_first, second) + outer(from_second, first)) / (2 * np.pi)
 
 
 def reduced(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
@@ -113,46 +116,43 @@ def hessian(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     return blocks.reshape(*blocks.shape[:-4], count * dimension, count * dimension)
 
 
-def curvature(student: np.ndarray, teacher: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return the second derivative of `loss` along a direction, by Theorem 10."""
-    flat = direction.reshape(*direction.shape[:-2], -1)
-    return np.einsum("...i,...ij,...j->...", flat, hessian(student, teacher), flat)
+def inner(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the inner products of the last axes, of rows or of rows of rows."""
+    return np.sum(one * other, axis=-1)
 
 
-# The same for one student in plain NumPy, pasted before the recipes of refuted statements.
-RECIPE = """
-def unit(a):
-    return a / np.linalg.norm(a)
+def own_forms(one: np.ndarray, other: np.ndarray, way: np.ndarray) -> np.ndarray:
+    r"""Return $g_i^\top h_1(w_i, v_j)g_i$ for all rows, `[..., one, other]`, without the matrices."""
+    angle, size = angles(one, other), norms(one)[..., :, None]
+    across = inner(way[..., :, None, :], _normals(one, other, angle))
+    square = (inner(way, way) - inner(way, units(one)) ** 2)[..., None] + across**2
+    return np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(size > 0, size, 1.0)) * square
 
-def angle(a, b):
-    return 2 * np.arctan2(np.linalg.norm(unit(a) - unit(b)), np.linalg.norm(unit(a) + unit(b)))
 
-def dual(a, b):
-    if not (a.any() and b.any()):
-        return 0.0
-    t = angle(a, b)
-    return np.linalg.norm(a) * np.linalg.norm(b) * (np.sin(t) + (np.pi - t) * np.cos(t)) / (2 * np.pi)
+def cross_forms(one: np.ndarray, way: np.ndarray) -> np.ndarray:
+    r"""Return $g_i^\top h_2(w_i, w_j)g_j$ for all rows, `[..., one, one]`, without the matrices."""
+    angle, unit = angles(one, one), units(one)
+    normal = _normals(one, one, angle)
+    mine, others = way[..., :, None, :], way[..., None, :, :]
+    first = inner(mine, np.swapaxes(normal, -2, -3)) * inner(way, unit)[..., None, :]
+    second = inner(mine, normal) * inner(others, unit[..., :, None, :])
+    return ((np.pi - angle) * inner(mine, others) + first + second) / (2 * np.pi)
 
-def half_loss(w):
-    total = lambda one, two: sum(dual(a, b) for a in one for b in two)
-    return 0.5 * total(w, w) - total(w, teacher) + 0.5 * total(teacher, teacher)
 
-def half_gradient(w):
-    pull = lambda a, b: (np.linalg.norm(b) * np.sin(angle(a, b)) * unit(a) + (np.pi - angle(a, b)) * b) / (2 * np.pi)
-    return np.array([sum(pull(a, b) for b in w) - sum(pull(a, b) for b in teacher) for a in w])
+def curvature(student: np.ndarray, teacher: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """Return the second derivative of `loss` along a direction, Equation (28)."""
+    # A neuron with itself is at the angle zero, where h1 vanishes and h2 is one half.
+    own = own_forms(student, student, way).sum((-2, -1)) - own_forms(student, teacher, way).sum((-2, -1))
+    return own + cross_forms(student, way).sum((-2, -1))
 
-def second_derivative(w, direction, step=1e-5):
-    slope = lambda t: np.sum(half_gradient(w + t * direction) * direction)
-    return (slope(step) - slope(-step)) / (2 * step)
-"""
 
-# The diagonal terms of Equation (6), pasted after `RECIPE`.
-BLOCK = """
-def h1(a, b):
-    t = angle(a, b)
-    if np.sin(t) < 1e-12:
-        return np.zeros((len(a), len(a)))
-    normal = unit(unit(b) - np.cos(t) * unit(a))
-    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(normal, normal)
-    return np.sin(t) * np.linalg.norm(b) / (2 * np.pi * np.linalg.norm(a)) * inner
-"""
+def smallest_eigenvalue(matrix: np.ndarray) -> np.ndarray:
+    """Return the smallest eigenvalue of symmetric matrices."""
+    return np.linalg.eigvalsh(matrix)[..., 0]
+
+
+def moved_apart(minimum: np.ndarray, aside: np.ndarray, first: float, second: float) -> np.ndarray:
+    """Return minima whose first two neurons are moved along one direction, by two lengths."""
+    lengths = np.zeros((*minimum.shape[:-1], 1))
+    lengths[..., 0, 0], lengths[..., 1, 0] = first, second
+    return minimum + lengths * aside[..., None, :]

@@ -1,125 +1,129 @@
-"""Instances of the mild over-parameterization paper, in batches of one shape each, and tests over them."""
+"""Instances of the mild over-parameterization paper: laws of teachers, students, global minima, and what moves them.
+
+Inputs are invariant under rotations: without loss of generality the teachers are the first axes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tutelage.claims.base import Effort, Outcome
+from tutelage.claims.laws import LARGEST, Law
 from tutelage.claims.mild_overparameterization.formulas import norms, units
-from tutelage.claims.scan import Arrays, Scan, worst_outcome
-
-Draw = Callable[[int, np.random.Generator], Iterable[Arrays]]
 
 
-@dataclass(frozen=True)
-class Batches:
-    """A test by a margin on instances of several shapes.
+def fixed(values: Any) -> Law:
+    """One array, the same in all instances, with no coordinates to search in."""
+    array = np.asarray(values, float)
 
-    Attributes:
-        draw: Takes the number of instances wanted of each shape and a generator to batches: arrays by name, instances
-            first.
-        check: Takes a batch to `margin` and whatever else is worth showing; see `Scan`.
-        note: What was measured, in words.
-        share: The share of the effort's samples that each shape gets; one sample costs more in many dimensions.
-    """
+    def value(xp, raw):
+        return xp.broadcast_to(xp.asarray(array), (*raw.shape[:-1], *array.shape))
 
-    draw: Draw
-    check: Callable[[Arrays], Arrays]
-    note: str = ""
-    share: float = 1.0
-
-    def __call__(self, effort: Effort, seed: int) -> Outcome:
-        """Judge; see `tutelage.claims.base.Test`."""
-        count = max(8, round(self.share * effort.samples))
-        batches = self.draw(count, np.random.default_rng(seed))
-        # With no note of our own: that of a batch says whether its hypotheses were met.
-        return worst_outcome(
-            Scan(lambda _count, _random, batch=batch: batch, self.check, self.note)(effort, seed) for batch in batches
-        )
+    return Law((0,), 0.0, 1.0, lambda random, count: np.zeros((count, 0)), value, smooth=False)
 
 
-def teachers(number: int, dimension: int, count: int, random: np.random.Generator | None = None) -> np.ndarray:
-    """Return orthonormal teachers, `[count, number, dim]`: the first axes, or turned at random."""
-    if random is None:
-        return np.broadcast_to(np.eye(dimension)[:number], (count, number, dimension)).copy()
-    turned = np.linalg.qr(random.normal(size=(count, dimension, dimension)))[0]
-    return turned[:, :number]
+def axes(number: int, dimension: int) -> Law:
+    """Orthonormal teachers: the first axes."""
+    return fixed(np.eye(dimension)[:number])
 
 
-def students(number: int, teacher: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return students of many kinds: random of many scales, near teachers, parallel, antiparallel and tiny neurons."""
-    count, _, dimension = teacher.shape
-    w = random.normal(size=(count, number, dimension)) * 10.0 ** random.uniform(-1, 1, size=(count, number, 1))
-    rows = np.arange(count)
-    third = count // 3
-    # A third has a neuron that is a multiple of another one or of a teacher, up to a tilt of any size.
-    other = w[:, 1] if number > 1 else teacher[:, 0]
-    pick = np.where((rows % 2 == 0)[:, None], other, teacher[rows, random.integers(teacher.shape[1], size=count)])
-    tilt = 10.0 ** random.uniform(-6, -1, size=(count, 1)) * random.normal(size=(count, dimension))
-    near = random.choice([-1.0, 1.0], size=(count, 1)) * 10.0 ** random.uniform(-1, 1, size=(count, 1)) * pick + tilt
-    w[:third, 0] = near[:third]
-    return w
+def students(number: int, teachers: int, dimension: int) -> Law:
+    """Students of many kinds: random of many scales; neurons parallel and opposite to others and to teachers, or nearly."""
+
+    def sample(random: np.random.Generator, count: int) -> np.ndarray:
+        w = random.normal(size=(count, number, dimension)) * 10.0 ** random.uniform(-1, 1, size=(count, number, 1))
+        rows, third = np.arange(count), count // 3
+        # A third has a neuron that is a multiple of another one or of a teacher, up to a tilt of any size.
+        teacher = np.eye(dimension)[random.integers(teachers, size=count)]
+        pick = np.where((rows % 2 == 0)[:, None], w[:, 1] if number > 1 else teacher, teacher)
+        tilt = 10.0 ** random.uniform(-6, -1, size=(count, 1)) * random.normal(size=(count, dimension))
+        size = random.choice([-1.0, 1.0], size=(count, 1)) * 10.0 ** random.uniform(-1, 1, size=(count, 1))
+        w[:third, 0] = (size * pick + tilt)[:third]
+        return w
+
+    return Law((number, dimension), -LARGEST, LARGEST, sample, lambda xp, raw: raw)
 
 
-def splits(sizes: Sequence[int], count: int, random: np.random.Generator, *, smallest: float = 0.0) -> np.ndarray:
-    """Return positive shares that sum to one in each group, `[count, sum(sizes)]`: equal, random and extreme ones."""
-    shares = []
-    for size in sizes:
-        raw = random.dirichlet(np.ones(size), size=count)
-        raw[: count // 4] = 1.0 / size
-        shares.append(smallest + (1 - smallest * size) * raw)
-    return np.concatenate(shares, axis=1)
+def setting(shapes: Iterable[tuple[int, int, int]]) -> list[dict[str, Any]]:
+    """Draws of students and teachers, for numbers of students and teachers and a dimension each."""
+    return [{"student": students(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
 
 
-def minima(sizes: Sequence[int], dimension: int, count: int, random: np.random.Generator, *, smallest: float = 0.05):
-    """Return differentiable global minima of Theorem 1's form.
+def owners(sizes: Sequence[int]) -> np.ndarray:
+    """Return which neuron belongs to which teacher, `[teacher, student]`, one or zero."""
+    return np.repeat(np.eye(len(sizes)), sizes, axis=1)
+
+
+def minima(sizes: Sequence[int], dimension: int, smallest: float = 0.05) -> dict[str, Law]:
+    """Differentiable global minima of Theorem 1's form, neurons group by group, with their teachers.
 
     Args:
         sizes: Number of neurons of each teacher.
         dimension: Dimension of the inputs.
-        count: How many.
-        random: A generator.
-        smallest: The smallest share of a neuron.
-
-    Returns:
-        `teacher`, `[count, teacher, dim]`, and `minimum`, `[count, student, dim]`, the neurons group by group.
+        smallest: The smallest share of a neuron; one over the size for equal shares.
     """
-    teacher = teachers(len(sizes), dimension, count, random)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    shares = splits(sizes, count, random, smallest=smallest)
-    return {"teacher": teacher, "minimum": shares[:, :, None] * teacher[:, owners]}
+    belongs = owners(sizes)
+    count = belongs.sum(1) @ belongs
+
+    def sample(random: np.random.Generator, number: int) -> np.ndarray:
+        drawn = random.exponential(size=(number, len(count)))
+        drawn[: number // 4] = 1.0
+        return drawn / drawn.max(1, keepdims=True)
+
+    def value(xp, raw):
+        raw = raw + 1e-12
+        shares = smallest + (1 - smallest * count) * raw / ((raw @ belongs.T) @ belongs)
+        return shares[..., None] * xp.asarray(belongs.T @ np.eye(dimension)[: len(sizes)])
+
+    law = Law((len(count),), 0.0, 1.0, sample, value)
+    if smallest * max(sizes) >= 1:
+        law = fixed((belongs.T / count[:, None]) @ np.eye(dimension)[: len(sizes)])
+    return {"minimum": law, "teacher": axes(len(sizes), dimension)}
 
 
 def orthogonal_to(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return directions without their parts along the rows."""
     unit = units(rows)
-    for _ in range(2):
-        directions = directions - np.sum(directions * unit, axis=-1, keepdims=True) * unit
-    return directions
+    directions = directions - np.sum(directions * unit, axis=-1, keepdims=True) * unit
+    return directions - np.sum(directions * unit, axis=-1, keepdims=True) * unit
 
 
 def at_most_one(directions: np.ndarray) -> np.ndarray:
     """Return directions scaled so that the longest row of each has length one."""
-    return directions / np.max(norms(directions), axis=-1)[..., None, None]
+    return directions / np.maximum(np.max(norms(directions), axis=-1), 1e-300)[..., None, None]
 
 
-def slopes(radii: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the order of growth, a least-squares slope in logarithms, along the last axis."""
-    x, y = np.log(radii), np.log(values)
-    x = x - x.mean()
-    return (y - y.mean(-1, keepdims=True)) @ x / (x @ x)
+def shortest(minimum: np.ndarray) -> np.ndarray:
+    """Return the norm of the shortest neuron."""
+    return np.min(norms(minimum), axis=-1)
 
 
-def near(left: np.ndarray, right: np.ndarray | float, scale: float, tolerance: float) -> dict[str, np.ndarray]:
-    """Return the check of `left = right` on a batch, up to a tolerance relative to the largest entry or a scale.
+@dataclass(frozen=True)
+class Sampled:
+    """Instances of several draws that are sampled and not searched: a search costs more in many dimensions.
 
-    Both sides are shown where they are numbers; matrices would fill pages, and recipes compute them.
+    Attributes:
+        draws: Laws or shapes by name, one mapping per shape.
+        share: The part of the instances that each of them gets is one over this.
     """
-    left, right = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
-    axes = tuple(range(1, left.ndim))
-    size = np.maximum(np.maximum(np.abs(left), np.abs(right)).max(axis=axes), scale)
-    shown = {} if axes else {"left": left, "right": right}
-    return {"margin": tolerance - np.abs(left - right).max(axis=axes) / size, **shown}
+
+    draws: Sequence[dict[str, Any]]
+    share: int = 20
+
+    def __call__(self, count: int, random: np.random.Generator) -> Iterator[dict[str, np.ndarray]]:
+        """Yield a batch for each draw."""
+        for draw in self.draws:
+            yield drawn(draw, count // self.share, random)
+
+
+def drawn(laws: dict[str, Any], count: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return instances of laws that an experiment goes on with."""
+    values = {}
+    for name, law in laws.items():
+        values[name] = (
+            law.value(np, law.sample(random, count)) if isinstance(law, Law) else random.normal(size=(count, *law))
+        )
+    return values

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
+from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims.mild_overparameterization.convexity import shares
 from tutelage.claims.mild_overparameterization.formulas import (
-    BLOCK,
     PAPER,
-    RECIPE,
     SCALE,
+    angles,
     cross_blocks,
     curvature,
     duals,
@@ -19,371 +17,448 @@ from tutelage.claims.mild_overparameterization.formulas import (
     loss,
     norms,
     own_blocks,
+    units,
 )
-from tutelage.claims.mild_overparameterization.instances import Batches, minima, near, orthogonal_to, slopes
-from tutelage.claims.scan import Scan
+from tutelage.claims.mild_overparameterization.instances import drawn, minima, orthogonal_to
+from tutelage.claims.statement import Claim, Form
+from tutelage.claims.table import fitted_order
 
-_RADII = np.geomspace(0.03, 1e-3, 5)
+RADII = np.geomspace(0.03, 1e-3, 5)
 _WIDE = (((2,), 2), ((2, 1), 2), ((3, 2), 3), ((2, 1, 1), 4))
+_POINT = "$w_{1,2} = \\alpha_{1,2}v_1 \\pm \\epsilon v_2$, the other neurons at the minimum"
 
 
-def _opposite(batch, random, in_plane: bool):
-    """Return the printed way: the first two neurons of a teacher moved oppositely, towards another teacher if there is one."""
-    teacher, minimum = batch["teacher"], batch["minimum"]
-    if in_plane and teacher.shape[1] > 1:
-        aside = teacher[:, 1]
-    else:
-        aside = orthogonal_to(teacher[:, :1], random.normal(size=minimum[:, :1].shape))[:, 0]
-        aside = aside / norms(aside)[:, None]
-    way = np.zeros_like(minimum)
-    way[:, 0], way[:, 1] = aside, -aside
+def _opposite(minimum, aside):
+    """The printed way: the first two neurons of a teacher moved oppositely."""
+    way = np.zeros(minimum.shape)
+    way[..., 0, :], way[..., 1, :] = aside, -aside
     return way
 
 
-def _orders(quantity: str, batch, way):
-    """Return the fitted order of a quantity along the printed way, and its values."""
-    teacher, minimum = batch["teacher"], batch["minimum"]
-    shortest = norms(minimum[:, :2]).min(-1)[:, None, None]
-    values = []
-    for radius in _RADII:
-        moved = radius * shortest * way
-        square = np.sum(moved**2, axis=(-2, -1))
-        at = minimum + moved
-        if quantity == "hessian":
-            values.append(curvature(at, teacher, moved) / square)
-        elif quantity == "gradient":
-            values.append(np.sum(gradient(at, teacher) * moved, axis=(-2, -1)) / square)
-        elif quantity == "loss":
-            values.append(loss(at, teacher))
-        elif quantity == "squared gradient":
-            values.append(np.sum(gradient(at, teacher) ** 2, axis=(-2, -1)))
-        else:
-            values.append(0.5 * np.sum(gradient(at, teacher) ** 2, axis=(-2, -1)) / loss(at, teacher))
-    values = np.abs(np.stack(values, -1))
-    return slopes(_RADII, np.maximum(values, 1e-300)), values
+def _along_printed(count, random):
+    """Quantities along the printed way, towards another teacher or any direction aside, at all radii."""
+    for sizes, d in _WIDE:
+        batch = drawn(minima(sizes, d, 0.1), count // 80, random)
+        minimum, teacher = batch["minimum"], batch["teacher"]
+        for in_plane in (True, False):
+            aside = units(orthogonal_to(teacher[:, 0], random.normal(size=(len(minimum), d))))
+            if in_plane and len(sizes) > 1:
+                aside = teacher[:, 1]
+            way = _opposite(minimum, aside) * shares(minimum).min(-1)[:, None, None]
+            at = minimum[:, None] + RADII[:, None, None] * way[:, None]
+            moved, target = at - minimum[:, None], teacher[:, None]
+            square = np.sum(moved**2, axis=(-2, -1))
+            slope, value = gradient(at, target), loss(at, target)
+            norm = np.sum(slope**2, axis=(-2, -1))
+            yield {
+                "minimum": minimum,
+                "teacher": teacher,
+                "way": way,
+                "hessian": np.abs(curvature(at, target, moved)) / square,
+                "gradient": np.abs(np.sum(slope * moved, axis=(-2, -1))) / square,
+                "value": value,
+                "norm": norm,
+                "quotient": 0.5 * norm / value,
+            }
 
 
-def _vanishes(quantities: tuple[str, ...], needed: float, shapes=_WIDE):
-    """Do the quotients go to zero with the radius, at least with the given order?"""
-
-    def test(effort: Effort, seed: int) -> Outcome:
-        random, found, tried = np.random.default_rng(seed), [], 0
-        for sizes, d in shapes:
-            batch = minima(sizes, d, effort.samples // 8, random, smallest=0.1)
-            for in_plane in (True, False):
-                way = _opposite(batch, random, in_plane)
-                for quantity in quantities:
-                    order, _ = _orders(quantity, batch, way)
-                    tried += order.size
-                    pick = int(order.argmin())
-                    shown = {name: batch[name][pick] for name in ("teacher", "minimum")} | {"way": way[pick]}
-                    found.append((float(order[pick] - needed), shown))
-        outcome = worst_of(found, tried)
-        return replace(outcome, note=outcome.note or f"the quotient vanishes like ε^{outcome.margin + needed:.2f}")
-
-    return test
+def _line(count, random):
+    """One dimension: minima (α, 1 − α) of one teacher."""
+    minimum = random.uniform(0.2, 0.8, size=(64, 1, 1))
+    minimum = np.concatenate([minimum, 1 - minimum], axis=1)
+    # All that is orthogonal to a number is zero.
+    flat = np.zeros((64, len(RADII)))
+    yield {"minimum": minimum, "hessian": flat, "gradient": flat, "orthogonal": 0 * minimum}
 
 
-def _alone(effort: Effort, seed: int) -> Outcome:
-    """One dimension: nothing but zero is orthogonal to a minimum, whose orthogonal neighbourhood is the minimum itself."""
-    random = np.random.default_rng(seed)
-    batch = minima((2,), 1, effort.samples, random)
-    ways = orthogonal_to(batch["minimum"], 0.1 * random.normal(size=batch["minimum"].shape))
-    longest = norms(ways).max(-1)
-    witness = {"minimum": batch["minimum"][0], "left": float(longest.max()), "right": 0.1}
-    return Outcome(float(longest.max()) - 0.1, len(ways), witness, "the orthogonal neighbourhood is a point for d = 1")
-
-
-def _one_dimension(effort: Effort, seed: int) -> Outcome:
-    """One dimension: the PL quotient is a constant in a whole neighbourhood of every differentiable minimum."""
-    random = np.random.default_rng(seed)
-    batch = minima((2,), 1, effort.samples, random, smallest=0.2)
-    points = batch["minimum"] + 0.05 * random.normal(size=batch["minimum"].shape) * batch["teacher"]
-    points = np.where(points * batch["teacher"] > 0.01, points, batch["minimum"] + 0.01 * batch["teacher"])
-    square = np.sum(gradient(points, batch["teacher"]) ** 2, axis=(-2, -1))
-    quotient = 0.5 * square / loss(points, batch["teacher"])
-    pick = int(quotient.argmin())
-    witness = {"student": points[pick], "teacher": batch["teacher"][pick], "left": quotient[pick], "right": 0.0}
-    note = f"for d = 1 the PL quotient is {quotient.min():.6g} to {quotient.max():.6g}"
-    return Outcome(-float(quotient.min()), len(points), witness, note)
-
-
-_D1 = """
-total = abs(student.sum())  # all neurons have the sign of the teacher
-loss = 0.25 * (total - 1) ** 2  # half of E[(total x_+ - x_+)^2]
-slope = 0.5 * (total - 1)  # the derivative in each neuron
-left, right = 0.5 * len(student) * slope**2 / loss, 0.0  # the PL quotient, which should come close to zero
-"""
-_D1_POINT = """
-ways = np.linspace(-0.1, 0.1, 201)
-orthogonal = [way for way in ways if abs(way * minimum[0, 0]) < 1e-12]
-left, right = np.max(np.abs(orthogonal)), 0.1  # the radius of the orthogonal neighbourhood, which should be 0.1
-"""
+_ORDER_ONE = "fitted orders, closed form in float64"
+_PLANE_WAY = "The same for $d > 1$: at the printed point the quotients by the Hessian and by the gradient are of order $\\epsilon$."
+_WIDER = "the proof, which uses a second direction $v_2$, and Theorem 3, which assumes $d > 1$"
 
 THEOREM_4 = Claim(
     id=f"{PAPER}.theorem-4",
     place="Theorem 4",
     title="not one-point strongly convex in an orthogonal neighbourhood",
     hypotheses=("$n > k$, a differentiable global minimum; $d = 1$ among the instances of the print", SCALE),
+    kind="condition",
+    defect="$d > 1$ is left out",
+    draw=_along_printed,
+    left=lambda instance: fitted_order(RADII, np.stack([instance["hessian"], instance["gradient"]], -2)),
+    relation=">=",
+    right=lambda order: order,
     as_printed=Form(
-        "There is no $\\lambda > 0$ for which the objective is one-point strongly convex in an $\\epsilon$-orthogonal neighbourhood.",
-        _alone,
-        recipe=_D1_POINT,
+        "There is no $\\lambda > 0$ for which the objective is one-point strongly convex in an $\\epsilon$-orthogonal neighbourhood; so there are points "
+        "other than the minimum in it.",
+        draw=_line,
+        left=lambda orthogonal: np.abs(orthogonal).max((-2, -1)),
+        right=0.1,
+        recipe="""
+ways = np.linspace(-0.1, 0.1, 201)
+orthogonal = [way for way in ways if abs(way * minimum[0, 0]) < 1e-12]
+left, right = np.max(np.abs(orthogonal)), 0.1  # the radius of the orthogonal neighbourhood, which should be 0.1
+""",
     ),
-    corrected=Form(
-        "The same for $d > 1$: at the printed point the quotients by the Hessian and by the gradient are of order $\\epsilon$.",
-        _vanishes(("hessian", "gradient"), 0.9),
-    ),
+    as_meant=Form(_PLANE_WAY, order=0.9),
+    supplied=_WIDER,
+    corrected=Form(_PLANE_WAY, order=0.9),
     correction="As in Theorem 3, $d > 1$ has to be assumed: for $d = k = 1$ the orthogonal neighbourhood is the minimum alone, and the condition holds "
     "trivially. For $k = 1 < d$ any unit vector orthogonal to $v_1$ takes the place of the printed $v_2$.",
-    control=Form("The quotients are of order $\\epsilon^2$.", _vanishes(("hessian", "gradient"), 1.9)),
-    arithmetic="fitted orders, closed form in float64",
+    control=Form("The quotients are of order $\\epsilon^{1.1}$.", order=1.1),
+    arithmetic=_ORDER_ONE,
 )
+
+
+def _line_quotients(count, random):
+    """One dimension: students near minima, all neurons of the teacher's sign; the PL quotient is a constant there."""
+    share = random.uniform(0.2, 0.8, size=(64, 1, 1))
+    student = np.concatenate([share, 1 - share], axis=1) + random.uniform(0.01, 0.1, size=(64, 2, 1))
+    teacher = np.ones((64, 1, 1))
+    yield {"student": student, "teacher": teacher}
+
+
+def _pl_quotient(student, teacher):
+    return 0.5 * np.sum(gradient(student, teacher) ** 2, axis=(-2, -1)) / loss(student, teacher)
+
+
+_PL_WAY = "The same for $d > 1$: at the printed point the quotient is of order $\\epsilon$."
 
 THEOREM_5 = Claim(
     id=f"{PAPER}.theorem-5",
     place="Theorem 5",
     title="no Polyak–Łojasiewicz condition in an orthogonal neighbourhood",
     hypotheses=("$n > k$, a differentiable global minimum; $d = 1$ among the instances of the print", SCALE),
+    kind="condition",
+    defect="$d > 1$ is left out",
+    draw=_along_printed,
+    left=lambda quotient: fitted_order(RADII, quotient),
+    relation=">=",
+    right=lambda order: order,
     as_printed=Form(
-        "There is no $\\lambda > 0$ with $\\frac12\\|\\nabla F\\|^2 \\ge \\lambda F$ in an $\\epsilon$-orthogonal neighbourhood.",
-        _one_dimension,
-        recipe=_D1,
+        "There is no $\\lambda > 0$ with $\\frac12\\|\\nabla F\\|^2 \\ge \\lambda F$ in an $\\epsilon$-orthogonal neighbourhood, nor in a whole one; so the "
+        "quotient comes below $\\frac12$ there.",
+        draw=_line_quotients,
+        left=_pl_quotient,
+        relation="<=",
+        right=0.5,
     ),
-    corrected=Form(
-        "The same for $d > 1$: at the printed point the quotient is of order $\\epsilon$.", _vanishes(("pl",), 0.9)
-    ),
+    as_meant=Form(_PL_WAY, order=0.9),
+    supplied=_WIDER,
+    corrected=Form(_PL_WAY, order=0.9),
     correction="As in Theorem 3, $d > 1$ has to be assumed: for $d = k = 1$ the objective is a function of $\\sum w_i$ near its minima, and the condition holds "
     "with $\\lambda = n/2$ (for Equation (2): $\\lambda = n$) in a whole neighbourhood.",
-    control=Form("The quotient is of order $\\epsilon^2$.", _vanishes(("pl",), 1.9)),
-    arithmetic="fitted orders, closed form in float64",
+    control=Form("The quotient is of order $\\epsilon^{1.1}$.", order=1.1),
+    arithmetic=_ORDER_ONE,
 )
 
 
-def _equation_24(kind: str):
-    def check(i):
-        w, v, way = i["student"], i["teacher"], i["way"]
-        u = way[:, 0] / norms(way[:, 0])[:, None]
-        form = lambda block: np.einsum("ni,nij,nj->n", u, block[:, 0, 0], u)  # noqa: E731
-        one, two, first = w[:, :1], w[:, 1:2], v[:, :1]
-        share = norms(i["minimum"][:, :2]).sum(-1)
-        own = form(own_blocks(one, two)) + form(own_blocks(two, one))
-        toward = form(own_blocks(one, first)) + form(own_blocks(two, first))
-        right = 0.5 * (1 + own - share * toward)
-        if kind != "printed":
-            right = right - (1.0 if kind == "corrected" else 0.9) * form(cross_blocks(one, two))
-        left = curvature(w, v, way) / np.sum(way**2, axis=(-2, -1))
-        return near(left, right, 1e-2, 1e-6)
+# The displays of the proofs -------------------------------------------------------------------------------------------
 
-    def draw(count, random):
-        # Two neurons of the first teacher, so that the printed term of that teacher is meant with its whole weight.
-        for sizes, d in (((2, 1), 2), ((2, 2), 3)):
-            batch = minima(sizes, d, count, random, smallest=0.2)
-            way = 0.05 * _opposite(batch, random, True)
-            yield {**batch, "student": batch["minimum"] + way, "way": way}
+_TWO = [
+    {**minima(sizes, d, 0.1), "radius": log_uniform(1e-3, 0.5)} for sizes, d in (((2, 1), 2), ((2, 2), 3), ((3, 2), 3))
+]
 
-    return Batches(draw, check, share=0.5)
 
+def _toward_second(minimum, teacher, radius):
+    """The printed point, towards the second teacher."""
+    way = radius[..., None, None] * _opposite(minimum, teacher[..., 1, :])
+    return {"minimum": minimum, "teacher": teacher, "way": way, "student": minimum + way, "radius": radius}
+
+
+def _along(block, unit):
+    return np.sum(unit[..., :, None] * block * unit[..., None, :], axis=(-2, -1))
+
+
+def _own(one, other):
+    return own_blocks(one[..., None, :], other[..., None, :])[..., 0, 0, :, :]
+
+
+def _terms_24(minimum, student, teacher, cross):
+    """½(1 + h1 terms) along the second teacher, without or with a multiple of the cross term."""
+    one, two, first, unit = student[..., 0, :], student[..., 1, :], teacher[..., 0, :], teacher[..., 1, :]
+    own = _along(_own(one, two) + _own(two, one), unit)
+    toward = shares(minimum).sum(-1) * _along(_own(one, first) + _own(two, first), unit)
+    mixed = _along(cross_blocks(student[..., :1, :], student[..., 1:2, :])[..., 0, 0, :, :], unit)
+    return 0.5 * (1 + own - toward) - cross * mixed
+
+
+_WITH_CROSS = Form(
+    "It is that minus $v_2^\\top h_2(w_1, w_2)v_2$ (times $\\alpha_1 + \\alpha_2$ in front of the teacher's terms).",
+    cross=1.0,
+)
 
 EQUATION_24 = Claim(
     id=f"{PAPER}.equation-24",
     place="Equation (24)",
     title="curvature at the printed point of Theorem 4",
-    hypotheses=(
-        "$w_{1,2} = \\alpha_{1,2}v_1 \\pm \\epsilon v_2$, the other neurons at the minimum, $\\alpha_1 + \\alpha_2 = 1$",
-        SCALE,
-    ),
+    hypotheses=(_POINT, SCALE),
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda student, teacher, way: curvature(student, teacher, way) / np.sum(way**2, axis=(-2, -1)),
+    relation="==",
+    right=_terms_24,
+    scale=1e-2,
+    tolerance=1e-7,
     as_printed=Form(
         "The quotient is $\\frac12(1 + v_2^\\top[h_1(w_1, w_2) + h_1(w_2, w_1) - h_1(w_1, v_1) - h_1(w_2, v_1)]v_2)$. (The print has $v_2$ as the last "
         "argument.)",
-        _equation_24("printed"),
-        recipe=RECIPE
-        + BLOCK
-        + """
-u = unit(way[0])
-w1, w2, v1 = student[0], student[1], teacher[0]
-left = second_derivative(student, way) / np.sum(way**2)
-right = 0.5 * (1 + u @ (h1(w1, w2) + h1(w2, w1) - h1(w1, v1) - h1(w2, v1)) @ u)
-""",
+        cross=0.0,
     ),
-    corrected=Form(
-        "It is that minus $v_2^\\top h_2(w_1, w_2)v_2$ (times $\\alpha_1 + \\alpha_2$ in front of the teacher's terms).",
-        _equation_24("corrected"),
-    ),
+    as_meant=_WITH_CROSS,
+    supplied='the proof, which goes on to compute it as "the last term of Equation (24)"',
+    corrected=_WITH_CROSS,
     correction="The cross term is missing, which the proof goes on to compute; without it the quotient would tend to one half instead of zero.",
-    control=Form("The corrected form with $0.9h_2$.", _equation_24("control")),
+    control=Form("The corrected form with $1.01h_2$.", cross=1.01),
 )
 
 
-def _equation_25(kind: str):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        share = norms(i["minimum"][:, :2]).sum(-1)
-        f = lambda a, b: duals(a[:, None], b[:, None])[:, 0, 0]  # noqa: E731
-        one, two, first = w[:, 0], w[:, 1], share[:, None] * v[:, 0]
-        last = share[:, None] * v[:, 1] if kind == "printed" else first
-        right = f(one, one) + f(two, two) + 2 * f(one, two) - 2 * f(one, first) - 2 * f(two, last) + f(first, first)
-        scale = 1.0 if kind == "control" else 2.0
-        left = scale * loss(w, v)
-        return {"margin": 1e-10 - np.abs(left - right), "left": left, "right": right}
+def _angle_between(student):
+    return angles(student[..., :1, :], student[..., 1:2, :])[..., 0, 0]
 
-    def draw(count, random):
-        for sizes, d in (((2, 1), 2), ((3, 2), 3)):
-            batch = minima(sizes, d, count, random, smallest=0.1)
-            radius = random.uniform(0.05, 0.5, size=(count, 1, 1))
-            yield {**batch, "student": batch["minimum"] + radius * _opposite(batch, random, True)}
 
-    return Batches(draw, check, share=0.5)
+def _printed_angle(minimum, radius):
+    """Cosine and sine of the angle between the moved neurons, and the largest eigenvalue of h1(w₁, w₂)."""
+    one, two = shares(minimum)[..., 0], shares(minimum)[..., 1]
+    size = np.sqrt((one**2 + radius**2) * (two**2 + radius**2))
+    return np.stack([(one * two - radius**2) / size, radius * (one + two) / size], -1)
 
+
+ANGLE = Claim(
+    id=f"{PAPER}.section-B.3.2.angle",
+    place="Appendix B.3.2, cosine and sine; Appendix B.3.3, list of angles",
+    title="angle between the moved neurons",
+    hypotheses=(_POINT,),
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda student: np.stack([np.cos(_angle_between(student)), np.sin(_angle_between(student))], -1),
+    relation="==",
+    right=lambda minimum, radius, factor: factor * _printed_angle(minimum, radius),
+    as_printed=Form(
+        "$\\cos\\theta = (\\alpha_1\\alpha_2 - \\epsilon^2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$, "
+        "$\\sin\\theta = \\epsilon(\\alpha_1+\\alpha_2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$.",
+        factor=1.0,
+    ),
+    control=Form("1.001 times these.", factor=1.001),
+)
+
+_MOVED_NORM = Form("With $\\|w_2\\|$ in place of $\\|\\tilde w_2\\|$ the three expressions are equal.", moved=1.0)
+
+LARGEST_EIGENVALUE = Claim(
+    id=f"{PAPER}.section-B.3.2.eigenvalue",
+    place="Appendix B.3.2, display after Equation (24)",
+    title="largest eigenvalue of the first term",
+    hypotheses=(_POINT,),
+    kind="misprint",
+    glyph=True,
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda minimum, student, moved: (
+        np.sin(_angle_between(student))
+        * norms(moved * student[..., 1, :] + (1 - moved) * minimum[..., 1, :])
+        / (np.pi * norms(student[..., 0, :]))
+    ),
+    relation="==",
+    right=lambda minimum, radius: (
+        radius * shares(minimum).sum(-1) / (np.pi * shares(minimum)[..., 0] ** 2 + np.pi * radius**2)
+    ),
+    as_printed=Form(
+        "$\\sin\\theta\\,\\|\\tilde w_2\\|/(\\pi\\|w_1\\|) = \\epsilon(\\alpha_1+\\alpha_2)/(\\pi\\alpha_1^2 + \\pi\\epsilon^2)$.",
+        moved=0.0,
+    ),
+    as_meant=_MOVED_NORM,
+    supplied="the eigenvalue of $h_1(w_1, w_2)$, which it is said to be",
+    corrected=_MOVED_NORM,
+    correction="A tilde too many.",
+    control=Form("With a hundredth of $\\tilde w_2$ in $w_2$.", moved=0.99),
+)
+
+
+def _pair_dual(one, other):
+    return duals(one[..., None, :], other[..., None, :])[..., 0, 0]
+
+
+def _terms_25(minimum, student, teacher, second, factor):
+    """The six terms of Equation (25), the last cross term with the second teacher or the first."""
+    size = shares(minimum).sum(-1)[..., None]
+    one, two, first = student[..., 0, :], student[..., 1, :], size * teacher[..., 0, :]
+    last = second * size * teacher[..., 1, :] + (1 - second) * first
+    own = _pair_dual(one, one) + _pair_dual(two, two) + 2 * _pair_dual(one, two)
+    return factor * (own - 2 * _pair_dual(one, first) - 2 * _pair_dual(two, last) + _pair_dual(first, first))
+
+
+_FIRST_TEACHER = Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", second=0.0, factor=1.0)
 
 EQUATION_25 = Claim(
     id=f"{PAPER}.equation-25",
     place="Equation (25)",
     title="the objective at the printed point",
-    hypotheses=(
-        "$w_{1,2} = \\alpha_{1,2}v_1 \\pm \\epsilon v_2$, the other neurons at the minimum; $F$ in the scale of Equation (2)",
-    ),
+    hypotheses=(_POINT + "; $F$ in the scale of Equation (2)",),
+    glyph=True,
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda student, teacher: 2 * loss(student, teacher),
+    relation="==",
+    right=_terms_25,
+    scale=1.0,
     as_printed=Form(
         "$F = f(w_1, w_1) + f(w_2, w_2) + 2f(w_1, w_2) - 2f(w_1, \\alpha v_1) - 2f(w_2, \\alpha v_2) + f(\\alpha v_1, \\alpha v_1)$, $\\alpha = \\alpha_1 + \\alpha_2$.",
-        _equation_25("printed"),
-        recipe=RECIPE
-        + """
-share = np.linalg.norm(minimum[:2], axis=1).sum()
-w1, w2, v1, v2 = student[0], student[1], share * teacher[0], share * teacher[1]
-left = 2 * half_loss(student)
-right = dual(w1, w1) + dual(w2, w2) + 2 * dual(w1, w2) - 2 * dual(w1, v1) - 2 * dual(w2, v2) + dual(v1, v1)
-""",
+        second=1.0,
+        factor=1.0,
     ),
-    corrected=Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", _equation_25("corrected")),
+    as_meant=_FIRST_TEACHER,
+    supplied="Equation (26)",
+    corrected=_FIRST_TEACHER,
     correction="A misprint. Here $F$ is the objective of Equation (2), without the factor one half of Equation (64).",
-    control=Form("The corrected form for half of the objective.", _equation_25("control")),
+    control=Form("The corrected form times 1.001.", second=0.0, factor=1.001),
 )
 
 
-def _power(quantity: str, low: float, high: float):
-    """Is the order of a quantity along the printed way in a range?"""
-
-    def check(i):
-        order, values = _orders(quantity, i, i["way"])
-        return {
-            "margin": np.minimum(order - low, high - order),
-            "left": order,
-            "right": np.full(len(order), high),
-            "values": values,
-        }
-
-    def draw(count, random):
-        for sizes, d in _WIDE:
-            batch = minima(sizes, d, count, random, smallest=0.1)
-            yield {**batch, "way": _opposite(batch, random, True)}
-
-    return Batches(draw, check, f"fitted order of the {quantity}", 0.5)
+def _middle_26(minimum, radius, power):
+    """π⁻¹(εα + θε² − θα₁α₂ − 2αε + αα₁γ₁ + αα₂γ₂), the angles from their cosines."""
+    one, two = shares(minimum)[..., 0], shares(minimum)[..., 1]
+    whole, theta = one + two, np.arctan2(radius, one) + np.arctan2(radius, two)
+    turned = whole * one * np.arctan2(radius, one) + whole * two * np.arctan2(radius, two)
+    return (power * radius * whole + theta * radius**2 - theta * one * two - 2 * whole * radius + turned) / np.pi
 
 
-def _coefficient(factor: float):
-    def check(i):
-        share, radius = norms(i["minimum"][:, :2]), i["radius"]
-        expected = 2 * share.sum(-1) / (3 * np.pi * share.prod(-1)) * radius**3
-        return near(
-            2 * loss(i["minimum"] + radius[:, None, None] * i["way"], i["teacher"]) / expected, factor, 1e-3, 0.03
-        )
+MIDDLE = Claim(
+    id=f"{PAPER}.equation-26.middle",
+    place="Equation (26), second line",
+    title="the objective at the printed point, in closed form",
+    hypotheses=(_POINT + "; $F$ in the scale of Equation (2)",),
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda student, teacher: 2 * loss(student, teacher),
+    relation="==",
+    right=_middle_26,
+    scale=1e-3,
+    as_printed=Form(
+        "$F = \\frac1\\pi(\\epsilon\\alpha_1 + \\epsilon\\alpha_2 + \\theta\\epsilon^2 - \\theta\\alpha_1\\alpha_2 - 2\\alpha\\epsilon + \\alpha\\alpha_1\\gamma_1 + \\alpha\\alpha_2\\gamma_2)$.",
+        power=1.0,
+    ),
+    control=Form("With $1.001\\alpha\\epsilon$ in the first two terms.", power=1.001),
+)
 
-    def draw(count, random):
-        for sizes, d in _WIDE:
-            batch = minima(sizes, d, count, random, smallest=0.2)
-            yield {**batch, "way": _opposite(batch, random, True), "radius": np.full(count, 2e-3)}
 
-    return Batches(draw, check, share=0.5)
+def _printed_half(count, random):
+    """Of the runs along the printed way, those of the print: towards the second teacher."""
+    for number, batch in enumerate(_along_printed(count, random)):
+        if number % 2 == 0:
+            share = shares(batch["minimum"])
+            lead = share.sum(-1) / (3 * np.pi * share.prod(-1)) * share.min(-1) ** 3
+            yield {**batch, "leading": lead * RADII[-1] ** 3}
 
-
-_FIT = """
-shortest = np.linalg.norm(minimum[:2], axis=1).min()
-radii = np.geomspace(0.03, 1e-3, 5)
-"""
 
 EQUATION_26 = Claim(
     id=f"{PAPER}.equation-26",
     place="Equation (26)",
     title="size of the objective at the printed point",
-    hypotheses=("$w_{1,2} = \\alpha_{1,2}v_1 \\pm \\epsilon v_2$, the other neurons at the minimum",),
+    hypotheses=(_POINT,),
+    kind="constant",
+    draw=_printed_half,
+    left=lambda value: value[..., -1],
+    relation="==",
+    right=lambda leading, factor: factor * leading,
+    scale=1e-300,
+    tolerance=0.01,
     as_printed=Form(
-        "$F(w) = \\Omega(\\epsilon)$.",
-        _power("loss", 0.0, 1.05),
-        recipe=RECIPE
-        + _FIT
-        + "values = [half_loss(minimum + radius * shortest * way) for radius in radii]\n"
-        + "left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 1.0\n",
+        "$F(w) = \\Omega(\\epsilon)$: its order in $\\epsilon$ is at most one.",
+        left=lambda value: fitted_order(RADII, value),
+        relation="<=",
+        right=1.05,
+        recipe="""
+def pair(a, b):
+    size = np.linalg.norm(a) * np.linalg.norm(b)
+    c = np.clip(a @ b / size, -1, 1)
+    return size * (np.sqrt(1 - c**2) + (np.pi - np.arccos(c)) * c) / (2 * np.pi)
+def half_loss(w):
+    total = lambda one, two: sum(pair(a, b) for a in one for b in two)
+    return 0.5 * total(w, w) - total(w, teacher) + 0.5 * total(teacher, teacher)
+radii = np.geomspace(0.3, 0.03, 5)
+left = np.polyfit(np.log(radii), np.log([half_loss(minimum + radius * way) for radius in radii]), 1)[0]
+right = 1.05
+""",
     ),
     corrected=Form(
         "$F(w)$ is of order $\\epsilon^3$; in the scale of Equation (2) it is $\\frac{2(\\alpha_1+\\alpha_2)}{3\\pi\\alpha_1\\alpha_2}\\epsilon^3$ to leading order.",
-        _coefficient(1.0),
+        factor=1.0,
     ),
     correction="The terms of first order cancel: near a minimum the objective is at most of second order. Theorem 5 needs the gradient "
     "better than Equation (27) has it, see there.",
-    control=Form("It is nine tenths of that.", _coefficient(0.9)),
-    arithmetic="fitted orders, closed form in float64",
+    control=Form("It is 0.97 of that.", factor=0.97),
+    arithmetic=_ORDER_ONE,
 )
-
-
-def _equation_27(needed: float):
-    def check(i):
-        order, _ = _orders("squared gradient", i, i["way"])
-        return {"margin": order - needed, "left": order, "right": np.full(len(order), needed)}
-
-    def draw(count, random):
-        for sizes, d in _WIDE:
-            batch = minima(sizes, d, count, random, smallest=0.1)
-            yield {**batch, "way": _opposite(batch, random, True)}
-
-    return Batches(draw, check, "the squared gradient is of order ε⁴", 0.5)
-
 
 EQUATION_27 = Claim(
     id=f"{PAPER}.equation-27",
     place="Equation (27)",
     title="size of the gradient at the printed point",
     hypotheses=("as Equation (26)",),
-    as_printed=Form("$\\|\\nabla F(w)\\|^2 = O(\\epsilon^2)$. (In fact $O(\\epsilon^4)$.)", _equation_27(2.0)),
+    draw=_printed_half,
+    left=lambda norm: fitted_order(RADII, norm),
+    relation=">=",
+    right=lambda order: order,
+    as_printed=Form("$\\|\\nabla F(w)\\|^2 = O(\\epsilon^2)$. (In fact $O(\\epsilon^4)$.)", order=2.0),
     corrected=Form(
         "$\\|\\nabla F(w)\\|^2 = O(\\epsilon^4)$, which is what Theorem 5 needs beside the right order of $F$.",
-        _equation_27(3.9),
+        order=3.9,
     ),
     correction="The print is true but too weak: with $F$ of order $\\epsilon^3$ (not $\\epsilon$) the proof needs $o(\\epsilon^3)$. The terms of order $\\epsilon$ of the gradient "
     "cancel, and the PL quotient is of order $\\epsilon$.",
-    control=Form("$\\|\\nabla F(w)\\|^2 = O(\\epsilon^5)$.", _equation_27(5.0)),
-    arithmetic="fitted orders, closed form in float64",
+    control=Form("$\\|\\nabla F(w)\\|^2 = O(\\epsilon^{4.1})$.", order=4.1),
+    arithmetic=_ORDER_ONE,
 )
 
 
-def _sines(power: int):
-    def draw(count, random):
-        return {"alpha": random.uniform(0.01, 1, count), "radius": random.uniform(0.01, 1, count)}
+def _first_gradient(minimum, student, teacher, half):
+    """The second line of Equation (27), its first term with a multiple of one half in front of sin θ."""
+    one, two, first = student[..., 0, :], student[..., 1, :], teacher[..., 0, :]
+    whole, theta = shares(minimum).sum(-1)[..., None], _angle_between(student)[..., None]
+    gamma = angles(student[..., :1, :], teacher[..., :1, :])[..., 0, :]
+    along = half * norms(two)[..., None] * np.sin(theta) - whole * np.sin(gamma)
+    return (along * units(one) - theta * two + whole * gamma * first) / (2 * np.pi)
 
-    def check(i):
-        exact = np.sin(np.arctan2(i["radius"], i["alpha"]))
-        printed = i["radius"] / np.sqrt(i["alpha"] ** power + i["radius"] ** 2)
-        return {"margin": 1e-9 - np.abs(exact - printed), "left": exact, "right": printed}
 
-    return Scan(draw, check)
+GRADIENT = Claim(
+    id=f"{PAPER}.equation-27.gradient",
+    place="Equation (27), second line",
+    title="gradient of the first neuron at the printed point",
+    hypotheses=(_POINT, SCALE),
+    draw=_TWO,
+    build=_toward_second,
+    left=lambda student, teacher: gradient(student, teacher)[..., 0, :],
+    relation="==",
+    right=_first_gradient,
+    scale=1e-3,
+    as_printed=Form(
+        "$\\nabla_1F = \\frac1{2\\pi}(\\frac{\\|w_2\\|\\sin\\theta}{\\|w_1\\|}w_1 - \\theta w_2 - \\frac{\\alpha\\sin\\gamma_1}{\\|w_1\\|}w_1 + \\alpha\\gamma_1v_1)$.",
+        half=1.0,
+    ),
+    control=Form("With 1.001 times the first term.", half=1.001),
+)
 
+_SQUARED = Form(
+    "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1^2 + \\epsilon^2}$ (and $\\alpha_2$ in $\\sin\\gamma_2$).", power=2.0
+)
 
 SINES = Claim(
     id=f"{PAPER}.section-B.3.3.sines",
     place="Appendix B.3.3, list of angles",
     title="angle of the moved neurons to their teacher",
     hypotheses=("$w_1 = \\alpha_1v_1 + \\epsilon v_2$",),
-    as_printed=Form(
-        "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1 + \\epsilon^2}$.",
-        _sines(1),
-        recipe="left = np.sin(np.arctan2(radius, alpha))\nright = radius / np.sqrt(alpha + radius**2)\n",
-    ),
-    corrected=Form(
-        "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1^2 + \\epsilon^2}$ (and $\\alpha_2$ in $\\sin\\gamma_2$).",
-        _sines(2),
-    ),
+    glyph=True,
+    draw={"alpha": uniform(0.01, 1.0), "radius": uniform(0.01, 1.0)},
+    left=lambda alpha, radius: np.sin(np.arctan2(radius, alpha)),
+    relation="==",
+    right=lambda alpha, radius, power: radius / np.sqrt(alpha**power + radius**2),
+    as_printed=Form("$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1 + \\epsilon^2}$.", power=1.0),
+    as_meant=_SQUARED,
+    supplied="the cosines and the norms beside it",
+    corrected=_SQUARED,
     correction="A misprint: the square of $\\alpha$ is missing, and the index of the second.",
-    control=Form("$\\epsilon/\\sqrt{\\alpha_1^3 + \\epsilon^2}$.", _sines(3)),
+    control=Form("$\\epsilon/\\sqrt{\\alpha_1^{2.01} + \\epsilon^2}$.", power=2.01),
 )
 
 MAIN = (THEOREM_4, THEOREM_5)
-APPENDIX = (EQUATION_24, EQUATION_25, SINES, EQUATION_26, EQUATION_27)
+APPENDIX = (
+    EQUATION_24, LARGEST_EIGENVALUE, ANGLE, EQUATION_25, SINES, EQUATION_26, MIDDLE, EQUATION_27, GRADIENT,
+)  # fmt: skip

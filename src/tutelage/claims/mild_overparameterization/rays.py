@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
-from tutelage.claims.mild_overparameterization.formulas import PAPER, RECIPE, duals, loss, norms, profile, units
-from tutelage.claims.mild_overparameterization.instances import Batches, near, students, teachers
-from tutelage.claims.scan import at_most
+from tutelage.claims.laws import LARGEST, Law, log_uniform, real, uniform
+from tutelage.claims.mild_overparameterization.formulas import PAPER, duals, loss, norms, profile, units
+from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting, students
+from tutelage.claims.relation import Relation
+from tutelage.claims.statement import Claim, Form
 
 # Proposition 1 --------------------------------------------------------------------------------------------------------
 
@@ -17,30 +18,31 @@ def best_scale(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     return duals(student, teacher).sum((-2, -1)) / duals(student, student).sum((-2, -1))
 
 
-def sharper_bound(k: int) -> float:
-    r"""Return $k + \tfrac\pi2\sqrt k + \tfrac\pi2 - 1$, a bound on the sum of norms that does not depend on the students."""
-    return k + np.pi / 2 * np.sqrt(k) + np.pi / 2 - 1
+def norm_sum(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Return the sum of norms at the best scale, where every local minimum is."""
+    return best_scale(student, teacher) * norms(student).sum(-1)
 
 
-def _norm_sum(kind: str):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        number, k = w.shape[1], v.shape[1]
-        total = norms(best_scale(w, v)[:, None, None] * w).sum(-1)
-        right = {"printed": k * number, "corrected": min(k * number, sharper_bound(k)), "control": k}[kind]
-        return at_most(total, np.full(len(total), right + 1e-9))
+def sharper_bound(teacher: np.ndarray, offset: float = np.pi - 1) -> np.ndarray:
+    r"""Return $\sqrt{k^2 + (\pi-1)k}$, a bound on the sum of norms that does not depend on the students."""
+    k = teacher.shape[-2]
+    return np.sqrt(k**2 + offset * k)
 
-    def draw(count, random):
-        for number, k, d in ((1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8)):
-            teacher = teachers(k, d, count, random)
-            w = students(number, teacher, random)
-            # Close to the teachers, pushed apart: large projections on the teacher, small ones on each other.
-            spread = units(teacher - random.uniform(0, 0.5, size=(count, 1, 1)) * teacher.mean(1, keepdims=True))
-            w[::2] = spread[::2][:, np.arange(number) % k] + 0.1 * random.normal(size=w[::2].shape)
-            yield {"student": w, "teacher": teacher}
 
-    note = "at the best scale of each student, where every local minimum is"
-    return Batches(draw, check, note, 1.0)
+def spread(number: int, teachers: int, dimension: int) -> Law:
+    """Students of many kinds; half of them close to the teachers and pushed apart, where norm sums are large."""
+
+    def sample(random: np.random.Generator, count: int) -> np.ndarray:
+        w, teacher = students(number, teachers, dimension).sample(random, count), np.eye(dimension)[:teachers]
+        apart = units(teacher - random.uniform(0, 0.5, size=(count, 1, 1)) * teacher.mean(0))
+        w[::2] = (apart[:, np.arange(number) % teachers] + 0.1 * random.normal(size=w.shape))[::2]
+        return w
+
+    return Law((number, dimension), -LARGEST, LARGEST, sample, lambda xp, raw: raw)
+
+
+def _spread(shapes):
+    return [{"student": spread(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
 
 
 PROPOSITION_1 = Claim(
@@ -48,154 +50,195 @@ PROPOSITION_1 = Claim(
     place="Proposition 1",
     title="norm sum of local minima",
     hypotheses=("a local minimum; judged at all students whose scale is the best one, which contains them",),
-    as_printed=Form("$\\sum\\|w_i\\| \\le kn$.", _norm_sum("printed")),
-    corrected=Form(
-        "$\\sum\\|w_i\\| \\le k + \\frac\\pi2\\sqrt k + \\frac\\pi2 - 1$ as well, whatever $n$ is.",
-        _norm_sum("corrected"),
+    draw=[
+        *_spread(((1, 1, 2), (2, 2, 2))),
+        Sampled(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
+    ],
+    left=norm_sum,
+    relation="<=",
+    right=sharper_bound,
+    as_printed=Form(
+        "$\\sum\\|w_i\\| \\le kn$.", right=lambda student, teacher: teacher.shape[-2] * student.shape[-2] + 1e-9
     ),
-    correction="The print is true; a better bound has an equally short proof. With $N$ the student, $E[N^2] = E[N\\sum_j[v_j\\cdot x]_+]$ at the best scale. The left-hand "
-    "side is at least $(EN)^2 = (\\sum\\|w_i\\|)^2/2\\pi$; on the right each neuron has at most $\\frac1{2\\pi}\\|w_i\\|\\sum_j\\varphi(c_j)$ with $\\sum c_j^2 \\le 1$ and "
-    "$\\varphi(c) \\le 1 + \\frac\\pi2c + (\\frac\\pi2 - 1)c^2$. A search among students at their best scale found no more than $1.29k$, and all minima found have at most $k$.",
-    control=Form("$\\sum\\|w_i\\| \\le k$ for all students at their best scale.", _norm_sum("control")),
+    corrected=Form(
+        "$\\sum\\|w_i\\| \\le \\sqrt{k^2 + (\\pi-1)k} < k + 1.071$ as well, whatever $n$ is.", offset=np.pi - 1
+    ),
+    correction="The print is true; a better bound has a shorter proof. With $N$ the student and $f^*$ the teacher, $E[N^2] = E[Nf^*]$ at the best scale, hence "
+    "$E[N^2] \\le E[f^{*2}] = \\frac1{2\\pi}(k^2 + (\\pi-1)k)$, and $E[N^2] \\ge (EN)^2 = (\\sum\\|w_i\\|)^2/2\\pi$. All minima found have at most $k$.",
+    control=Form("$\\sum\\|w_i\\| \\le \\sqrt{k^2 + 0.2k}$ for all students at their best scale.", offset=0.2),
 )
-
-
-def _decreasing(sign: float):
-    def check(i):
-        return {"margin": sign * (profile(i["angle"]) - profile(i["angle"] + i["more"])) + 1e-12}
-
-    def draw(count, random):
-        angle = random.uniform(0, np.pi, count)
-        yield {"angle": angle, "more": random.uniform(size=count) * (np.pi - angle)}
-
-    return Batches(draw, check, share=4.0)
-
 
 MONOTONE = Claim(
     id=f"{PAPER}.section-E.profile",
     place="Appendix E, proof of Proposition 1",
     title="monotone profile",
-    hypotheses=("$0 \\le x \\le \\pi$",),
-    as_printed=Form("$\\sin x + (\\pi - x)\\cos x$ decreases.", _decreasing(1.0)),
-    control=Form("It increases.", _decreasing(-1.0)),
+    hypotheses=("$0 \\le x \\le y \\le \\pi$",),
+    draw={"x": uniform(0.0, np.pi), "share": uniform(0.0, 1.0)},
+    build=lambda x, share: {"x": x, "y": x + share * (np.pi - x)},
+    left=lambda x, y: profile(x) - profile(y),
+    relation=">=",
+    right=lambda x, y, least: least * (y - x) ** 3,
+    also=[
+        Relation({"x": uniform(0.0, np.pi)}, lambda x: profile(x), "<=", np.pi),
+        Relation({"x": uniform(0.0, np.pi)}, lambda x: profile(x), ">=", 0.0),
+    ],
+    scale=1e-6,
+    as_printed=Form("$\\sin x + (\\pi - x)\\cos x$ decreases, from $\\pi$ to 0.", least=0.0),
+    control=Form("It decreases by at least $\\frac13(y-x)^3$.", least=1 / 3),
+)
+
+
+def _chain(student, teacher, step):
+    """The bounds of the proof one after another: the norm sum, without the cross terms, Equation (74), and kn."""
+    sizes, whole = norms(student), norms(student).sum(-1)
+    first = norm_sum(student, teacher)
+    second = teacher.shape[-2] * whole**2 * np.pi / (2 * np.pi * duals(student, student).sum((-2, -1)))
+    third = teacher.shape[-2] * whole**2 / np.sum(sizes**2, -1)
+    fourth = teacher.shape[-2] * student.shape[-2] * np.ones_like(whole)
+    return np.stack([first, second, third, fourth], -1)[..., step : step + 3]
+
+
+EQUATION_74 = Claim(
+    id=f"{PAPER}.equation-74",
+    place="Appendix E, proof of Proposition 1, last displays",
+    title="the bounds of the proof",
+    hypotheses=("any student that is not zero",),
+    draw=setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))),
+    left=lambda student, teacher: _chain(student, teacher, 0),
+    relation="<=",
+    right=lambda student, teacher, factor: factor * _chain(student, teacher, 1),
+    as_printed=Form(
+        "The norm sum is at most that with $\\pi$ for the cross terms in the numerator; that is at most $k(\\sum\\|w_i\\|)^2/\\sum\\|w_i\\|^2$; and that at most $kn$.",
+        factor=1.0,
+    ),
+    control=Form("Each bound with 0.99 times the next.", factor=0.99),
 )
 
 
 # Lemmas 10 and 11 -----------------------------------------------------------------------------------------------------
 
+_OUT = [{"way": real((d,)), "teacher": axes(k, d)} for k, d in ((2, 2), (2, 5), (3, 3), (6, 6))]
+_ONE = [{"way": real((d,)), "teacher": axes(1, d)} for d in (1, 3)]
 
-def _slopes_at_origin(effort: Effort, seed: int):
-    """Yield, for each number of teachers, the one-sided slopes of the loss at the origin in many directions."""
+
+def _slope(way, teacher):
+    """The one-sided slope of the loss at the origin along a direction of one neuron; all neurons' slopes add up."""
+    return -duals(units(way)[..., None, :], teacher).sum((-2, -1))
+
+
+def _steepest(count, random):
+    """The largest slope in any direction, by number of teachers: random directions, and against one or all of them."""
     for k, d in ((1, 1), (1, 3), (2, 2), (2, 5), (3, 3), (6, 6)):
-        random = np.random.default_rng([seed, k, d])
-        teacher = teachers(k, d, 1, random)[0]
-        ways = random.normal(size=(8 * effort.samples, d))
-        ways[0], ways[1] = -teacher[0], -teacher.sum(0)
-        yield k, teacher, units(ways)
+        teacher = np.eye(d)[:k]
+        ways = np.concatenate([random.normal(size=(4096, d)), -teacher, [-teacher.sum(0)]])
+        slopes = _slope(ways, np.broadcast_to(teacher, (len(ways), k, d)))
+        best = slopes.argmax()  # the first that is not a number, if there is one
+        yield {"teacher": teacher[None], "way": ways[best][None], "slope": slopes[best][None]}
 
 
-def _origin(kind: str, note: str = "one-sided slopes of the loss at the origin over all directions"):
-    """The largest slope of one neuron's way out of the origin; all neurons' slopes add up."""
-
-    def test(effort: Effort, seed: int) -> Outcome:
-        found, tried = [], 0
-        for k, teacher, ways in _slopes_at_origin(effort, seed):
-            slopes = -duals(ways, teacher).sum(-1)
-            tried += len(ways)
-            up, down = float(slopes.max()), float(slopes.min())
-            # For one teacher the way −v has slope zero, and the loss grows with its square.
-            if kind == "printed":
-                margin = min(up, -down - 1e-6)
-            elif kind == "corrected":
-                margin = -down - 1e-6 if k == 1 else min(-down, -up) - 1e-6
-            else:
-                margin = min(-down, -up) - 1e-6
-            found.append((margin, {"teacher": teacher, "left": up, "right": 0.0}))
-        return worst_of(found, tried, note)
-
-    return test
-
+_MAXIMUM = "the origin is a strict local maximum for $k \\ge 2$"
 
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
     place="Lemma 10",
     title="the origin",
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
+    kind="statement",
+    defect=_MAXIMUM,
+    draw=_OUT,
+    left=_slope,
+    relation="<=",
+    right=lambda teacher, least: -least * np.sqrt(teacher.shape[-2] - 1) / (2 * np.pi),
     as_printed=Form(
-        "The origin is neither a local minimum nor a local maximum: the objective falls in some direction and does not in another.",
-        _origin("printed"),
-        recipe=RECIPE
-        + """
+        "The origin is neither a local minimum nor a local maximum: in some direction the objective does not fall.",
+        draw=_steepest,
+        left=lambda slope: slope,
+        relation=">=",
+        right=0.0,
+        scale=1e-3,
+        recipe="""
 random = np.random.default_rng(0)
+def slope(way):  # of the loss at the origin, by the closed form
+    total = 0.0
+    for v in teacher:
+        c = np.clip(way @ v / np.linalg.norm(way), -1, 1)
+        total -= (np.sqrt(1 - c**2) + (np.pi - np.arccos(c)) * c) / (2 * np.pi)
+    return total
 ways = np.concatenate([random.normal(size=(20_000, teacher.shape[1])), -teacher, [-teacher.sum(0)]])
-left = max(-sum(dual(unit(way), v) for v in teacher) for way in ways)  # the largest slope of any way out of the origin
-right = 0.0
+left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any direction, which should not be negative
 """,
     ),
     corrected=Form(
-        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum, all slopes being negative; for $k = 1$ it is neither.",
-        _origin("corrected"),
+        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum: every neuron leaves it with a slope of at most $-\\frac{0.3}{2\\pi}\\sqrt{k-1}$ (the constant "
+        "observed). For $k = 1$ it is neither: along $-v_1$ the slope is zero and the objective grows.",
+        least=0.3,
     ),
     correction="Student and teacher are non-negative, so that the objective falls along $w$ with the slope $-\\sum f(w_i, v_j)$, which is zero only for $w_i = -v_j$ for all $j$: "
     "impossible for $k \\ge 2$. The proof uses $f(-\\epsilon v_1, v_j) = -\\epsilon f(v_1, v_j)$, but $f$ is homogeneous for positive factors only.",
-    control=Form("It is a strict local maximum for $k = 1$ too.", _origin("control")),
+    control=Form(
+        "The same for $k = 1$, with a slope of at most $-\\frac{0.01}{2\\pi}$.", draw=_ONE, right=-0.01 / (2 * np.pi)
+    ),
 )
-
-
-def _along_rays(least: float):
-    """The second derivative along rays, relative to the square of the sum of norms, is at least this."""
-
-    def test(effort: Effort, seed: int) -> Outcome:
-        found, tried = [], 0
-        random = np.random.default_rng(seed)
-        for number, k, d in ((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 5)):
-            teacher = teachers(k, d, effort.samples, random)
-            w = students(number, teacher, random)
-            # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
-            second = duals(w, w).sum((1, 2)) / norms(w).sum(-1) ** 2
-            found.append((float(second.min()) - least, {}))
-            tried += len(w)
-        return worst_of(found, tried, "second derivatives along rays")
-
-    return test
-
 
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
     place="Lemma 11",
     title="no local maxima",
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
+    kind="statement",
+    defect=_MAXIMUM,
+    draw=[*setting(((2, 1, 2), (2, 2, 2))), Sampled(setting(((1, 1, 1), (4, 3, 5))))],
+    # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
+    left=lambda student: duals(student, student).sum((-2, -1)),
+    relation=">=",
+    right=lambda student, least: least * norms(student).sum(-1) ** 2,
+    known=0.0,
     as_printed=Form(
-        "The objective has no local maxima.",
-        _origin("printed", "for k ≥ 2 the origin is a strict local maximum"),
+        "The objective has no local maxima: neither is the origin one.",
+        draw=_steepest,
+        left=lambda slope: slope,
+        right=0.0,
+        known=None,
+        scale=1e-3,
         recipe=LEMMA_10.as_printed.recipe,
     ),
     corrected=Form(
         "It has none but the origin: along the ray through any other student its second derivative is at least $(\\sum\\|w_i\\|)^2/2\\pi$.",
-        _along_rays(1 / (2 * np.pi)),
+        least=1 / (2 * np.pi),
     ),
     correction="For $k \\ge 2$ the origin is a strict local maximum, see Lemma 10. The theorems use the lemma for differentiable points, where it is right.",
-    control=Form("Along rays the second derivative is at least $0.3(\\sum\\|w_i\\|)^2$.", _along_rays(0.3)),
+    control=Form("Along rays the second derivative is at least $0.26(\\sum\\|w_i\\|)^2$.", least=0.26),
+)
+
+EQUATION_66 = Claim(
+    id=f"{PAPER}.equation-66",
+    place="Equation (66)",
+    title="the objective along rays",
+    hypotheses=("$t \\ge 0$", "Equation (64)"),
+    draw=[{**draw, "t": uniform(0.0, 3.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],
+    left=lambda student, teacher, t, linear: loss(t[..., None, None] * student, linear * teacher),
+    relation="==",
+    right=lambda student, teacher, t: (
+        0.5 * t**2 * duals(student, student).sum((-2, -1))
+        - t * duals(student, teacher).sum((-2, -1))
+        + 0.5 * duals(teacher, teacher).sum((-2, -1))
+    ),
+    scale=lambda student: 1 + norms(student).sum(-1) ** 2,
+    as_printed=Form(
+        "It is $\\frac12t^2\\sum f(w_i, w_j) - t\\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.", linear=1.0
+    ),
+    control=Form("For teachers 1.001 times as long.", linear=1.001),
 )
 
 
-def _origin_change(kind: str):
-    def check(i):
-        v, size = i["teacher"], i["size"]
-        moved = size[:, None, None] * v[:, :1]
-        left = loss(0 * moved, v) - loss(moved, v)
-        inner = duals(v[:, :1], v)[:, 0]
-        if kind == "printed":
-            right = size * (inner[:, 1:].sum(-1) + 0.5 * inner[:, 0])
-        else:
-            right = size * inner.sum(-1) - (1.0 if kind == "corrected" else 0.5) * 0.5 * size**2 * inner[:, 0]
-        return near(left, right, 1e-6, 1e-8)
+def _printed_change(teacher, size):
+    own = duals(teacher[..., :1, :], teacher)[..., 0, :]
+    return size * (own[..., 1:].sum(-1) + 0.5 * own[..., 0])
 
-    def draw(count, random):
-        for k, d in ((1, 1), (2, 3), (4, 4)):
-            yield {"teacher": teachers(k, d, count, random), "size": random.uniform(0.01, 2, count)}
 
-    return Batches(draw, check)
+def _change(teacher, size, square):
+    own = duals(teacher[..., :1, :], teacher)[..., 0, :]
+    return size * own.sum(-1) - square * size**2 * own[..., 0]
 
 
 ORIGIN_CHANGE = Claim(
@@ -203,19 +246,29 @@ ORIGIN_CHANGE = Claim(
     place="Appendix E, proof of Lemma 10",
     title="change of the objective at the origin",
     hypotheses=("one neuron $\\epsilon v_1$, the others zero; $\\epsilon > 0$, Equation (64)",),
+    draw=[{"teacher": axes(k, d), "size": log_uniform(0.01, 2.0)} for k, d in ((1, 1), (2, 3), (4, 4))],
+    left=lambda teacher, size: (
+        loss(0 * teacher[..., :1, :], teacher) - loss(size[..., None, None] * teacher[..., :1, :], teacher)
+    ),
+    relation="==",
+    right=_change,
+    tolerance=1e-8,
     as_printed=Form(
         "$F(0) - F(\\epsilon v_1) = \\epsilon(\\sum_{j\\ge2}f(v_1, v_j) + \\frac12f(v_1, v_1))$.",
-        _origin_change("printed"),
-        recipe=RECIPE
-        + """
-left = half_loss(0 * teacher[:1]) - half_loss(size * teacher[:1])
-right = size * (sum(dual(teacher[0], v) for v in teacher[1:]) + 0.5 * dual(teacher[0], teacher[0]))
+        right=_printed_change,
+        recipe="""
+f = lambda i, j: 0.5 if i == j else 1 / (2 * np.pi)  # of orthonormal vectors
+k = len(teacher)
+left = size * sum(f(0, j) for j in range(k)) - 0.5 * size**2 * f(0, 0)  # Equation (64) without and with the neuron
+right = size * (sum(f(0, j) for j in range(1, k)) + 0.5 * f(0, 0))
 """,
     ),
     corrected=Form(
         "It is $\\epsilon\\sum_jf(v_1, v_j) - \\frac12\\epsilon^2f(v_1, v_1)$, for $\\epsilon > 0$ only, with the sum over the $k$ teachers.",
-        _origin_change("corrected"),
+        square=0.5,
     ),
     correction="The neuron's own term is $\\frac12f(\\epsilon v_1, \\epsilon v_1)$, of second order; the sum goes to $k$, not to $n$.",
-    control=Form("The corrected form with $\\frac14\\epsilon^2$.", _origin_change("control")),
+    control=Form("The corrected form with $0.51\\epsilon^2$.", square=0.51),
 )
+
+MAIN = (PROPOSITION_1,)

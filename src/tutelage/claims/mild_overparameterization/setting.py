@@ -4,181 +4,167 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Form
+from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.mild_overparameterization.formulas import (
-    BLOCK,
+    HALF,
     PAPER,
-    RECIPE,
+    SUPPLIED_HALF,
     angles,
     cross_blocks,
     gradient,
     hessian,
     loss,
     norms,
+    outer,
     own_blocks,
+    pulls,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import Batches, minima, near, slopes, students, teachers
-from tutelage.claims.scan import Several, at_most
+from tutelage.claims.mild_overparameterization.instances import drawn, minima, setting
+from tutelage.claims.relation import Relation
+from tutelage.claims.statement import Claim, Form
+from tutelage.claims.table import fitted_order
 
 # Students, teachers, dimension: the smallest cases, one of each inequality, and a larger one.
 _SHAPES = ((1, 1, 1), (1, 1, 2), (2, 2, 2), (3, 1, 2), (2, 3, 4), (4, 3, 3))
 _ANY = "orthonormal teachers; students of many scales, with parallel, antiparallel and nearly parallel neurons"
 
 
-def _anywhere(count, random, shapes=_SHAPES):
-    for number, k, d in shapes:
-        teacher = teachers(k, d, count, random)
-        yield {"student": students(number, teacher, random), "teacher": teacher}
-
-
 # Closed form, gradient and Hessian ------------------------------------------------------------------------------------
 
-_CIRCLE = 4000
 
-
-def plane_expectation(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+def plane_expectation(student, teacher):
     """Return E[(student − teacher)²] in the plane by the trapezoidal rule on the circle; the radius gives a factor two."""
-    turn = 2 * np.pi * (np.arange(_CIRCLE) + 0.5) / _CIRCLE
+    turn = 2 * np.pi * (np.arange(4000) + 0.5) / 4000
     points = np.stack([np.cos(turn), np.sin(turn)])
     residual = np.maximum(student @ points, 0).sum(-2) - np.maximum(teacher @ points, 0).sum(-2)
     return 2 * np.mean(residual**2, axis=-1)
 
 
-def _closed_form(factor: float):
-    def check(i):
-        expected = plane_expectation(i["student"], i["teacher"])
-        scale = norms(i["student"]).sum(-1) ** 2 + 1
-        return near(loss(i["student"], i["teacher"]) / scale, factor * expected / scale, 1e-6, 2e-5)
+def _in_the_plane(count, random):
+    for draw in setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))):
+        yield drawn(draw, count // 40, random)
 
-    def draw(count, random):
-        return _anywhere(count, random, ((1, 1, 2), (2, 2, 2), (3, 1, 2)))
 
-    return Batches(draw, check, "the expectation by quadrature on the circle", 0.5)
-
+_HALF_CLOSED = Form("It is half of that objective, $\\frac12E[(\\cdot)^2]$.", factor=0.5)
 
 EQUATION_64 = Claim(
     id=f"{PAPER}.equation-64",
     place="Equations (64), (65)",
     title="closed form of the objective",
     hypotheses=(_ANY, "$d = 2$, where the expectation is an integral over the circle"),
+    draw=_in_the_plane,
+    left=loss,
+    relation="==",
+    right=lambda student, teacher, factor: factor * plane_expectation(student, teacher),
+    scale=lambda student: norms(student).sum(-1) ** 2 + 1,
+    tolerance=2e-5,
     as_printed=Form(
         "The objective of Equation (2), $E[(\\cdot)^2]$, is $\\frac12\\sum f(w_i, w_j) - \\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.",
-        _closed_form(1.0),
-        recipe=RECIPE
-        + """
-turn = 2 * np.pi * (np.arange(4000) + 0.5) / 4000
-points = np.stack([np.cos(turn), np.sin(turn)])
-residual = np.maximum(student @ points, 0).sum(0) - np.maximum(teacher @ points, 0).sum(0)
-left, right = half_loss(student), 2 * np.mean(residual**2)  # E|x|^2 = 2
-""",
+        factor=1.0,
     ),
-    corrected=Form("It is half of that objective, $\\frac12E[(\\cdot)^2]$.", _closed_form(0.5)),
+    as_meant=_HALF_CLOSED,
+    supplied="Lemma 3, where the factor one half stands",
+    corrected=_HALF_CLOSED,
     correction="Equation (2) has no factor one half, Equation (64) has it: the derivatives of the paper belong to Equation (64), the "
     "value $F$ in the proof of Theorem 5 to Equation (2). No theorem depends on it but the constants of Theorem 2, Theorem 6 and "
     "Conjecture 1, which are sharp for the half.",
-    control=Form("It is a third of that objective.", _closed_form(1 / 3)),
+    defect=HALF,
+    control=Form("It is $0.51$ times that objective.", factor=0.51),
     arithmetic="closed form in float64 against quadrature",
 )
 
 
-def _gradient(factor: float):
-    def check(i):
-        step, w, v = 1e-5, i["student"], i["teacher"]
-        size = norms(w).min(-1)
-        found = np.empty_like(w)
-        for row in range(w.shape[1]):
-            for column in range(w.shape[2]):
-                move = np.zeros_like(w)
-                move[:, row, column] = step * size
-                found[:, row, column] = (loss(w + move, v) - loss(w - move, v)) / (2 * step * size)
-        return near(gradient(w, v), factor * found, 1e-2, 2e-4)
+def _moderate(count, random):
+    """Students of moderate norms: a difference quotient of a large loss has no digits left."""
+    for draw in setting(_SHAPES):
+        batch = drawn(draw, count // 40, random)
+        size = norms(batch["student"])
+        yield {**batch, "student": units(batch["student"]) * (0.3 + size / (1 + size))[..., None]}
 
-    def draw(count, random):
-        for number, k, d in _SHAPES:
-            teacher = teachers(k, d, count, random)
-            # Moderate norms: a difference quotient of a large loss has no digits left.
-            student = students(number, teacher, random)
-            yield {
-                "student": units(student) * (0.3 + norms(student) / (1 + norms(student)))[..., None],
-                "teacher": teacher,
-            }
 
-    return Batches(draw, check, "against difference quotients of the closed form", 0.5)
+def _difference_gradient(student, teacher, factor):
+    """Difference quotients of the closed form, times a factor."""
+    found = np.zeros(student.shape)
+    step = 1e-5 * norms(student).min(-1)
+    for row in range(student.shape[-2]):
+        for column in range(student.shape[-1]):
+            move = np.zeros(student.shape)
+            move[..., row, column] = step
+            found[..., row, column] = (loss(student + move, teacher) - loss(student - move, teacher)) / (2 * step)
+    return factor * found
 
+
+_HALF_GRADIENT = Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", factor=1.0)
 
 EQUATION_10 = Claim(
     id=f"{PAPER}.equation-10",
     place="Equations (10), (11)",
     title="gradient of the objective",
     hypotheses=("$w_i \\ne 0$", _ANY),
+    draw=_moderate,
+    left=gradient,
+    relation="==",
+    right=_difference_gradient,
+    scale=1e-2,
+    tolerance=2e-4,
     as_printed=Form(
         "The gradient of the objective in Equation (2) is $\\frac12w_i + \\sum_{j\\ne i}g(w_i, w_j) - \\sum_jg(w_i, v_j)$.",
-        _gradient(2.0),
-        recipe=RECIPE
-        + """
-left = half_gradient(student)
-right = np.zeros_like(student)
-for index in np.ndindex(*student.shape):
-    move = np.zeros_like(student)
-    move[index] = 1e-5
-    # Twice the closed form is the objective of Equation (2): compare the witness of Equation (64).
-    right[index] = 2 * (half_loss(student + move) - half_loss(student - move)) / 2e-5
-""",
+        factor=2.0,
     ),
-    corrected=Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", _gradient(1.0)),
+    as_meant=_HALF_GRADIENT,
+    supplied=SUPPLIED_HALF,
+    corrected=_HALF_GRADIENT,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
-    control=Form("It is the gradient of $\\frac34E[(\\cdot)^2]$.", _gradient(1.5)),
+    defect=HALF,
+    control=Form("It is the gradient of $0.505E[(\\cdot)^2]$.", factor=1.01),
     arithmetic="closed form in float64 against central differences",
 )
 
 
-def _hessian(factor: float):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        count, number, d = w.shape
-        flat = number * d
-        found = np.empty((count, flat, flat))
-        step = 1e-5 * norms(w).min(-1)[:, None, None]
-        for column in range(flat):
-            move = np.zeros((count, flat))
-            move[:, column] = 1.0
-            move = step * move.reshape(w.shape)
-            found[..., column] = ((gradient(w + move, v) - gradient(w - move, v)) / (2 * step)).reshape(count, flat)
-        # Near a parallel pair the Hessian has a kink, which a difference quotient rounds off over the step.
-        return near(hessian(w, v), factor * found, 0.1, 1e-3)
+def _difference_hessian(student, teacher, factor):
+    """Difference quotients of the gradient, times a factor."""
+    number, dimension = student.shape[-2:]
+    lead, flat = student.shape[:-2], number * dimension
+    found = np.zeros((*lead, flat, flat))
+    step = 1e-5 * norms(student).min(-1)[..., None, None]
+    for column in range(flat):
+        move = step * np.eye(flat)[column].reshape(number, dimension)
+        change = gradient(student + move, teacher) - gradient(student - move, teacher)
+        found[..., column] = (change / (2 * step)).reshape(*lead, flat)
+    return factor * found
 
-    def draw(count, random):
-        return _anywhere(count, random, ((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3)))
 
-    return Batches(draw, check, "against difference quotients of the gradient", 0.5)
+def _for_hessians(count, random):
+    for draw in setting(((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3))):
+        yield drawn(draw, count // 40, random)
 
+
+_HALF_HESSIAN = Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", factor=1.0)
 
 THEOREM_10 = Claim(
     id=f"{PAPER}.theorem-10",
     place="Theorem 10, Equations (5)–(7)",
     title="Hessian of the objective",
     hypotheses=("$w_i \\ne 0$", _ANY, "its limit where neurons are parallel"),
+    draw=_for_hessians,
+    left=hessian,
+    relation="==",
+    right=_difference_hessian,
+    scale=0.1,
+    # Near a parallel pair the Hessian has a kink, which a difference quotient rounds off over the step.
+    tolerance=1e-3,
     as_printed=Form(
         "The Hessian of the objective in Equation (2) has the diagonal blocks $\\frac12I + \\sum h_1(w_i, w_j) - \\sum h_1(w_i, v_j)$ and "
         "the blocks $h_2(w_i, w_j)$ off the diagonal.",
-        _hessian(2.0),
-        recipe=RECIPE
-        + BLOCK
-        + """
-first = student[0]
-left = np.trace(0.5 * np.eye(len(first)) + sum(h1(first, b) for b in student[1:]) - sum(h1(first, b) for b in teacher))
-right = 0.0
-for axis in range(len(first)):
-    move = np.zeros_like(student)
-    move[0, axis] = 1e-5 * np.linalg.norm(student, axis=1).min()
-    slope = lambda sign: half_gradient(student + sign * move)[0, axis]
-    right += 2 * (slope(1) - slope(-1)) / (2 * move[0, axis])  # twice: the objective has no factor one half
-""",
+        factor=2.0,
     ),
-    corrected=Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", _hessian(1.0)),
+    as_meant=_HALF_HESSIAN,
+    supplied=SUPPLIED_HALF,
+    corrected=_HALF_HESSIAN,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64). The hypothesis $n \\ge k$ is not needed.",
-    control=Form("It is the Hessian of $\\frac34E[(\\cdot)^2]$.", _hessian(1.5)),
+    defect=HALF,
+    control=Form("It is the Hessian of $0.505E[(\\cdot)^2]$.", factor=1.01),
     arithmetic="closed form in float64 against central differences",
 )
 
@@ -188,42 +174,34 @@ for axis in range(len(first)):
 _RADII = np.geomspace(1e-2, 1e-4, 5)
 
 
-def _smooth(zero: bool):
-    """Fitted orders of the change of the Hessian and of the gradient's error to first order."""
+def _order(values):
+    """The fitted order in the radii; what does not change, in one dimension for instance, has any."""
+    return np.where(values.max(-1) < 1e-11, 9.0, fitted_order(_RADII, np.maximum(values, 1e-300)))
 
-    def check(i):
-        w, v, u = i["student"], i["teacher"], i["direction"]
-        base, slope = hessian(w, v), gradient(w, v)
+
+def _smoothness(count, random, zero):
+    """Fitted orders of the change of the Hessian and of the gradient's error to first order, at (anti)parallel neurons."""
+    for draw in setting(_SHAPES):
+        batch = drawn(draw, count // 200, random)
+        w, v = batch["student"], batch["teacher"]
+        w = random.normal(size=w.shape)
+        # Exactly parallel and antiparallel neurons, to each other and to teachers.
+        factor = random.choice([-1.0, 1.0], size=(len(w), 1)) * random.uniform(0.2, 3, size=(len(w), 1))
+        w[::2, 0] = (factor * v[:, 0])[::2]
+        if w.shape[1] > 1:
+            w[1::2, 1] = (factor * w[:, 0])[1::2]
+        if zero:
+            w[:, 0] = 0.0
+        base, slope, direction = hessian(w, v), gradient(w, v), random.normal(size=w.shape)
         size = np.ones((len(w), 1, 1)) if zero else norms(w).min(-1)[:, None, None]
         changes, errors = [], []
         for radius in _RADII:
-            move = radius * size * u
+            move = radius * size * direction
             changes.append(np.abs(hessian(w + move, v) - base).max((-2, -1)))
             linear = (base @ move.reshape(len(w), -1, 1)).reshape(w.shape)
             errors.append(np.abs(gradient(w + move, v) - slope - linear).max((-2, -1)) / size[:, 0, 0])
-        changes, errors = np.stack(changes, -1), np.stack(errors, -1)
-        # What does not move, in one dimension for instance, has any order.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            first = np.where(changes.max(-1) < 1e-11, 9.0, slopes(_RADII, np.maximum(changes, 1e-300)))
-            second = np.where(errors.max(-1) < 1e-11, 9.0, slopes(_RADII, np.maximum(errors, 1e-300)))
-        return {"margin": np.minimum(first - 0.5, second - 1.5), "hessian_order": first, "gradient_order": second}
-
-    def draw(count, random):
-        for number, k, d in _SHAPES:
-            teacher = teachers(k, d, count, random)
-            w = random.normal(size=(count, number, d))
-            # Exactly parallel and antiparallel neurons, to each other and to teachers.
-            factor = random.choice([-1.0, 1.0], size=(count, 1)) * random.uniform(0.2, 3, size=(count, 1))
-            w[::2, 0] = (factor * teacher[:, 0])[::2]
-            if number > 1:
-                w[1::2, 1] = (factor * w[:, 0])[1::2]
-            if zero:
-                w[:, 0] = 0.0
-            yield {"student": w, "teacher": teacher, "direction": random.normal(size=w.shape)}
-
-    return Batches(
-        draw, check, "fitted orders: the Hessian changes like the distance, the gradient's error like its square", 0.1
-    )
+        orders = np.stack([_order(np.stack(changes, -1)), _order(np.stack(errors, -1))], -1)
+        yield {"student": w, "teacher": v, "direction": direction, "orders": orders}
 
 
 LEMMA_1 = Claim(
@@ -231,38 +209,49 @@ LEMMA_1 = Claim(
     place="Lemma 1",
     title="twice continuously differentiable away from zero neurons",
     hypotheses=("$w_i \\ne 0$ for all $i$", "neurons parallel or antiparallel to each other and to teachers"),
+    draw=_smoothness,
+    left=lambda orders: orders,
+    relation=">=",
+    right=lambda: np.array([0.5, 1.5]),
+    note="fitted orders: the Hessian changes like the distance, the gradient's error like its square",
     as_printed=Form(
         "$F$ is twice continuously differentiable: the Hessian of Theorem 10, with its limits, is the derivative of the gradient and "
         "is continuous.",
-        _smooth(zero=False),
+        zero=False,
     ),
-    control=Form("The same where a neuron is zero.", _smooth(zero=True)),
+    control=Form("The same where a neuron is zero.", zero=True),
     arithmetic="fitted orders over two decades, closed form in float64",
 )
 
 
-def _twice(zero: bool, smooth: bool):
-    """Is the second-order term of the loss at a minimum a quadratic form, or is it none? One obeys the parallelogram law."""
+def _second_order(random, count, zero):
+    for sizes, d in (((2,), 2), ((2, 1), 2), ((2, 2), 3)):
+        batch = drawn(minima(sizes, d, 0.3), count // 40, random)
+        w, v = np.array(batch["minimum"]), batch["teacher"]
+        one, other = random.normal(size=(2, *w.shape))
+        if zero:
+            w[:, 0] += w[:, 1]
+            w[:, 1] = 0.0
+            # One neuron along its teacher and the zero neuron anywhere have a cross term that is even in the latter.
+            one, other = np.zeros_like(one), np.zeros_like(other)
+            one[:, 0], other[:, 1] = v[:, 0], units(random.normal(size=(len(w), d)))
+        square = [loss(w + 1e-3 * way, v) / 1e-6 for way in (one + other, one - other, one, other)]
+        yield {
+            "minimum": w,
+            "teacher": v,
+            "one": one,
+            "other": other,
+            "sum": square[0] + square[1],
+            "twice": 2 * (square[2] + square[3]),
+        }
 
-    def check(i):
-        w, v, u, s = i["minimum"], i["teacher"], i["direction"], i["other"]
-        q = lambda x: loss(w + 1e-3 * x, v) / 1e-6  # noqa: E731
-        obeys = near(q(u + s) + q(u - s), 2 * q(u) + 2 * q(s), 0.1, 0.03)
-        return {**obeys, "margin": obeys["margin"] if smooth else -obeys["margin"]}
 
-    def draw(count, random):
-        for sizes, d in (((2,), 2), ((2, 1), 2), ((2, 2), 3)):
-            batch = minima(sizes, d, count, random, smallest=0.3)
-            direction, other = random.normal(size=(2, *batch["minimum"].shape))
-            if zero:
-                batch["minimum"][:, 0] += batch["minimum"][:, 1]
-                batch["minimum"][:, 1] = 0.0
-                # One neuron along its teacher and the zero neuron anywhere have a cross term that is even in the latter.
-                direction, other = np.zeros_like(direction), np.zeros_like(other)
-                direction[:, 0], other[:, 1] = batch["teacher"][:, 0], units(random.normal(size=(count, d)))
-            yield {**batch, "direction": direction, "other": other}
+def _at_minima(count, random, zero):
+    return _second_order(random, count, zero)
 
-    return Batches(draw, check, "the parallelogram law of the second-order term", 0.5)
+
+def _at_zero_neurons(count, random):
+    return _second_order(random, count, True)
 
 
 DIFFERENTIABLE = Claim(
@@ -270,41 +259,110 @@ DIFFERENTIABLE = Claim(
     place="Section 3, after Theorem 1",
     title="which global minima are differentiable",
     hypotheses=("$n > k$", "global minima of the form of Theorem 1"),
+    draw=_at_minima,
+    left=lambda instance: instance["sum"],
+    relation="==",
+    right=lambda twice: twice,
+    scale=0.1,
+    tolerance=0.03,
+    also=[
+        Relation(
+            _at_zero_neurons,
+            lambda instance: np.abs(instance["sum"] - instance["twice"]),
+            ">=",
+            lambda twice: 0.03 * twice,
+            known=0.0,
+        )
+    ],
+    note="the parallelogram law of the second-order term of the loss at a minimum, which quadratic forms alone obey",
     as_printed=Form(
         "The (twice continuously) differentiable global minima are those with $w_i \\ne 0$ for all $i$: there the second-order term of the "
         "objective is a quadratic form, and where a neuron is zero it is none. (Read without the parenthesis it fails: between zero and a "
         "multiple of the squared distance, the objective is differentiable once at all global minima.)",
-        Several((_twice(zero=False, smooth=True), _twice(zero=True, smooth=False))),
+        zero=False,
     ),
+    control=Form("The second-order term is a quadratic form with a zero neuron as well.", zero=True),
+)
+
+
+# Other teachers -------------------------------------------------------------------------------------------------------
+
+
+def _turned(teacher, shares):
+    """Teachers of norm one, and the student with a share of each of them turned around."""
+    teacher, shares = units(teacher), shares[..., None]
+    return {
+        "teacher": teacher,
+        "student": np.concatenate([(1 - shares) * teacher, -shares * teacher], -2),
+        "turned": shares,
+    }
+
+
+_THIRDS = units(np.array([[2.0, 0, 0], [-1, np.sqrt(3), 0], [-1, -np.sqrt(3), 0]]))
+
+GENERAL_TEACHERS = Claim(
+    id=f"{PAPER}.section-2.general",
+    place="Section 2, Setting, last sentence",
+    title="other target vectors",
+    hypotheses=("target vectors of norm one, not orthogonal; $d \\ge k$", "Theorem 1 stands for all results"),
+    scope="remark",
+    kind="condition",
+    draw=[{"teacher": real((k, d)), "shares": uniform(0.0, 1.0, (k,))} for k, d in ((2, 2), (3, 3), (4, 5))],
+    build=_turned,
+    corners=[{"teacher": _THIRDS, "student": np.concatenate([0 * _THIRDS, -_THIRDS]), "turned": np.ones((3, 1))}],
+    where=lambda turned: turned.max((-2, -1)) >= 0.1,
+    left=loss,
+    relation=">=",
+    right=lambda turned: 1e-6 * turned.max((-2, -1)),
+    scale=1.0,
+    as_printed=Form(
+        "All results extend to other target vectors (conjectured). Theorem 1: a student with a neuron that is no positive multiple of a "
+        "target has a positive loss.",
+        scale=1e-6,
+    ),
+    corrected=Form(
+        "Theorem 1 extends to target vectors of different directions that have no positive combination zero, linearly independent ones "
+        "for instance: to turn the shares $\\beta_i \\in [0, 1]$ of them around costs exactly $\\frac12\\|\\sum\\beta_iv_i\\|^2$.",
+        relation="==",
+        right=lambda teacher, turned, factor: 0.5 * factor * np.sum(np.sum(turned * teacher, -2) ** 2, -1),
+        factor=1.0,
+    ),
+    correction="$\\sum[w_i\\cdot x]_+ = \\frac12\\sum|w_i\\cdot x| + \\frac12\\sum w_i\\cdot x$: kinks tell the lines of the neurons, not their signs. Three targets in a plane "
+    "at angles of $120^\\circ$ sum to zero, and $w_i = -v_i$ computes the same function, a global minimum of another form.",
     control=Form(
-        "The second-order term is a quadratic form with a zero neuron as well.", _twice(zero=True, smooth=True)
+        "It costs 1.01 times that.",
+        relation="==",
+        right=lambda teacher, turned, factor: 0.5 * factor * np.sum(np.sum(turned * teacher, -2) ** 2, -1),
+        factor=1.01,
     ),
 )
 
 
 # Lemma 2 and the limits of Appendix A ---------------------------------------------------------------------------------
 
-
-def _pairs(count, random, dimensions=(2, 3, 5)):
-    for d in dimensions:
-        u = random.normal(size=(count, 1, d)) * 10.0 ** random.uniform(-2, 2, size=(count, 1, 1))
-        tilt = 10.0 ** random.uniform(-5, -0.3, size=(count, 1, 1)) * norms(u)[..., None]
-        w, v = (u + tilt * units(random.normal(size=u.shape)) for _ in range(2))
-        yield {"w": w[:, 0], "v": v[:, 0]}
+_CLOSE = [{"u": real((d,)), "one": real((d,)), "other": real((d,)), "tilt": log_uniform(1e-5, 0.5)} for d in (2, 3, 5)]
 
 
-def _spectral(matrix: np.ndarray) -> np.ndarray:
+def _close_pair(u, one, other, tilt):
+    """Two vectors close to a third, in units of its norm."""
+    size = (tilt * norms(u))[..., None]
+    return {"w": u + size * units(one), "v": u + size * units(other)}
+
+
+def _angle(w, v):
+    return angles(w[..., None, :], v[..., None, :])[..., 0, 0]
+
+
+def _cross(w, v):
+    return cross_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :]
+
+
+def _spectral(matrix):
     return np.abs(np.linalg.eigvalsh(matrix)).max(-1)
 
 
-def _limit(limit: float, rate: float, sign: float = 1.0):
-    def check(i):
-        w, v = i["w"][:, None], sign * i["v"][:, None]
-        block = cross_blocks(w, v)[:, 0, 0]
-        turned = angles(w, v)[:, 0, 0] if sign > 0 else np.pi - angles(w, v)[:, 0, 0]
-        return at_most(_spectral(block - limit * np.eye(block.shape[-1])), rate * turned + 1e-10)
-
-    return Batches(_pairs, check, "|h₂ − ½I| = (θ + sin θ)/2π", 1.0)
+def _away_from_half(w, v):
+    return _spectral(_cross(w, v) - 0.5 * np.eye(w.shape[-1]))
 
 
 LEMMA_2 = Claim(
@@ -312,11 +370,18 @@ LEMMA_2 = Claim(
     place="Lemma 2",
     title="limit of the cross blocks",
     hypotheses=("$u \\ne 0$; pairs $w, v$ near $u$, at angles down to $10^{-5}$",),
+    draw=_CLOSE,
+    build=_close_pair,
+    left=_away_from_half,
+    relation="==",
+    right=lambda w, v, sine: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    scale=1e-3,
+    tolerance=1e-6,
     as_printed=Form(
-        "$h_2(w, v) \\to \\frac12I$ as $w, v \\to u$; in fact $\\|h_2(w, v) - \\frac12I\\| \\le \\theta_{w,v}/\\pi$.",
-        _limit(0.5, 1 / np.pi),
+        "$h_2(w, v) \\to \\frac12I$ as $w, v \\to u$; in fact $\\|h_2(w, v) - \\frac12I\\| = (\\theta + \\sin\\theta)/2\\pi$.",
+        sine=1.0,
     ),
-    control=Form("$\\|h_2(w, v) - \\frac12I\\| \\le \\theta_{w,v}/(2\\pi)$.", _limit(0.5, 1 / (2 * np.pi))),
+    control=Form("$\\|h_2(w, v) - \\frac12I\\| = (\\theta + 1.01\\sin\\theta)/2\\pi$.", sine=1.01),
 )
 
 OPPOSITE = Claim(
@@ -324,86 +389,256 @@ OPPOSITE = Claim(
     place="Appendix A, proof of Lemma 1",
     title="limit of the cross blocks for opposite neurons",
     hypotheses=("$u \\ne 0$; pairs $w$ near $u$, $v$ near $-u$",),
+    draw=_CLOSE,
+    build=_close_pair,
+    left=lambda w, v: _spectral(_cross(w, -v)),
+    relation="==",
+    right=lambda w, v, sine: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    scale=1e-3,
+    tolerance=1e-6,
     as_printed=Form(
-        "$h_2(w, v) \\to 0$; in fact $\\|h_2(w, v)\\| \\le (\\pi - \\theta_{w,v})/\\pi$.", _limit(0.0, 1 / np.pi, -1.0)
+        "$h_2(w, v) \\to 0$; in fact $\\|h_2(w, v)\\| = (\\pi - \\theta + \\sin\\theta)/2\\pi$.",
+        sine=1.0,
     ),
-    control=Form("$\\|h_2(w, v)\\| \\le (\\pi - \\theta_{w,v})/(2\\pi)$.", _limit(0.0, 1 / (2 * np.pi), -1.0)),
+    control=Form("$\\|h_2(w, v)\\| = (\\pi - \\theta + 1.01\\sin\\theta)/2\\pi$.", sine=1.01),
 )
 
 
-def _own_limit(rate: float):
-    def check(i):
-        w, v = i["w"][:, None], i["v"][:, None]
-        block = own_blocks(w, v)[:, 0, 0]
-        return at_most(_spectral(block), rate * np.sin(angles(w, v)[:, 0, 0]) * norms(i["v"]) / norms(i["w"]) + 1e-15)
+def largest_of_own(w, v):
+    """The largest eigenvalue of h1."""
+    return np.linalg.eigvalsh(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :])[..., -1]
 
-    return Batches(_pairs, check, "the largest eigenvalue of h₁ is sin θ |v|/(π|w|)", 1.0)
+
+def sine_quotient(w, v, factor):
+    """A factor times sin θ |v|/|w|."""
+    return factor * np.sin(_angle(w, v)) * norms(v) / norms(w)
 
 
 OWN_LIMIT = Claim(
     id=f"{PAPER}.section-A.own-limit",
-    place="Appendix A, proof of Lemma 1; Appendix B.2, proof of Lemma 4",
+    place="Appendix A, proof of Lemma 1; Appendix B.2, proof of Lemma 4, Equation (21)",
     title="limit of the diagonal terms",
-    hypotheses=("pairs $w, v$ near some $u \\ne 0$",),
+    hypotheses=("pairs $w, v$ near some $u \\ne 0$, or $w$ near $u$ and $v$ near $-u$",),
+    draw=_CLOSE,
+    build=_close_pair,
+    left=lambda w, v: np.stack([largest_of_own(w, v), largest_of_own(w, -v)], -1),
+    relation="==",
+    right=lambda w, v, factor: sine_quotient(w, v, factor)[..., None] * np.ones(2),
+    scale=1e-5,
+    tolerance=1e-6,
     as_printed=Form(
-        "$h_1(w, v) \\to 0$ as the angle goes to zero; in fact its largest eigenvalue is $\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.",
-        _own_limit(1 / np.pi),
+        "$h_1(w, v) \\to 0$ as the angle goes to zero or to $\\pi$; in fact its largest eigenvalue is $\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.",
+        factor=1 / np.pi,
     ),
-    control=Form(
-        "Its largest eigenvalue is at most $\\sin\\theta\\,\\|v\\|/(2\\pi\\|w\\|)$.", _own_limit(1 / (2 * np.pi))
-    ),
+    control=Form("Its largest eigenvalue is $1.01\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.", factor=1.01 / np.pi),
 )
 
+_PAIRS = [{"w": real((d,)), "v": real((d,))} for d in (2, 3)]
 
-def _equation_8(corrected: bool, factor: float = 1.0):
-    def check(i):
-        w, v = i["w"][:, None], i["v"][:, None]
-        unit_w, unit_v = units(i["w"]), units(i["v"])
-        theta = angles(w, v)[:, 0, 0]
-        outer = lambda a, b: a[:, :, None] * b[:, None, :]  # noqa: E731
-        inner = outer(unit_w, unit_v) + outer(unit_v, unit_w)
-        own = outer(unit_w, unit_w) + outer(unit_v, unit_v)
-        terms = (inner - np.cos(theta)[:, None, None] * own) / np.sin(theta)[:, None, None]
-        identity = np.eye(w.shape[-1])
-        if corrected:
-            right = ((np.pi - theta)[:, None, None] * identity + factor * terms) / (2 * np.pi)
-        else:
-            right = 0.5 * identity + terms
-        return near(cross_blocks(w, v)[:, 0, 0], right, 1e-3, 1e-6)
 
-    def draw(count, random):
-        for d in (2, 3):
-            yield {"w": random.normal(size=(count, d)), "v": random.normal(size=(count, d))}
+def _each(number):
+    return number[..., None, None]
 
-    return Batches(draw, check, share=0.5)
 
+def _apart(w, v):
+    """Not nearly parallel, where terms of Equations (8) and (9) are quotients of small numbers."""
+    return np.sin(_angle(w, v)) > 1e-3
+
+
+def _normal_terms(w, v):
+    """The two terms with normals: n(w,v)v + n(v,w)w, of unit vectors."""
+    w, v, theta = units(w), units(v), _each(_angle(w, v))
+    return (outer(w, v) + outer(v, w) - np.cos(theta) * (outer(w, w) + outer(v, v))) / np.sin(theta)
+
+
+_SPLIT = Form(
+    "$h_2(w, v) = \\frac{\\pi-\\theta}{2\\pi}I + \\frac1{2\\pi}(\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top)$, as Equation (7) says.",
+    right=lambda w, v, factor: (
+        (_each(np.pi - _angle(w, v)) * np.eye(w.shape[-1]) + factor * _normal_terms(w, v)) / (2 * np.pi)
+    ),
+    factor=1.0,
+)
 
 EQUATION_8 = Claim(
     id=f"{PAPER}.equation-8",
     place="Equation (8)",
     title="the cross block, split",
     hypotheses=("$w, v \\ne 0$, not parallel",),
-    as_printed=Form(
-        "$h_2(w, v) = \\frac12I + \\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top$.",
-        _equation_8(corrected=False),
-        recipe="""
-unit = lambda a: a / np.linalg.norm(a)
-t = np.arccos(unit(w) @ unit(v))
-n_wv, n_vw = unit(unit(w) - np.cos(t) * unit(v)), unit(unit(v) - np.cos(t) * unit(w))
-terms = np.outer(n_wv, unit(v)) + np.outer(n_vw, unit(w))
-left = ((np.pi - t) * np.eye(len(w)) + terms) / (2 * np.pi)  # Equation (7)
-right = 0.5 * np.eye(len(w)) + terms
-""",
-    ),
-    corrected=Form(
-        "$h_2(w, v) = \\frac{\\pi-\\theta}{2\\pi}I + \\frac1{2\\pi}(\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top)$, as Equation (7) says.",
-        _equation_8(corrected=True),
-    ),
+    draw=_PAIRS,
+    where=_apart,
+    left=_cross,
+    relation="==",
+    right=lambda w, v: 0.5 * np.eye(w.shape[-1]) + _normal_terms(w, v),
+    tolerance=1e-6,
+    as_printed=Form("$h_2(w, v) = \\frac12I + \\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top$."),
+    as_meant=_SPLIT,
+    supplied="Equation (7), with which the line begins",
+    corrected=_SPLIT,
     correction="The factor $1/2\\pi$ is lost, and $(\\pi-\\theta)/2\\pi$ is replaced by its limit; the terms still go to zero, and Lemma 2 holds.",
-    control=Form("The corrected form with half of the two terms.", _equation_8(corrected=True, factor=0.5)),
+    control=Form("The corrected form with 1.01 times the two terms.", right=_SPLIT.varied["right"], factor=1.01),
 )
 
-MAIN = (LEMMA_1,)
+
+def _three_terms(w, v, factor):
+    """The last line of Equation (9)."""
+    w, v, theta = units(w), units(v), _each(_angle(w, v))
+    first = np.cos(theta) * outer(w - v, v - w)
+    return (factor * first + (1 - np.cos(theta)) * (outer(w, v) + outer(v, w))) / np.sin(theta)
+
+
+EQUATION_9 = Claim(
+    id=f"{PAPER}.equation-9",
+    place="Equation (9)",
+    title="the terms with normals, rearranged",
+    hypotheses=("$w, v \\ne 0$, not parallel",),
+    draw=_PAIRS,
+    where=_apart,
+    left=_normal_terms,
+    relation="==",
+    right=_three_terms,
+    tolerance=1e-8,
+    as_printed=Form(
+        "$\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top = [\\cos\\theta(\\bar w-\\bar v)(\\bar v-\\bar w)^\\top + (1-\\cos\\theta)(\\bar w\\bar v^\\top + "
+        "\\bar v\\bar w^\\top)]/\\sin\\theta$.",
+        factor=1.0,
+    ),
+    control=Form("The same with $1.01\\cos\\theta$.", factor=1.01),
+)
+
+
+# The partial derivatives of the proof of Lemma 1 ----------------------------------------------------------------------
+
+_STEP = [{"u": real((d,)), "direction": unit(d), "size": log_uniform(1e-3, 1.0)} for d in (2, 3)]
+
+
+def _stepped(u, direction, size):
+    """A step of a size relative to the vector."""
+    return {"u": u, "step": (size * norms(u))[..., None] * direction, "size": size}
+
+
+EQUATION_15 = Claim(
+    id=f"{PAPER}.equation-15",
+    place="Appendix A, displays before Equation (15)",
+    title="angle of a small step",
+    hypotheses=("$0 < \\epsilon < \\|u\\|$, $e$ a unit vector",),
+    draw=_STEP,
+    build=_stepped,
+    left=lambda u, step: _angle(u + step, u),
+    relation="<=",
+    right=lambda size, factor: np.arcsin(factor * size),
+    as_printed=Form(
+        "$\\theta_{u+\\epsilon e,u} \\le \\arccos\\sqrt{1 - \\epsilon^2/\\|u\\|^2}$, hence $\\lim|\\theta/\\epsilon| \\le 1/\\|u\\|$.",
+        factor=1.0,
+    ),
+    control=Form("The same with $0.99\\epsilon$.", factor=0.99),
+)
+
+
+def _turn_and_shrink(u, step):
+    """The scalar in front of u in Equation (13), without t/2πε: sin θ |u|/|u + εe| − θ."""
+    theta = _angle(u + step, u)
+    return np.sin(theta) * norms(u) / norms(u + step) - theta
+
+
+def _bounded_turn(u, step, square, rest):
+    """θ(1 − square θ²/6)(|u|/|u + εe| − 1) − rest θ³/6."""
+    theta = _angle(u + step, u)
+    return theta * (1 - square * theta**2 / 6) * (norms(u) / norms(u + step) - 1) - rest * theta**3 / 6
+
+
+EQUATION_14 = Claim(
+    id=f"{PAPER}.equation-14",
+    place="Equation (14)",
+    title="upper bound in the proof of Lemma 1",
+    hypotheses=("$\\epsilon > 0$, $e$ a unit vector; the factor in front of $u$, before the limit",),
+    draw=_STEP,
+    build=_stepped,
+    left=_turn_and_shrink,
+    relation="<=",
+    right=_bounded_turn,
+    as_printed=Form(
+        "$\\sin\\theta\\,\\|u\\|/\\|u+\\epsilon e\\| - \\theta \\le \\theta(\\|u\\|/\\|u+\\epsilon e\\| - 1)$.",
+        square=0.0,
+        rest=0.0,
+    ),
+    control=Form("The same with $-\\frac1{6}\\theta^3$ on the right.", square=0.0, rest=1.0),
+)
+
+EQUATION_16 = Claim(
+    id=f"{PAPER}.equation-16",
+    place="Equation (16)",
+    title="lower bound in the proof of Lemma 1",
+    hypotheses=("$0 < \\epsilon \\le \\|u\\|$, $e$ a unit vector; the factor in front of $u$",),
+    kind="constant",
+    draw=_STEP,
+    build=_stepped,
+    left=_turn_and_shrink,
+    relation=">=",
+    right=_bounded_turn,
+    as_printed=Form(
+        "$\\sin\\theta\\,\\|u\\|/\\|u+\\epsilon e\\| - \\theta \\ge \\theta(1 - \\theta^2/6)(\\|u\\|/\\|u+\\epsilon e\\| - 1)$, before the limit.",
+        square=1.0,
+        rest=0.0,
+    ),
+    as_meant=Form(
+        "In the limit: both sides are $O(\\epsilon^2)$, and divided by $\\epsilon$ they go to zero; $|\\text{left}| \\le 2\\epsilon^2/\\|u\\|^2$ for "
+        "$\\epsilon \\le \\|u\\|/2$.",
+        where=lambda size: size <= 0.5,
+        left=lambda u, step: np.abs(_turn_and_shrink(u, step)),
+        relation="<=",
+        right=lambda size: 2 * size**2,
+    ),
+    supplied="the limit in front of both sides",
+    corrected=Form("The same with $-\\theta^3/6$ added on the right.", square=1.0, rest=1.0),
+    correction="$\\sin\\theta \\ge \\theta - \\theta^3/6$ is multiplied by $\\|u\\|/\\|u+\\epsilon e\\|$, and $\\theta$ is subtracted: $\\theta^3/6$ remains. In the limit nothing changes.",
+    control=Form("With $-0.98\\theta^3/6$.", square=1.0, rest=0.98),
+)
+
+_SIZES = np.geomspace(1e-2, 1e-4, 5)
+
+
+def _partial_derivatives(count, random, half):
+    """Distances of difference quotients of g(w, v) from their limits: in w and in v, at parallel and opposite vectors."""
+    for d in (2, 3):
+        u, direction = random.normal(size=(2, count // 100, d))
+        factor = random.uniform(0.2, 3, size=(len(u), 1))
+        direction = units(direction)
+        distances = []
+        for sign in (1.0, -1.0):
+            for in_first in (True, False):
+                other = sign * factor * u
+                limit = np.zeros_like(u) if in_first or sign < 0 else half * direction
+                rows = []
+                for size in _SIZES:
+                    moved = u + size * direction
+                    pairs = ((moved, other), (u, other)) if in_first else ((other, moved), (other, u))
+                    values = [pulls(w[:, None], v[:, None])[:, 0, 0] for w, v in pairs]
+                    rows.append(norms((values[0] - values[1]) / size - limit))
+                distances.append(np.stack(rows, -1))
+        yield {"u": u, "direction": direction, "factor": factor, "distances": np.stack(distances, 1)}
+
+
+PARTIALS = Claim(
+    id=f"{PAPER}.section-A.partials",
+    place="Appendix A, Equations (12)–(18) and the displays after them",
+    title="partial derivatives of g at parallel and opposite vectors",
+    hypotheses=("$u \\ne 0$, $v = \\pm tu$; steps from $10^{-2}$ to $10^{-4}$",),
+    draw=_partial_derivatives,
+    left=lambda distances: fitted_order(_SIZES, distances),
+    relation=">=",
+    right=0.9,
+    as_printed=Form(
+        "$\\partial g/\\partial w = 0$ for parallel and for opposite vectors; $\\partial g/\\partial v$ is $\\frac12I$ for parallel and 0 for opposite ones. (Distances "
+        "of difference quotients vanish like their step.)",
+        half=0.5,
+    ),
+    control=Form("$\\partial g/\\partial v$ is $0.49I$ for parallel ones.", half=0.49),
+    arithmetic="fitted orders over two decades, closed form in float64",
+)
+
+MAIN = (GENERAL_TEACHERS, LEMMA_1)
 AFTER_THEOREM_1 = (DIFFERENTIABLE,)
-APPENDIX = (THEOREM_10, EQUATION_8, LEMMA_2, EQUATION_10, OPPOSITE, OWN_LIMIT)
+APPENDIX = (
+    THEOREM_10, EQUATION_8, EQUATION_9, LEMMA_2, EQUATION_10, OPPOSITE, OWN_LIMIT, EQUATION_14, EQUATION_15, EQUATION_16, PARTIALS,
+)  # fmt: skip
 ENERGY = (EQUATION_64,)

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from tutelage.claims.base import Claim, Effort, Form, Outcome, worst_of
+from tutelage.claims.laws import real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
-    BLOCK,
+    HALF,
     PAPER,
-    RECIPE,
     SCALE,
+    SUPPLIED_HALF,
     angles,
     gradient,
     hessian,
@@ -19,10 +19,12 @@ from tutelage.claims.mild_overparameterization.formulas import (
     norms,
     own_blocks,
     reduced,
+    smallest_eigenvalue,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import Batches, near, teachers
-from tutelage.claims.scan import at_most
+from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting
+from tutelage.claims.relation import Relation
+from tutelage.claims.statement import Claim, Form
 
 # Minima found by descent ----------------------------------------------------------------------------------------------
 
@@ -37,7 +39,8 @@ _CASES = (
 def found_minima(seed: int, plenty: int = 1) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """Return pairs of minima `[minimum, student, dim]` and their teacher: ends of descent, polished by Newton's method.
 
-    Kept are those with a gradient below 1e-11 and no negative eigenvalue. Some are global.
+    Kept are those with a gradient below 1e-11 and no negative eigenvalue. Some are global. In NumPy: eleven shapes would take
+    longer to compile than to follow.
     """
     found = []
     for number, k, d, runs in _CASES:
@@ -62,37 +65,25 @@ def found_minima(seed: int, plenty: int = 1) -> tuple[tuple[np.ndarray, np.ndarr
             w = w - (step * np.minimum(1.0, 0.1 / np.maximum(length, 1e-300))).reshape(w.shape)
         # Asked the other way round, runs that end at something that is not a number would be dropped in silence.
         large = np.linalg.norm(gradient(w, target), axis=(1, 2)) >= 1e-11
-        concave = np.linalg.eigvalsh(hessian(w, target))[:, 0] <= -1e-9
+        concave = smallest_eigenvalue(hessian(w, target)) <= -1e-9
         found.append((w[~(large | concave)], teacher))
     return tuple(found)
 
 
-def _minima(effort: Effort, seed: int, *, spurious: bool = True):
-    """Yield students, one teacher for all of them, and losses: non-global minima, or global ones."""
-    for w, teacher in found_minima(seed, 1 if effort.samples <= 512 else 8):
-        target = np.broadcast_to(teacher, (len(w), *teacher.shape))
-        zero = loss(w, target) < 1e-12
-        keep = ~zero if spurious else zero
-        if keep.any():
-            yield w[keep], target[keep]
-
-
 def split(student: np.ndarray, neuron: int, fraction: float) -> np.ndarray:
     """Return students with one neuron split in two parallel ones."""
-    parts = np.stack([fraction * student[:, neuron], (1 - fraction) * student[:, neuron]], axis=1)
-    return np.concatenate([student[:, :neuron], parts, student[:, neuron + 1 :]], axis=1)
+    parts = np.stack([fraction * student[..., neuron, :], (1 - fraction) * student[..., neuron, :]], axis=-2)
+    return np.concatenate([student[..., :neuron, :], parts, student[..., neuron + 1 :, :]], axis=-2)
 
 
-_FRACTIONS = (1e-3, 0.2, 0.5, 0.9)
+_FRACTIONS = np.array([1e-3, 0.2, 0.5, 0.9])
 
 
-def _way_down(w, v, neuron: int, fraction: float) -> np.ndarray:
-    """Return how much the loss falls along (u, −u) from a split neuron, u the lowest eigenvector of its reduced block."""
-    _, vectors = np.linalg.eigh(reduced(w, v)[:, neuron])
-    u = vectors[..., 0]
-    base, start = split(w, neuron, fraction), loss(w, v)
-    best = np.zeros(len(w))
-    for size in np.geomspace(1e-3, 1, 10) * min(fraction, 1 - fraction):
+def _drop(w, v, neuron: int) -> np.ndarray:
+    """Return how much the loss falls along (u, −u) from a neuron split a hundred to one, u the reduced block's lowest direction."""
+    u = np.linalg.eigh(reduced(w, v)[:, neuron])[1][..., 0]
+    base, start, best = split(w, neuron, 1e-2), loss(w, v), np.full(len(w), -np.inf)
+    for size in np.geomspace(1e-5, 1e-2, 10):
         moved = base.copy()
         moved[:, neuron] += size * u
         moved[:, neuron + 1] -= size * u
@@ -100,292 +91,339 @@ def _way_down(w, v, neuron: int, fraction: float) -> np.ndarray:
     return best
 
 
-def _some_split(spurious: bool = True):
-    """Theorem 8: the neuron whose reduced block is lowest makes a saddle for all fractions, and a way down at the ends."""
+@lru_cache(maxsize=8)
+def _split_minima(seed: int, plenty: int, spurious: bool, every: bool) -> tuple[dict[str, np.ndarray], ...]:
+    """Return minima split at the neuron whose reduced block is lowest, or at every one: spectra, slopes and the way down."""
+    batches = []
+    for found, teacher in found_minima(seed, plenty):
+        target = np.broadcast_to(teacher, (len(found), *teacher.shape))
+        keep = (loss(found, target) < 1e-12) != spurious
+        w, v = found[keep], target[keep]
+        lowest = smallest_eigenvalue(reduced(w, v))
+        for neuron in range(w.shape[1]):
+            chosen = ~(lowest[:, neuron] > lowest.min(-1)) if not every else np.ones(len(w), bool)
+            if not chosen.any():
+                continue
+            one, own = w[chosen], v[chosen]
+            points = [split(one, neuron, fraction) for fraction in _FRACTIONS]
+            values = np.stack([np.linalg.eigvalsh(hessian(point, own))[:, [0, -1]] for point in points], 1)
+            slope = np.stack([np.abs(gradient(point, own)).max((1, 2)) for point in points], 1)
+            batches.append(
+                {
+                    "student": one,
+                    "teacher": own,
+                    "neuron": np.full(len(one), neuron),
+                    "lowest": lowest[chosen, neuron],
+                    "smallest": values[..., 0],
+                    "largest": values[..., 1],
+                    "slope": slope,
+                    "drop": _drop(one, own, neuron),
+                    "total": norms(one).sum(-1) / teacher.shape[0],
+                    "shortest": norms(one).min(-1),
+                }
+            )
+    return tuple(batches)
 
-    def test(effort: Effort, seed: int) -> Outcome:
-        found, largest = [], 0.0
-        for w, v in _minima(effort, seed, spurious=spurious):
-            k = v.shape[1]
-            lowest = np.linalg.eigvalsh(reduced(w, v))[..., 0]
-            for number in range(len(w)):
-                one, target, neuron = w[number : number + 1], v[number : number + 1], int(lowest[number].argmin())
-                total = norms(one).sum()
-                largest = max(largest, float(total / k))
-                if total > k * (1 + 1e-9):
-                    continue
-                margins = [float(norms(one).min()) - 1e-6]
-                for fraction in _FRACTIONS:
-                    point = split(one, neuron, fraction)
-                    values = np.linalg.eigvalsh(hessian(point, target))[0]
-                    still = 1e-8 - float(np.abs(gradient(point, target)).max())
-                    margins += [-values[0] - 1e-6, values[-1], still * 1e6]
-                margins.append(float(_way_down(one, target, neuron, 1e-2)[0]) * 1e6 - 1e-6)
-                shown = {"student": one[0], "teacher": target[0], "neuron": neuron}
-                found.append((float(np.min(margins)), shown))
-        return worst_of(found, note=f"minima found by descent; the largest norm sum is {largest:.4f} k")
 
-    return test
+def _lowest_neuron(count, random, spurious):
+    return _split_minima(int(random.integers(2**31)), 1 if count <= 200 else 8, spurious, False)
+
+
+def _every_neuron(count, random, spurious):
+    return _split_minima(int(random.integers(2**31)), 1 if count <= 200 else 8, spurious, True)
 
 
 _FOUND = "local minima found by descent: $n < k$ up to 5, $n = k$ from 6 to 12"
+_SADDLE = {
+    "runs": True,
+    "left": lambda smallest: smallest,
+    "relation": "<=",
+    "right": -1e-6,
+    "arithmetic": "minima to a gradient of 1e-11, closed form in float64",
+}
 
 THEOREM_8 = Claim(
     id=f"{PAPER}.theorem-8",
     place="Theorem 8",
     title="a split that turns a non-global minimum into a saddle",
     hypotheses=("$n \\le k$, a non-global minimum with $\\sum\\|w_i\\| \\le k$", _FOUND + "; for $n < k$ all minima"),
+    draw=_lowest_neuron,
+    where=lambda total: total <= 1 + 1e-9,
+    **_SADDLE,
+    also=[
+        Relation(
+            _lowest_neuron,
+            lambda instance: np.stack([instance["drop"], instance["shortest"], instance["largest"].min(-1)], -1),
+            ">=",
+            lambda: np.array([1e-11, 1e-6, 1e-6]),
+            where=lambda total: total <= 1 + 1e-9,
+            runs=True,
+        )
+    ],
+    note="smallest eigenvalues at four fractions; beside them the largest ones, the shortest neuron, and the way down from a fraction near zero",
     as_printed=Form(
         "No neuron is zero, and some neuron can be split such that a saddle results for all fractions, and no minimum for a fraction of zero or one.",
-        _some_split(),
+        spurious=True,
     ),
-    control=Form("The same at global minima with $n = k$.", _some_split(spurious=False)),
-    arithmetic="minima to a gradient of 1e-11, closed form in float64",
+    control=Form("The same at global minima with $n = k$.", spurious=False),
 )
-
-
-def _every_split(spurious: bool = True):
-    def test(effort: Effort, seed: int) -> Outcome:
-        found, tried, skipped = [], 0, 0
-        for w, v in _minima(effort, seed, spurious=spurious):
-            lowest = np.linalg.eigvalsh(reduced(w, v))[..., 0]
-            for neuron in range(w.shape[1]):
-                chosen = ~(lowest[:, neuron] >= -1e-6) if spurious else np.ones(len(w), bool)
-                skipped += int((~chosen).sum())
-                if not chosen.any():
-                    continue
-                one, target = w[chosen], v[chosen]
-                for fraction in (0.1, 0.5):
-                    point = split(one, neuron, fraction)
-                    values = np.linalg.eigvalsh(hessian(point, target))
-                    still = 1e-8 - np.abs(gradient(point, target)).max((1, 2))
-                    found.append((float(np.min([-values[:, 0] - 1e-6, values[:, -1], still * 1e6])), {}))
-                found.append((float(_way_down(one, target, neuron, 1e-2).min()) * 1e6 - 1e-6, {}))
-                tried += len(one)
-        return worst_of(found, tried, f"{skipped} neurons have a reduced block without a negative eigenvalue")
-
-    return test
-
 
 THEOREM_9 = Claim(
     id=f"{PAPER}.theorem-9",
     place="Theorem 9",
     title="every neuron with an indefinite reduced block",
     hypotheses=("a differentiable non-global minimum, $H'_{ii}$ not positive semidefinite", _FOUND),
+    draw=_every_neuron,
+    where=lambda lowest: ~(lowest >= -1e-6),
+    **_SADDLE,
+    also=[
+        Relation(
+            _every_neuron,
+            lambda instance: np.stack([instance["drop"], instance["largest"].min(-1)], -1),
+            ">=",
+            lambda: np.array([1e-11, 1e-6]),
+            where=lambda lowest: ~(lowest >= -1e-6),
+            runs=True,
+        )
+    ],
     as_printed=Form(
         "Splitting such a neuron gives a saddle for all fractions, and no minimum for a fraction of zero or one.",
-        _every_split(),
+        spurious=True,
     ),
-    control=Form("The same for every neuron of a global minimum.", _every_split(spurious=False)),
-    arithmetic="minima to a gradient of 1e-11, closed form in float64",
+    control=Form("The same for every neuron of a global minimum.", spurious=False, where=None),
 )
 
-
-# Lemmas 12 and 13 -----------------------------------------------------------------------------------------------------
-
-
-def _random_splits(count, random):
-    for number, k, d in ((1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 3, 3)):
-        teacher = teachers(k, d, count, random)
-        w = random.normal(size=(count, number, d))
-        fraction = random.uniform(0.01, 0.99, count)
-        fraction[::4] = 1e-3
-        yield {
-            "student": w,
-            "teacher": teacher,
-            "fraction": fraction,
-            "direction": units(random.normal(size=(count, d))),
-        }
-
-
-def _split_each(i) -> np.ndarray:
-    first = i["student"][:, :1]
-    fraction = i["fraction"][:, None, None]
-    return np.concatenate([fraction * first, (1 - fraction) * first, i["student"][:, 1:]], axis=1)
-
-
-def _split_hessian(kind: str):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        count, number, d = w.shape
-        whole = hessian(w, v).reshape(count, number, d, number, d)
-        order = np.concatenate([[0], np.arange(number)])
-        expected = whole[:, order][:, :, :, order].copy()
-        block, half = reduced(w, v)[:, 0], 0.5 * np.eye(d)
-        fraction = i["fraction"][:, None, None]
-        power = 2 if kind == "control" else 1
-        expected[:, 0, :, 0] = half + block / fraction**power
-        expected[:, 1, :, 1] = half + block / (1 - fraction) ** power
-        expected[:, 0, :, 1] = expected[:, 1, :, 0] = half
-        found = hessian(_split_each(i), v).reshape(expected.shape)
-        return near(found, expected, 0.1, 1e-9)
-
-    return Batches(_random_splits, check)
-
-
-LEMMA_12 = Claim(
-    id=f"{PAPER}.lemma-12.hessian",
-    place="Lemma 12",
-    title="the Hessian after a split",
-    hypotheses=("any differentiable point, minimum or not; fractions from 0.001 to 0.99", SCALE),
+LEMMA_13 = Claim(
+    id=f"{PAPER}.lemma-13",
+    place="Lemma 13, Equation (67)",
+    title="from the reduced block to a saddle",
+    hypotheses=("a differentiable local minimum, $u^\\top H'_{ii}u = \\lambda < 0$; " + _FOUND, SCALE),
+    draw=_every_neuron,
+    where=lambda lowest: ~(lowest >= -1e-6),
+    **{
+        **_SADDLE,
+        "right": lambda lowest, factor: factor * 0.5 * lowest[..., None] * (1 / _FRACTIONS + 1 / (1 - _FRACTIONS)),
+    },
     as_printed=Form(
-        "The blocks of the split neuron are $\\frac12I + \\frac1\\alpha H'_{ii}$, $\\frac12I$ and $\\frac12I + \\frac1{1-\\alpha}H'_{ii}$; the others are copies.",
-        _split_hessian("printed"),
+        "The split point is a saddle: its Hessian has an eigenvalue of at most $\\frac\\lambda2(\\frac1\\alpha + \\frac1{1-\\alpha})$, by the direction $(u, -u)$.",
+        spurious=True,
+        factor=1.0,
     ),
-    control=Form("The same with $\\alpha^2$ and $(1-\\alpha)^2$.", _split_hessian("control")),
+    control=Form("At most three times that.", spurious=True, factor=3.0),
 )
-
-
-def _split_critical(whole: float):
-    def test(effort: Effort, seed: int) -> Outcome:
-        found, tried = [], 0
-        for w, v in _minima(effort, seed):
-            for neuron in range(w.shape[1]):
-                for fraction in (1e-3, 0.4):
-                    parts = split(w, neuron, fraction)
-                    parts[:, neuron + 1] *= whole
-                    slope = np.abs(gradient(parts, v)).max((1, 2))
-                    found.append((1e-9 - float(slope.max()), {}))
-                    tried += len(w)
-        return worst_of(found, tried, "largest entry of the gradient at split minima")
-
-    return test
-
 
 LEMMA_12_CRITICAL = Claim(
     id=f"{PAPER}.lemma-12.critical",
     place="Lemma 12",
     title="a split minimum is critical",
     hypotheses=(_FOUND,),
-    as_printed=Form("The gradient at the split point is zero, for all neurons and fractions.", _split_critical(1.0)),
-    control=Form("The same if the second part is a tenth too long.", _split_critical(1.1)),
+    draw=_every_neuron,
+    runs=True,
+    left=lambda slope: slope,
+    relation="<=",
+    right=1e-9,
+    as_printed=Form("The gradient at the split point is zero, for all neurons and fractions.", spurious=True),
+    control=Form(
+        "The whole split is a thousandth too long.",
+        left=lambda student, teacher: np.abs(gradient(1.001 * student, teacher)).max((-2, -1)),
+        spurious=True,
+    ),
     arithmetic="minima to a gradient of 1e-11, closed form in float64",
 )
 
 
-def _second_block(kind: str):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        d = w.shape[2]
-        found = hessian(_split_each(i), v)[:, d : 2 * d, d : 2 * d]
-        block = reduced(w, v)[:, 0] / (1 - i["fraction"])[:, None, None]
-        return near(found, block + {"printed": 0.0, "corrected": 0.5, "control": 1.0}[kind] * np.eye(d), 0.1, 1e-9)
+# Lemma 12 and Equation (70) -------------------------------------------------------------------------------------------
 
-    return Batches(_random_splits, check)
 
+_SPLITS = Sampled(
+    [
+        {"student": real((n, d)), "teacher": axes(k, d), "fraction": uniform(1e-3, 1 - 1e-3)}
+        for n, k, d in ((1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 3, 3))
+    ]
+)
+
+
+def _first_split(student, fraction):
+    """The student with its first neuron split."""
+    first, fraction = student[..., :1, :], np.asarray(fraction)[..., None, None]
+    return np.concatenate([fraction * first, (1 - fraction) * first, student[..., 1:, :]], axis=-2)
+
+
+def _predicted(student, teacher, fraction, power):
+    """The Hessian of Lemma 12: blocks copied, those of the two parts from the reduced block."""
+    number, d = student.shape[-2:]
+    lead = student.shape[:-2]
+    order = np.concatenate([[0], np.arange(number)])
+    whole = hessian(student, teacher).reshape(*lead, number, d, number, d)
+    expected = whole[..., order, :, :, :][..., order, :].copy()
+    block, half, share = reduced(student, teacher)[..., 0, :, :], 0.5 * np.eye(d), np.asarray(fraction)[..., None, None]
+    expected[..., 0, :, 0, :] = half + block / share**power
+    expected[..., 1, :, 1, :] = half + block / (1 - share) ** power
+    expected[..., 0, :, 1, :] = half
+    expected[..., 1, :, 0, :] = half
+    return expected.reshape(*lead, (number + 1) * d, (number + 1) * d)
+
+
+_HALF_SPLIT = Form(
+    "The blocks of the split neuron are $\\frac12I + \\frac1\\alpha H'_{ii}$, $\\frac12I$ and $\\frac12I + \\frac1{1-\\alpha}H'_{ii}$; the others are copies. For "
+    "$\\frac12E[(\\cdot)^2]$.",
+    factor=1.0,
+    power=1.0,
+)
+
+LEMMA_12 = Claim(
+    id=f"{PAPER}.lemma-12.hessian",
+    place="Lemma 12",
+    title="the Hessian after a split",
+    hypotheses=("any differentiable point, minimum or not; fractions from 0.001 to 0.999",),
+    draw=_SPLITS,
+    left=lambda student, teacher, fraction, factor: factor * hessian(_first_split(student, fraction), teacher),
+    relation="==",
+    right=_predicted,
+    tolerance=1e-7,
+    as_printed=Form("The same for the Hessian of Equation (2), which is twice as large.", factor=2.0, power=1.0),
+    as_meant=_HALF_SPLIT,
+    supplied=SUPPLIED_HALF,
+    corrected=_HALF_SPLIT,
+    correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
+    defect=HALF,
+    control=Form("With $\\alpha^{1.01}$ and $(1-\\alpha)^{1.01}$.", factor=1.0, power=1.01),
+)
+
+
+def _second_block(student, teacher, fraction):
+    """H of the second part, by Theorem 10."""
+    d = student.shape[-1]
+    return hessian(_first_split(student, fraction), teacher)[..., d : 2 * d, d : 2 * d]
+
+
+_WITH_HALF = Form("$H_{i+1,i+1} = \\frac12I + \\frac1{1-\\alpha}H'_{ii}$, as the lemma says.", half=0.5)
 
 SECOND_BLOCK = Claim(
     id=f"{PAPER}.section-E.block",
     place="Appendix E, end of the proof of Lemma 12",
     title="the block of the second part",
     hypotheses=("as Lemma 12", SCALE),
+    draw=_SPLITS,
+    left=_second_block,
+    relation="==",
+    right=lambda student, teacher, fraction, half: (
+        reduced(student, teacher)[..., 0, :, :] / (1 - fraction)[..., None, None] + half * np.eye(student.shape[-1])
+    ),
+    tolerance=1e-7,
     as_printed=Form(
         "$H_{i+1,i+1} = \\frac1{1-\\alpha}H'_{ii}$.",
-        _second_block("printed"),
-        recipe=RECIPE
-        + BLOCK
-        + """
-part, rest = (1 - fraction) * student[0], np.concatenate([[fraction * student[0]], student[1:]])
-reduced = lambda a, others: sum(h1(a, b) for b in others) - sum(h1(a, b) for b in teacher)
-left = 0.5 * np.eye(len(part)) + reduced(part, rest)  # Theorem 10
+        half=0.0,
+        recipe="""
+unit = lambda a: a / np.linalg.norm(a)
+def h1(a, b):
+    c = np.clip(unit(a) @ unit(b), -1, 1)
+    if 1 - c**2 < 1e-24:
+        return np.zeros((len(a), len(a)))
+    normal = unit(unit(b) - c * unit(a))
+    inner = np.eye(len(a)) - np.outer(unit(a), unit(a)) + np.outer(normal, normal)
+    return np.sqrt(1 - c**2) * np.linalg.norm(b) / (2 * np.pi * np.linalg.norm(a)) * inner
+reduced = lambda a, others: sum((h1(a, b) for b in others), np.zeros((len(a), len(a)))) - sum(h1(a, b) for b in teacher)
+left = 0.5 * np.eye(student.shape[1]) + reduced((1 - fraction) * student[0], student[1:])  # Theorem 10
 right = reduced(student[0], student[1:]) / (1 - fraction)
 """,
     ),
-    corrected=Form(
-        "$H_{i+1,i+1} = \\frac12I + \\frac1{1-\\alpha}H'_{ii}$, as the lemma says.", _second_block("corrected")
-    ),
+    as_meant=_WITH_HALF,
+    supplied="the lemma itself",
+    corrected=_WITH_HALF,
     correction="A misprint in the proof: $\\frac12I$ is missing.",
-    control=Form("With $I$ in place of $\\frac12I$.", _second_block("control")),
+    control=Form("With $0.51I$ in place of $\\frac12I$.", half=0.51),
 )
 
-
-def _opposite_ways(factor: float):
-    def check(i):
-        w, v, u = i["student"], i["teacher"], i["direction"]
-        way = np.zeros((len(w), w.shape[1] + 1, w.shape[2]))
-        way[:, 0], way[:, 1] = u, -u
-        flat = way.reshape(len(w), -1)
-        found = np.einsum("ni,nij,nj->n", flat, hessian(_split_each(i), v), flat)
-        value = np.einsum("ni,nij,nj->n", u, reduced(w, v)[:, 0], u)
-        return near(found, factor * value * (1 / i["fraction"] + 1 / (1 - i["fraction"])), 0.1, 1e-9)
-
-    return Batches(_random_splits, check)
-
-
-LEMMA_13 = Claim(
-    id=f"{PAPER}.lemma-13",
-    place="Lemma 13",
-    title="curvature between the two parts",
-    hypotheses=("any differentiable point; $u$ a unit vector; the saddles are judged in Theorems 8 and 9", SCALE),
+SPLIT_LOSS = Claim(
+    id=f"{PAPER}.section-4.1.split",
+    place="Section 4.1, after Proposition 1; Appendix E, proof of Lemma 13",
+    title="a split changes no function",
+    hypotheses=("$\\alpha \\in [0, 1]$",),
+    draw=[{**draw, "fraction": uniform(0.0, 1.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],
+    left=lambda student, teacher, fraction, longer: loss(_first_split(student, longer * fraction), teacher),
+    relation="==",
+    right=loss,
+    scale=lambda student: 1 + norms(student).sum(-1) ** 2,
     as_printed=Form(
-        "Along $(u, -u)$ in the two parts the second derivative is $u^\\top H'_{ii}u\\,(\\frac1\\alpha + \\frac1{1-\\alpha})$: where that is negative, a split minimum is a saddle.",
-        _opposite_ways(1.0),
+        "$[\\alpha w\\cdot x]_+ + [(1-\\alpha)w\\cdot x]_+ = [w\\cdot x]_+$: global minima can be split arbitrarily and remain global minima.",
+        longer=1.0,
     ),
-    control=Form("Half of that.", _opposite_ways(0.5)),
+    control=Form("The same for $\\alpha \\in [0, 1.1]$.", longer=1.1),
 )
-
-
-def _sphere_mean(factor: float):
-    def check(i):
-        w, v = i["w"][:, None], i["v"][:, None]
-        mean = np.trace(own_blocks(w, v)[:, 0, 0], axis1=1, axis2=2) / w.shape[-1]
-        cosine = np.sum(units(i["w"]) * units(i["v"]), -1)
-        expected = np.sqrt(1 - cosine**2) * norms(i["v"]) / (2 * np.pi * norms(i["w"]))
-        return near(mean, factor * expected, 1e-6, 1e-7)
-
-    def draw(count, random):
-        for d in (2, 3, 6):
-            yield {"w": random.normal(size=(count, d)), "v": random.normal(size=(count, d))}
-
-    return Batches(draw, check)
-
 
 EQUATION_70 = Claim(
     id=f"{PAPER}.equation-70",
-    place="Equation (70)",
+    place="Equations (69), (70)",
     title="mean of the diagonal terms over the sphere",
     hypotheses=("$u$ uniform on the unit sphere, $d \\ge 2$",),
-    as_printed=Form("$E[u^\\top h_1(w, v)u] = \\sin\\theta_{w,v}\\|v\\|/(2\\pi\\|w\\|)$.", _sphere_mean(1.0)),
-    control=Form("It is 1.1 times that.", _sphere_mean(1.1)),
+    draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 6)],
+    # The mean of a quadratic form over the sphere is its trace over the dimension.
+    left=lambda w, v: (
+        np.trace(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :], axis1=-2, axis2=-1) / w.shape[-1]
+    ),
+    relation="==",
+    right=lambda w, v, factor: (
+        factor * np.sin(angles(w[..., None, :], v[..., None, :])[..., 0, 0]) * norms(v) / (2 * np.pi * norms(w))
+    ),
+    tolerance=1e-7,
+    as_printed=Form("$E[u^\\top h_1(w, v)u] = \\sin\\theta_{w,v}\\|v\\|/(2\\pi\\|w\\|)$.", factor=1.0),
+    control=Form("It is 1.01 times that.", factor=1.01),
 )
 
 
 # The proof of Theorem 8 -----------------------------------------------------------------------------------------------
-
-
-def _sine_sums(least: float):
-    def check(i):
-        k = i["teacher"].shape[1]
-        total = np.sin(angles(i["student"], i["teacher"])).sum(-1)[:, 0]
-        return at_most(np.full(len(total), k - least), total + 1e-9)
-
-    def draw(count, random):
-        for k, d in ((1, 1), (1, 2), (2, 2), (3, 3), (3, 5), (8, 8)):
-            teacher = teachers(k, d, count, random)
-            w = random.normal(size=(count, 1, d))
-            w[::3] = teacher[::3, :1] + 10.0 ** random.uniform(-4, 0, size=(len(w[::3]), 1, 1)) * w[::3]
-            yield {"student": w, "teacher": teacher}
-
-    return Batches(draw, check)
-
 
 SINE_SUMS = Claim(
     id=f"{PAPER}.section-E.sines",
     place="Appendix E, proof of Theorem 8",
     title="angles of a neuron to the teachers",
     hypotheses=("$w_i \\ne 0$, orthonormal teachers, $d \\ge k$",),
-    as_printed=Form("$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.", _sine_sums(1.0)),
-    control=Form("It is at least $k - \\frac9{10}$.", _sine_sums(0.9)),
+    draw=[{"w": real((d,)), "teacher": axes(k, d)} for k, d in ((1, 1), (1, 2), (2, 2), (3, 3), (3, 5), (8, 8))],
+    left=lambda w, teacher: np.sin(angles(w[..., None, :], teacher)).sum((-2, -1)),
+    relation=">=",
+    right=lambda teacher, less: teacher.shape[-2] - less,
+    scale=1.0,
+    as_printed=Form("$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.", less=1.0),
+    control=Form("It is at least $k - \\frac{99}{100}$.", less=0.99),
+)
+
+LONGEST = Claim(
+    id=f"{PAPER}.section-E.norms",
+    place="Appendix E, proof of Theorem 8, after Equation (73)",
+    title="the case of equality",
+    hypotheses=("$n = k \\ge 2$, $\\sum\\|w_j\\| \\le k$, $w_i$ the longest neuron",),
+    kind="condition",
+    draw=[{"lengths": uniform(0.05, 1.5, (k,))} for k in (2, 4)],
+    where=lambda lengths: lengths.sum(-1) <= lengths.shape[-1],
+    left=lambda lengths: lengths.shape[-1] - 1 - (lengths.sum(-1) - lengths.max(-1)),
+    relation=">=",
+    right=lambda lengths, least: least * np.abs(lengths - 1).max(-1) / (lengths.shape[-1] - 1),
+    scale=1.0,
+    as_printed=Form(
+        "If Equation (73), for $k\\|w_j\\|/\\sum\\|w_m\\|$, is no strict inequality, all norms are one: $k\\max\\|w_j\\|/\\sum\\|w_m\\| - 1$ is positive otherwise "
+        "(at least 0.001 times the largest $|\\|w_j\\| - 1|$).",
+        left=lambda lengths: lengths.shape[-1] * lengths.max(-1) / lengths.sum(-1) - 1,
+        right=lambda lengths: 1e-3 * np.abs(lengths - 1).max(-1),
+        scale=1e-3,
+    ),
+    corrected=Form(
+        "If $\\sum_{j\\ne i}\\|w_j\\| \\le k - 1$ is no strict inequality, they are: the gap is at least $\\max_j|\\|w_j\\| - 1|/(k-1)$.",
+        least=1.0,
+    ),
+    correction="Equation (73) does not change if all neurons are scaled: it is an equality for equal norms of any size. What is needed is the inequality before it as well, which is "
+    "strict for $\\sum\\|w_j\\| < k$. (For $n = k = 1$ both are equalities whatever the norm is.)",
+    control=Form("The gap is at least 1.02 times that.", least=1.02),
 )
 
 
 def _unit_students(count, random):
     """Students with n = k unit neurons that are not the teachers: random, repeated, reversed, or in other dimensions."""
     for k, d in ((1, 2), (2, 2), (3, 3), (2, 3)):
-        teacher = teachers(k, d, count, random)
-        w = units(random.normal(size=(count, k, d)))
-        rows = np.arange(count)
-        signed = teacher * random.choice([-1.0, 1.0], size=(count, k, 1))
+        rows = np.arange(count // 20)
+        teacher = np.swapaxes(np.linalg.qr(random.normal(size=(len(rows), d, d)))[0], 1, 2)[:, :k]
+        w = units(random.normal(size=(len(rows), k, d)))
+        signed = teacher * random.choice([-1.0, 1.0], size=(len(rows), k, 1))
         signed[:, 0] = -teacher[:, 0]
         w[rows % 3 == 0] = signed[rows % 3 == 0]
         if k > 1:
@@ -395,19 +433,18 @@ def _unit_students(count, random):
         yield {"student": w, "teacher": teacher}
 
 
-def _mixed(kind: str):
-    def check(i):
-        w, v = i["student"], i["teacher"]
-        if kind == "printed":
-            coordinates = np.sort(np.abs(np.einsum("nid,njd->nij", w, v)), axis=-1)
-            second = coordinates[..., -2].max(-1) if v.shape[1] > 1 else np.ones(len(w))
-            return {"margin": second - 1e-6, "left": second, "right": np.full(len(w), 1e-6)}
-        own = np.sin(angles(w, w)).sum(-1) - np.sin(angles(w, v)).sum(-1)
-        slope = np.sqrt(np.sum(gradient(w, v) ** 2, axis=(1, 2)))
-        strict = -own.min(-1) - 1e-6
-        return {"margin": np.maximum(strict, slope - 1e-6) if kind == "corrected" else strict}
+def _second_coordinate(student, teacher):
+    """The largest second coordinate of a neuron in the basis of the teachers; one if there is a single teacher."""
+    if teacher.shape[-2] == 1:
+        return np.ones(student.shape[:-2])
+    return np.sort(np.abs(student @ np.swapaxes(teacher, -1, -2)), axis=-1)[..., -2].max(-1)
 
-    return Batches(_unit_students, check)
+
+def _strictness(student, teacher, critical):
+    """How strict Inequality (72) is for some neuron, or, if that counts, how far from critical the point is."""
+    own = np.sin(angles(student, student)).sum(-1) - np.sin(angles(student, teacher)).sum(-1)
+    slope = np.sqrt(np.sum(gradient(student, teacher) ** 2, axis=(-2, -1)))
+    return np.maximum(-own.min(-1), critical * slope)
 
 
 MIXED = Claim(
@@ -415,19 +452,22 @@ MIXED = Claim(
     place="Appendix E, proof of Theorem 8, case of equality",
     title="unit neurons that are not the teachers",
     hypotheses=("$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",),
+    kind="statement",
+    draw=_unit_students,
+    left=_strictness,
+    relation=">=",
+    right=1e-6,
+    scale=1e-6,
     as_printed=Form(
-        "Some neuron has two coordinates, in the basis of the teachers, that are not zero.",
-        _mixed("printed"),
-        recipe="left, right = np.max(np.sort(np.abs(student @ teacher.T), axis=1)[:, -2]), 1e-6  # left should be above right\n",
+        "Some neuron has two coordinates, in the basis of the teachers, that are not zero.", left=_second_coordinate
     ),
     corrected=Form(
-        "Inequality (72) is strict for some neuron, or the point is not critical: what the theorem needs.",
-        _mixed("corrected"),
+        "Inequality (72) is strict for some neuron, or the point is not critical: what the theorem needs.", critical=1.0
     ),
     correction="Neurons may also be repeated, opposite to teachers, or orthogonal to all of them. Repeated ones make the positive terms of (72) smaller; with an opposite "
     "one and all others at teachers there is equality, but the gradient is not zero. Theorem 8 stands.",
-    control=Form("Inequality (72) is strict for some neuron.", _mixed("control")),
+    control=Form("Inequality (72) is strict for some neuron.", critical=0.0),
 )
 
-
-APPENDIX = (LEMMA_12_CRITICAL, LEMMA_12, SECOND_BLOCK, LEMMA_13, EQUATION_70, SINE_SUMS, MIXED)
+MAIN = (THEOREM_8,)
+APPENDIX = (LEMMA_12_CRITICAL, LEMMA_12, SECOND_BLOCK, LEMMA_13, EQUATION_70, SINE_SUMS, LONGEST, MIXED)

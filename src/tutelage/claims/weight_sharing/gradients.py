@@ -66,7 +66,7 @@ LEMMA_1 = Claim(
 _PANELS, _PANEL_WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(24))
 
 
-def _tanh_square(k):
+def tanh_square(k):
     """E tanh²(u₀·x), by Gauss–Legendre panels that are fine where tanh bends."""
     reach = teacher_norm(k)[..., None, None]
     edges = np.r_[0.0, np.geomspace(0.02, 40, 40)] / (1 + reach[..., 0])
@@ -85,7 +85,7 @@ SECTION_4_1_TANH = Claim(
     hypotheses=("$\\sigma = \\tanh$, standard Gaussian patches", "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$"),
     scope="remark",
     draw={"k": integers(1, 1000)},
-    left=lambda k: _tanh_square(k) ** k,
+    left=lambda k: tanh_square(k) ** k,
     relation=">=",
     right=lambda bound: bound,
     as_printed=Form(

@@ -154,6 +154,7 @@ EVENT = Claim(
 SHORT = Claim(
     id=f"{PAPER}.lemma-13.short",
     place="Lemma 13, first sentence of the proof",
+    scope="proof step",
     title="a student far from the teacher is short",
     hypotheses=(
         "$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$, $\\|w_0\\| \\le \\|u_0\\|$ (Section 4.6), $\\|u_0 - w_0\\| \\ge \\epsilon$",

@@ -263,6 +263,7 @@ def _printed_hessian(u, w, b):
 LEMMA_11_HESSIAN = Claim(
     id=f"{PAPER}.lemma-11.hessian",
     place="Lemma 11, proof",
+    scope="proof step",
     title="Hessian of the cosine part",
     hypotheses=("$b > 0$",),
     defect=SIGN,

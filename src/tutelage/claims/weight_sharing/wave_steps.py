@@ -55,6 +55,7 @@ def _expanded(u, w, b, power, sign):
 LEMMA_9_EXPANDED = Claim(
     id=f"{PAPER}.lemma-9.expanded",
     place="Lemma 9, proof, third display",
+    scope="proof step",
     title="the gradient of the cosine part written out",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
     defect=SIGN,
@@ -159,6 +160,7 @@ _MINUS = Form("It is $c\\,e^{-c^2\\|w\\|^2/2}(I - c^2ww^\\top)$.", sign=-1.0)
 LEMMA_11_DERIVATIVE = Claim(
     id=f"{PAPER}.lemma-11.derivative",
     place="Lemma 11, proof, first sentence",
+    scope="proof step",
     title="derivative of φ",
     hypotheses=("$\\phi(a) = e^{-\\|a\\|^2/2}a$",),
     kind="misprint",
@@ -195,6 +197,7 @@ def _bracket(u, w):
 LEMMA_11_MAXIMUM = Claim(
     id=f"{PAPER}.lemma-11.maximum",
     place="Lemma 11, proof, last display",
+    scope="proof step",
     title="the largest value of three terms",
     hypotheses=("$b = 1$: other $b$ change the unit of $w$ and $u_0$ only",),
     defect="$te^{-t/2} \\le 1/e$",

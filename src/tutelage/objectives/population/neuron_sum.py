@@ -6,7 +6,8 @@ $$L = \tfrac12\sum_{i,i'} c_ic_{i'}K_{\sigma\sigma}(w_i, w_{i'}) - \sum_{i,j} c_
 + \tfrac12\sum_{j,j'} c^*_jc^*_{j'}K_{\tau\tau}(v_j, v_{j'}),$$
 
 and all derivatives are sums of the duals' derivatives. Models with several groups of neurons, and models whose
-neurons are functions of their parameters, go through the same sums and the chain rule.
+neurons are functions of their parameters, go through the same sums and the chain rule. Where neurons have biases, all
+vectors are $(w_i, b_i)$ and the inputs $(x, 1)$.
 """
 
 import dataclasses
@@ -19,6 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
+from tutelage.duals.base import differentiable_gram
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
 from tutelage.instant import instantly
@@ -43,6 +45,7 @@ class NeuronSum(Expected):
         quadrature: How finely integrals are taken; `None` where there are none, so that one compiled program serves
             teachers of all norms.
         axes: Whether the teacher is one group of neurons on the first coordinate axes.
+        biased: Whether any neuron has a bias, so that all vectors have one more number.
     """
 
     problem: Problem
@@ -53,16 +56,17 @@ class NeuronSum(Expected):
     constant: Float[Array, ""]
     quadrature: Quadrature | None
     axes: bool = eqx.field(static=True)
+    biased: bool = eqx.field(static=True)
 
     @property
     def exactness(self) -> Exactness:
         return exactness_of(self.quadrature)
 
     def _groups(self, point: PyTree) -> tuple[Neurons, ...]:
-        return self.problem.student._neurons(point)  # type: ignore[attr-defined]
+        return _groups_of(self.problem.student, point, self.biased)
 
     def _dense_teacher_groups(self) -> tuple[Neurons, ...]:
-        return self.problem.teacher._neurons(self.target)  # type: ignore[attr-defined]
+        return _groups_of(self.problem.teacher, self.target, self.biased)
 
     def _teacher_groups(self) -> tuple[Neurons, ...]:
         groups = self._dense_teacher_groups()
@@ -94,7 +98,8 @@ class NeuronSum(Expected):
 
     @property
     def _fixed_coefficients(self) -> bool:
-        return isinstance(self.problem.student, Neuronwise)
+        student = self.problem.student
+        return isinstance(student, Neuronwise) and student.fixed_coefficients
 
     def _trainable(self, point: PyTree) -> list[Array]:
         groups = self._groups(point)
@@ -117,8 +122,13 @@ class NeuronSum(Expected):
     def _by_coefficients(self, i: int, groups, teachers) -> Float[Array, " neuron"]:
         """Return the gradient in the coefficients of one group."""
         weights, total = groups[i].weights, 0.0
-        for dual, sign, other, same in self._pairs(i, groups, teachers):
-            total = total + dual._gram(weights, other.weights, same) @ (sign * other.coefficients)
+        backward = [*(row[i] for row in self.student_duals), *(None for _ in teachers)]
+        for (dual, sign, other, same), back in zip(self._pairs(i, groups, teachers), backward, strict=True):
+            if isinstance(other.weights, Axes):
+                gram = dual._gram(weights, other.weights, same)  # type: ignore[arg-type]  # its own rule, which makes use of the axes
+            else:
+                gram = differentiable_gram(dual, back, weights, other.weights, same)
+            total = total + gram @ (sign * other.coefficients)
         return total  # type: ignore[return-value]
 
     def _error_estimate(self, point: PyTree) -> Float[Array, ""]:
@@ -132,14 +142,14 @@ class NeuronSum(Expected):
         return total
 
     def _singular(self, point: PyTree) -> Bool[Array, ""]:
-        # A zero vector of an activation with a kink, unless a change of variables smooths it out.
+        # A zero vector of an activation with a kink that counts, unless a change of variables smooths it out.
         student = self.problem.student
         if isinstance(student, Neuronwise) and not student.plain:
             return jnp.zeros((), bool)
         return jnp.any(
             jnp.stack(
                 [
-                    jnp.any(jnp.all(group.weights == 0, axis=-1))
+                    jnp.any(jnp.all(group.weights == 0, axis=-1) & (group.coefficients != 0))
                     for group in self._groups(point)
                     if group.activation.kink is not None
                 ]
@@ -161,7 +171,10 @@ class NeuronSum(Expected):
         student = self.problem.student
         if not (isinstance(student, Neuronwise) and student.plain and isinstance(own, PiecewiseLinear)):
             return unknown
+        if not student.fixed_coefficients:
+            return unknown
         norms = jnp.linalg.norm(student.rows(point), axis=-1)
+        factors = jnp.abs(self._groups(point)[0].coefficients)
         teaching = jnp.zeros(())
         for dual, group in zip(self.teacher_duals[0], self._dense_teacher_groups(), strict=True):
             if not isinstance(dual, PiecewiseLinear):
@@ -170,9 +183,10 @@ class NeuronSum(Expected):
             teaching = teaching + jnp.abs(dual.even) * jnp.sum(sizes)
         least = norms - radius
         most = norms + radius
-        others = jnp.abs(own.even) * (jnp.sum(most) - most) + teaching
-        cubic = jnp.max(1.75 * others / least**2)
-        mixed = 3 * jnp.sqrt(float(norms.size)) * jnp.abs(own.even) * (4 / jnp.pi) / jnp.min(least)
+        others = jnp.abs(own.even) * (jnp.sum(factors * most) - factors * most) + teaching
+        cubic = jnp.max(1.75 * factors * others / least**2)
+        steepest = jnp.max(factors) ** 2 * jnp.abs(own.even) * (4 / jnp.pi) / jnp.min(least)
+        mixed = 3 * jnp.sqrt(float(norms.size)) * steepest
         bound = cubic + (mixed if norms.size > 1 else 0.0)
         return jnp.where(jnp.min(least) > 0, bound, jnp.inf)
 
@@ -182,7 +196,7 @@ class NeuronSum(Expected):
 
     def with_target(self, target: PyTree) -> "NeuronSum":
         problem = self.problem.with_teacher(target)
-        constant = _constant(problem, self.own_duals)
+        constant = _constant(problem, self.own_duals, self.biased)
         return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
 
     def _reduced(self, points: PyTree) -> Reduction:
@@ -196,9 +210,9 @@ def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim
     assert isinstance(student, Neuronwise)
     groups, teachers = objective._groups(point), objective._teacher_groups()
 
-    def by_neuron(row):
+    def by_neuron(row, rest):
         # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
-        moved, back = jax.vjp(student.weights, row)
+        moved, back = jax.vjp(lambda row: jnp.concatenate([student.weights(row), rest]), row)
         total = jnp.zeros_like(moved)
         for dual, other in zip(objective.student_duals[0], groups, strict=True):
             total = total + dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
@@ -207,7 +221,9 @@ def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim
         return back(total)[0]
 
     rows = student.rows(point)
-    blocks = groups[0].coefficients[:, None, None] * jax.lax.map(jax.jacfwd(by_neuron), rows)
+    # A bias that is not learned stands behind the row.
+    pairs = rows, groups[0].weights[:, rows.shape[1] :]
+    blocks = groups[0].coefficients[:, None, None] * jax.lax.map(lambda pair: jax.jacfwd(by_neuron)(*pair), pairs)
     return student.where_smooth(rows, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))
 
 
@@ -234,11 +250,13 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    students = [group.activation for group in _neurons(problem.student, problem.zero())]
+    groups = _neurons(problem.student, problem.zero())
+    students = [group.activation for group in groups]
     teachers = _neurons(problem.teacher, problem.target)
+    biased = any(group.biases is not None for group in (*groups, *teachers))
 
     def dual(sigma, tau):
-        return kernel(sigma, tau, problem.inputs, quadrature)
+        return kernel(sigma, tau, problem.inputs, quadrature, biased)
 
     own_duals = tuple(tuple(dual(one.activation, other.activation) for other in teachers) for one in teachers)
     objective = NeuronSum(
@@ -247,13 +265,20 @@ def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
         student_duals=tuple(tuple(dual(sigma, tau) for tau in students) for sigma in students),
         teacher_duals=tuple(tuple(dual(sigma, group.activation) for group in teachers) for sigma in students),
         own_duals=own_duals,
-        constant=_constant(problem, own_duals),
+        constant=_constant(problem, own_duals, biased),
         quadrature=None,
         axes=False,
+        biased=biased,
     )
     if uses_quadrature((objective.student_duals, objective.teacher_duals)):
         objective = eqx.tree_at(lambda o: o.quadrature, objective, quadrature, is_leaf=lambda x: x is None)
     return _with_axes(objective)
+
+
+def _groups_of(model: Model, parameters: PyTree, biased: bool) -> tuple[Neurons, ...]:
+    """Return the neurons of a model, with their biases among their vectors where a problem has biases."""
+    groups = model._neurons(parameters)  # type: ignore[attr-defined]
+    return tuple(group.with_bias() for group in groups) if biased else groups
 
 
 @instantly
@@ -262,9 +287,9 @@ def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
 
 
 @instantly
-def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...]) -> Float[Array, ""]:
+def _constant(problem: Problem, duals: tuple[tuple[Kernel, ...], ...], biased: bool) -> Float[Array, ""]:
     """Return half the mean square of the labels."""
-    teachers = problem.teacher._neurons(problem.target)  # type: ignore[attr-defined]
+    teachers = _groups_of(problem.teacher, problem.target, biased)
     total = jnp.asarray(problem.noise**2)
     for i, first in enumerate(teachers):
         for j, second in enumerate(teachers):
@@ -281,7 +306,10 @@ def _on_axes(teacher: Model, target: PyTree) -> Bool[Array, ""]:
 
 def _with_axes(objective: NeuronSum) -> NeuronSum:
     """Mark a teacher whose neurons are on the first coordinate axes, where the duals make use of it."""
-    structured = all(len(row) == 1 and isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals)
+    one_group = len(objective.own_duals) == 1
+    structured = one_group and all(
+        len(row) == 1 and isinstance(row[0], PiecewiseLinear) for row in objective.teacher_duals
+    )
     axes = structured and _on_axes(objective.problem.teacher, objective.target)
     # Of a traced teacher nothing is known.
     return dataclasses.replace(objective, axes=not isinstance(axes, Tracer) and bool(axes))
@@ -302,6 +330,9 @@ def exactness_of(quadrature: Quadrature | None) -> Exactness:
 
 def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:
     """Whether duals see vectors only through their norms and angles: they then hold no arrays but numbers."""
+    student = problem.student
+    if isinstance(student, NeuronModel) and not len(student.vectors(problem.zero())):
+        return False  # weights that are fixed stay where they are
     return problem.inputs.symmetry == "rotation" and all(
         np.ndim(leaf) == 0 for leaf in jax.tree.leaves(eqx.filter(duals, eqx.is_array))
     )

@@ -13,6 +13,8 @@ from tutelage import inputs, objectives, problems
 from tutelage.activations.registry import _REGISTRY as ACTIVATIONS
 from tutelage.errors import MalformedData
 from tutelage.models.composite import OUTER_FUNCTIONS
+from tutelage.models.two_layer import PARTS
+from tutelage.problems.two_layer import SCALES
 from tutelage.sweeps.specification.fields import INTEGER, TAG, Table, array_kind, named, problem_with, table_of
 from tutelage.sweeps.specification.generators import MATRICES, VECTORS
 from tutelage.sweeps.specification.issues import shown
@@ -73,10 +75,15 @@ def _data_file(value: Any, info: Any) -> Any:
         raise problem_with(str(error)) from error
 
 
-_NUMBER_OR_VECTOR = Annotated[
-    Annotated[float, Tag(f"{TAG}number")] | Annotated[VECTOR, Tag(f"{TAG}vector")],
-    Discriminator(lambda value: f"{TAG}number" if isinstance(value, (int, float)) else f"{TAG}vector"),
-]
+def _number_or(name: str, other: Any) -> Any:
+    """Return the type of a number, or of something else of that name."""
+    return Annotated[
+        Annotated[float, Tag(f"{TAG}number")] | Annotated[other, Tag(f"{TAG}{name}")],
+        Discriminator(lambda value: f"{TAG}number" if isinstance(value, (int, float)) else f"{TAG}{name}"),
+    ]
+
+
+_NUMBER_OR_VECTOR = _number_or("vector", VECTOR)
 _LAW_KINDS: dict[str, Any] = {
     "mean": VECTOR,
     "covariance": MATRIX,
@@ -106,7 +113,17 @@ _MIXTURE = _law_table("mixture", inputs.mixture, {"components": list[named("law"
 LAW_TABLES = {name: _LAWS_OF_MIXTURES.get(name, _MIXTURE) for name in _LAWS}
 LAW = named("law", LAW_TABLES, "inputs", {"spherical": "it is given by functions; use it from Python."})
 
+_PART: Any = Literal[PARTS]
 _PROBLEM_KINDS: dict[str, Any] = {
+    "teacher_output": VECTOR,
+    "teacher_biases": VECTOR,
+    "teacher_constant": float,
+    "learn": list[_PART],
+    "weights": MATRIX,
+    "output": VECTOR,
+    "biases": VECTOR,
+    "scale": _number_or("scale", Literal[SCALES]),  # type: ignore[valid-type]
+    "decay": _number_or("rates", dict[_PART, float]),
     "target": VECTOR,
     "teacher": MATRIX,
     "filter": VECTOR,

@@ -1,0 +1,76 @@
+"""One text for formulas in float64 and in balls: arrays of floats, or of Arb balls as objects.
+
+NumPy adds and multiplies arrays of objects entry by entry; what it cannot do with balls is here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tutelage.geometry.balls import NotProved, flint_module
+
+
+def is_ball(array: np.ndarray) -> bool:
+    """Whether the entries are balls."""
+    return array.dtype == object
+
+
+def pi(array: np.ndarray) -> Any:
+    """Return π in the arithmetic of an array."""
+    return flint_module().arb.pi() if is_ball(array) else np.pi
+
+
+def square(values: Any) -> Any:
+    """Return squares: a ball around zero has one, but its power is not a number."""
+    return values * values
+
+
+def root(squares: np.ndarray) -> np.ndarray:
+    """Return square roots of numbers that are not negative, whatever rounding makes of them."""
+    if is_ball(squares):
+        return _entrywise(lambda entry: entry.nonnegative_part().sqrt(), squares)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def angle(sine: np.ndarray, cosine: np.ndarray) -> np.ndarray:
+    """Return angles from multiples, by one positive factor, of their sines and cosines."""
+    if is_ball(sine):
+        return _entrywise(flint_module().arb.atan2, sine, cosine)
+    return np.arctan2(sine, cosine)
+
+
+def reciprocal(values: np.ndarray) -> np.ndarray:
+    """Return reciprocals, and zero for zero.
+
+    Raises:
+        NotProved: If a ball leaves open whether its number is zero.
+    """
+    if is_ball(values):
+        return _entrywise(_reciprocal, values)
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def _reciprocal(value: Any) -> Any:
+    if value == 0:
+        return flint_module().arb(0)
+    if not value > 0:
+        raise NotProved("two neurons may be parallel, or one may be zero")
+    return 1 / value
+
+
+def floats(array: np.ndarray) -> np.ndarray:
+    """Return an array as float64: of balls, their midpoints."""
+    return array.astype(float)
+
+
+def balls(values: Any) -> np.ndarray:
+    """Return an array of floats, whole numbers or balls as an array of balls of radius zero, or as they are."""
+    return _entrywise(flint_module().arb, np.asarray(values, object))
+
+
+def _entrywise(function: Any, *arrays: np.ndarray) -> np.ndarray:
+    if not arrays[0].size:
+        return arrays[0]
+    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object)

@@ -1,0 +1,58 @@
+"""Certificates of the points of a family, at any whole number of neurons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tutelage.errors import invalid
+from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.certificate import GUARD, Certificate, assembled, balls_of, checked_digits, symmetric_proof
+from tutelage.geometry.enclosure import at_most
+from tutelage.geometry.families.arithmetic import balls, square
+from tutelage.geometry.families.layout import Layout
+
+if TYPE_CHECKING:
+    from tutelage.geometry.families.points import FamilyPoint
+
+# A table this close to that of the teacher is compared with it first.
+_CLOSE = 1e-6
+
+
+def certified(point: FamilyPoint, digits: int) -> Certificate:
+    """Prove what a point of a family is; see `FamilyPoint.certify`."""
+    if point.neurons != round(point.neurons):
+        raise invalid("neurons", "be a whole number", f"{point.neurons!r}", "Take a point with whole blocks")
+    digits, layout = checked_digits(digits), point.layout
+    sizes = [f"{size:.0f}" for size in layout.sizes]
+    students = layout.members[: len(layout.owners)].sum()
+    problem = (
+        f"{students:.0f} students with slopes 0.0 and 1.0 (relu) in dimension {point.neurons:.0f} learn "
+        f"{point.neurons:.0f} teachers, the coordinate axes, under standard Gaussian inputs"
+    )
+    described = {"centre": point.table, "digits": digits, "problem": problem}
+    teacher = _teacher(layout)
+    flint = flint_module()
+    with flint.ctx.workdps(digits + GUARD):
+        try:
+            zero = teacher is not None and bool(np.abs(point.table - teacher).max() <= _CLOSE)
+            proof = symmetric_proof(layout, teacher if zero and teacher is not None else point.table, zero, digits)
+            away = _distance(layout, proof.decimals, point.table)
+            realizable = bool(students >= point.neurons)
+            return assembled(proof, away, flint.arb(0), zero, realizable, **described, blocks="+".join(sizes))
+        except NotProved as failure:
+            return Certificate(kind="not proved", reason=str(failure), **described)
+
+
+def _teacher(layout: Layout) -> np.ndarray | None:
+    """Return the table of the teacher, if there is one student for each."""
+    if layout.owners != tuple(range(layout.blocks)):
+        return None
+    return np.where(np.arange(layout.blocks + 1) == layout.blocks, 1.0, np.zeros((layout.blocks, 1)))
+
+
+def _distance(layout: Layout, decimals: tuple[tuple[str, ...], ...], table: np.ndarray) -> float:
+    """Return a bound of the distance of two students in full."""
+    difference = np.array(balls_of(decimals).tolist(), object) - balls(table)
+    return at_most((balls(layout.weights) * square(difference)).sum().nonnegative_part().sqrt())

@@ -1,0 +1,134 @@
+r"""Proofs that an eigenvalue crosses zero between two real numbers of neurons, by ball arithmetic.
+
+For all $k$ in an interval $[k_-, k_+]$ at once, Krawczyk's operator $K(X) = c - Yg(c) + (I - YH(X))(X - c)$, with $g$
+the gradient in the distinct entries, $H$ its derivative on a box $X$ around $c$, and any matrix $Y$, maps $X$ into its
+interior. So for each $k$ there is exactly one critical point $x(k)$ in $X$ (Krawczyk), at which $H$ is regular, and
+$x$ depends continuously on $k$. At both ends $x(k_\pm)$ is enclosed in a much smaller box, inside $X$, and there the
+eigenvalue of a type of symmetry has different signs. As it is continuous along $x$, it is zero somewhere between.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.enclosure import at_least, at_most
+from tutelage.geometry.families.arithmetic import balls, floats
+from tutelage.geometry.families.branches import Event
+from tutelage.geometry.families.classes import SymmetryClass
+from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.families.proofs import refined_table, table_of_units
+from tutelage.geometry.families.reduced import Geometry
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_DIGITS, _SECANTS = 40, 5
+
+# With more digits the crossing moves by a smaller part than this.
+_NEAR = 1e-4
+
+
+def enclosed_crossing(symmetry: SymmetryClass, event: Event, width: float) -> tuple[float, float]:
+    """Return an interval of numbers of neurons within which an eigenvalue crosses zero.
+
+    Args:
+        symmetry: The symmetry class.
+        event: The crossing, as it was measured.
+        width: Width of the interval.
+
+    Raises:
+        NotProved: If the proof does not succeed.
+    """
+    flint = flint_module()
+    with flint.ctx.workdps(_DIGITS + 12):
+        middle = _located(symmetry, event)
+        low, high = float(middle) - width / 2, float(middle) + width / 2
+        both = flint.arb(low).union(flint.arb(high))
+        layout = symmetry.layout(middle)
+        centre = table_of_units(refined_table(layout, event.table, _DIGITS), _DIGITS)
+        box = _box(symmetry.layout(both), centre)
+        signs = []
+        for end in (low, high):
+            there = symmetry.layout(flint.arb(end))
+            start = table_of_units(refined_table(there, event.table, _DIGITS), _DIGITS)
+            small = _box(there, start)
+            if not all(wide.contains(narrow) for wide, narrow in zip(box.flat, small.flat, strict=True)):
+                raise NotProved("the critical points at both ends are not shown to be on one branch")
+            signs.append(_sign(there, small, event))
+        if signs[0] * signs[1] != -1:
+            raise NotProved("the eigenvalue is not shown to change its sign")
+        return at_least(flint.arb(low)), at_most(flint.arb(high))
+
+
+def _located(symmetry: SymmetryClass, event: Event) -> arb:
+    """Return the crossing with more digits than float64 has, by secants; nothing is proved here."""
+    arb = flint_module().arb
+
+    def value(neurons: arb) -> arb:
+        layout = symmetry.layout(neurons)
+        (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
+        matrix: Any = kind.matrix(table_of_units(refined_table(layout, event.table, _DIGITS), _DIGITS))
+        vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, event.place])
+        # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
+        return ((vector @ matrix @ vector) / (vector @ vector)).mid()
+
+    first, second = arb(event.neurons), arb(event.neurons) * (1 + arb(2) ** -20)
+    values = value(first), value(second)
+    for _ in range(_SECANTS):
+        if values[0] == values[1]:
+            break
+        first, second = second, ((second * values[0] - first * values[1]) / (values[0] - values[1])).mid()
+        if not abs(second / event.neurons - 1) < _NEAR:
+            raise NotProved("the crossing is not found again with more digits")
+        values = values[1], value(second)
+    return second
+
+
+def _box(layout: Layout, centre: np.ndarray) -> np.ndarray:
+    """Return a box around a table in which there is one critical point, for all sizes in the balls of a layout."""
+    arb = flint_module().arb
+    cells = [tuple(cell) for cell in layout.cells]
+    units = np.zeros((len(cells), *centre.shape))
+    for place, cell in enumerate(cells):
+        units[(place, *cell)] = 1
+    weights = np.array([layout.weights[cell] for cell in cells], object)
+
+    def jacobian(table: np.ndarray) -> np.ndarray:
+        return Geometry(layout, table).second_derivative(units) / weights[:, None]
+
+    inverse = balls(np.linalg.inv(floats(jacobian(centre))))
+    gradient: Any = Geometry(layout, centre).gradient()
+    shift = inverse @ np.array([gradient[cell] for cell in cells], object)
+    # A little more than what is needed, so that the image is in the interior.
+    radii = [4 * abs(entry).upper() + arb(10) ** -_DIGITS for entry in shift]
+    box = centre.copy()
+    for cell, radius in zip(cells, radii, strict=True):
+        box[cell] = centre[cell] + arb(0, radius)
+    around = np.array([arb(0, radius) for radius in radii], object)
+    defect = np.eye(len(cells)) - inverse @ jacobian(box)
+    moved = defect @ around - shift
+    if not all(abs(entry) < radius for entry, radius in zip(moved, radii, strict=True)):
+        raise NotProved("no critical point is shown to be near")
+    return box
+
+
+def _sign(layout: Layout, box: np.ndarray, event: Event) -> int:
+    """Return the sign of the eigenvalue of an event, by the number of negative pivots (Sylvester's law of inertia).
+
+    Raises:
+        NotProved: If a pivot may be zero.
+    """
+    (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
+    matrix: Any = kind.matrix(box)
+    negative = 0
+    for place in range(len(matrix)):
+        pivot = matrix[place, place]
+        if not (pivot > 0 or pivot < 0):
+            raise NotProved("the eigenvalue is not shown to change its sign")
+        negative += bool(pivot < 0)
+        matrix = matrix - matrix[:, [place]] * (matrix[[place]] / pivot)
+    return -1 if negative > event.place else 1

@@ -1,0 +1,200 @@
+r"""The Hessian of a block-constant student, type by type: a few small matrices have all its eigenvalues.
+
+The Hessian commutes with the permutations within blocks. The space of students falls into irreducible representations
+of few types (see `tutelage.geometry.isotypic`), and by Schur's lemma the Hessian acts on each type as one small matrix,
+with a row for each copy of the type, repeated as often as its dimension says:
+
+| type | dimension | one vector for each copy |
+| --- | --- | --- |
+| trivial | 1 | a cell of the table |
+| standard of $A$ | $p - 1$ | in an orbit of $A$: $u_i$ in its three kinds of cells, $u_j$ within $A$; else $u_j$ |
+| standard of $A$ and of $B$ | $(p_A-1)(p_B-1)$ | in an orbit of $A$: $u_iv_j$ at $B$; in one of $B$: $v_iu_j$ at $A$ |
+| $(p-2, 1, 1)$ | $(p-1)(p-2)/2$ | in an orbit of $A$: antisymmetric, $1\to2\to3\to1$ |
+| $(p-2, 2)$ | $p(p-3)/2$ | in an orbit of $A$: $(e_1-e_2)(e_3-e_4)^\top$ and its transpose |
+
+Here $u = e_1 - e_2$ in $A$, and $v$ is the same in $B$; within $A$, $u_i + u_j$ and $u_i - u_j$ are orthogonal.
+Each of these vectors is block-constant for finer blocks, where the first few teachers of a block stand alone, and the
+remaining $p - 2$, $p - 3$ or $p - 4$ are a block again. So one formula, the second derivative of the reduced loss,
+gives all these matrices, for blocks of any real sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutelage.geometry.families.arithmetic import reciprocal, root
+from tutelage.geometry.families.layout import NOBODY, Layout
+from tutelage.geometry.families.reduced import Geometry
+
+
+@dataclass(frozen=True)
+class Finer:
+    """A layout whose blocks are parts of another one's.
+
+    Attributes:
+        layout: The finer layout.
+        orbits: Which orbit each orbit is a part of.
+        blocks: Which block each block is a part of.
+    """
+
+    layout: Layout
+    orbits: tuple[int, ...]
+    blocks: tuple[int, ...]
+
+    def lifted(self, students: np.ndarray) -> np.ndarray:
+        """Return a table of the coarser layout as one of the finer one."""
+        return students[..., list(self.orbits), :][..., [*self.blocks, -1]]
+
+    def orbit(self, orbit: int, part: int = 0) -> int:
+        """Return the number of a part of an orbit."""
+        return self.orbits.index(orbit) + part
+
+    def block(self, block: int, part: int = 0) -> int:
+        """Return the number of a part of a block."""
+        return self.blocks.index(block) + part
+
+
+@dataclass(frozen=True)
+class Isotype:
+    """A type of irreducible representations in the space of students.
+
+    Attributes:
+        name: The type in words, blocks numbered from one.
+        dimension: Its dimension: how often eigenvalues are repeated. A number like the sizes of the blocks.
+        finer: The blocks in which its vectors are block-constant.
+        directions: One vector for each copy, orthogonal, `[copy, orbit, column]`; entries are 1, 0 and -1.
+    """
+
+    name: str
+    dimension: Any
+    finer: Finer
+    directions: np.ndarray
+
+    def matrix(self, students: np.ndarray) -> np.ndarray:
+        """Return the matrix by which the Hessian acts on the type, in an orthonormal basis of copies.
+
+        Args:
+            students: The table of the student, in the coarser layout.
+        """
+        layout = self.finer.layout
+        found = Geometry(layout, self.finer.lifted(students)).second_derivative(self.directions)
+        scale = reciprocal(root((layout.weights * self.directions**2).sum(axis=(-1, -2))))
+        return found * scale[:, None] * scale
+
+
+def refined(layout: Layout, parts: Mapping[int, int]) -> Finer:
+    """Return the layout in which the first teachers of some blocks stand alone.
+
+    Args:
+        layout: The coarser layout.
+        parts: For some blocks, how many teachers stand alone.
+    """
+    sizes: list[Any] = []
+    blocks: list[int] = []
+    for block, size in enumerate(layout.sizes):
+        alone = parts.get(block, 0)
+        sizes += [0 * size + 1] * alone + [size - alone]
+        blocks += [block] * (alone + 1)
+    owners, orbits = [], []
+    for orbit, owner in enumerate(layout.owners):
+        own = [NOBODY] if owner == NOBODY else [place for place, block in enumerate(blocks) if block == owner]
+        owners += own
+        orbits += [orbit] * len(own)
+    return Finer(Layout(tuple(sizes), tuple(owners)), tuple(orbits), tuple(blocks))
+
+
+def isotypes(layout: Layout) -> list[Isotype]:
+    """Return all types of a layout; dimensions times copies add up to the number of parameters."""
+    types = [_trivial(layout)]
+    sizes = [float(size) for size in layout.sizes]
+    for a, size in enumerate(layout.sizes):
+        if sizes[a] == 1:
+            continue
+        types.append(_standard(layout, a))
+        types += [_product(layout, a, b) for b in range(a + 1, layout.blocks) if sizes[b] != 1]
+        own = [orbit for orbit, owner in enumerate(layout.owners) if owner == a]
+        if sizes[a] > 2:
+            cycle = {(0, 1): 1, (1, 2): 1, (2, 0): 1, (1, 0): -1, (2, 1): -1, (0, 2): -1}
+            types.append(_pattern("antisymmetric", layout, a, 3, (size - 1) * (size - 2) / 2, own, cycle))
+        if sizes[a] > 3:
+            pair = {(0, 2): 1, (0, 3): -1, (1, 2): -1, (1, 3): 1}
+            pair |= {(j, i): sign for (i, j), sign in pair.items()}
+            types.append(_pattern("symmetric", layout, a, 4, size * (size - 3) / 2, own, pair))
+    return [kind for kind in types if len(kind.directions)]
+
+
+def _table(finer: Finer) -> np.ndarray:
+    return np.zeros((len(finer.orbits), len(finer.blocks) + 1))
+
+
+def _trivial(layout: Layout) -> Isotype:
+    finer = refined(layout, {})
+    directions = []
+    for orbit, column in layout.cells:
+        directions.append(_table(finer))
+        directions[-1][orbit, column] = 1
+    return Isotype("trivial", 0 * layout.sizes[0] + 1, finer, np.array(directions))
+
+
+def _standard(layout: Layout, a: int) -> Isotype:
+    finer = refined(layout, {a: 2})
+    directions = list(_standard_directions(layout, finer, a))
+    return Isotype(f"standard of {a + 1}", layout.sizes[a] - 1, finer, np.array(directions))
+
+
+def _standard_directions(layout: Layout, finer: Finer, a: int) -> Iterator[np.ndarray]:
+    u = np.array([1.0, -1.0, 0.0])
+    columns = [finer.block(a, part) for part in range(3)]
+    for orbit, owner in enumerate(layout.owners):
+        if owner != a:
+            table = _table(finer)
+            table[np.ix_([finer.orbit(orbit)], columns)] = u
+            yield table
+            continue
+        rows = [finer.orbit(orbit, part) for part in range(3)]
+        others = [finer.block(block) for block in range(layout.blocks) if block != a]
+        for column in (-1, *others):
+            table = _table(finer)
+            table[rows, column] = u
+            yield table
+        for sign in (1, -1) if float(layout.sizes[a]) > 2 else (-1,):
+            table = _table(finer)
+            table[np.ix_(rows, columns)] = u[:, None] + sign * u
+            yield table
+
+
+def _product(layout: Layout, a: int, b: int) -> Isotype:
+    finer = refined(layout, {a: 2, b: 2})
+    directions = []
+    for orbit, owner in enumerate(layout.owners):
+        if owner in (a, b):
+            other = b if owner == a else a
+            table = _table(finer)
+            for i, u in enumerate((1, -1)):
+                for j, v in enumerate((1, -1)):
+                    table[finer.orbit(orbit, i), finer.block(other, j)] = u * v
+            directions.append(table)
+    dimension = (layout.sizes[a] - 1) * (layout.sizes[b] - 1)
+    return Isotype(f"standard of {a + 1} and of {b + 1}", dimension, finer, np.array(directions))
+
+
+def _pattern(
+    name: str,
+    layout: Layout,
+    a: int,
+    alone: int,
+    dimension: Any,
+    own: list[int],
+    entries: Mapping[tuple[int, int], int],
+) -> Isotype:
+    """Return a type of matrices within one block: `entries` are those of its vector among the first teachers."""
+    finer = refined(layout, {a: alone})
+    directions = np.zeros((len(own), len(finer.orbits), len(finer.blocks) + 1))
+    for place, orbit in enumerate(own):
+        for (i, j), sign in entries.items():
+            directions[place, finer.orbit(orbit, i), finer.block(a, j)] = sign
+    return Isotype(f"{name} of {a + 1}", dimension, finer, directions)

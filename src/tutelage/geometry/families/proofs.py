@@ -1,0 +1,160 @@
+r"""Certificates of block-constant critical points: ball arithmetic on a few numbers proves a theorem in the full space.
+
+**Why the reduction suffices.** Let $G$ be the group of permutations within blocks, acting on students by permuting
+neurons and coordinates alike; the loss $L$ does not change. Let the centre $c$ be exactly block-constant, so that $G$
+fixes it. Then
+
+1. the gradient at $c$ is fixed by $G$ too, that is block-constant, and its norm in the full space is
+   $(\sum_am_ag_a^2)^{1/2}$ over the cells of the table, with $m_a$ the number of entries that a cell stands for;
+2. the Hessian at $c$ commutes with $G$. By Schur's lemma it acts on each type of irreducible representations as one
+   small matrix (`tutelage.geometry.families.isotypes`), and the eigenvalues of these, repeated, are all it has:
+   dimensions times copies add up to the number of parameters, which is verified in whole numbers;
+3. the Lipschitz constant of the Hessian in a ball of the full space is bounded in terms of the norms of neurons.
+
+These are all the numbers that Newton–Kantorovich's theorem asks for (`tutelage.geometry.enclosure`), applied in the
+full space: existence, uniqueness among *all* students within $R$ of $c$, and the index are those of the full problem.
+Moreover, $G$ takes the critical point to critical points within the same distance of $c$; as there is one only, it is
+block-constant itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tutelage.geometry.balls import NotProved, Singular, flint_module, lipschitz_bound
+from tutelage.geometry.enclosure import Enclosure, at_most, concluded, eigenvalue_bounds
+from tutelage.geometry.families.arithmetic import balls, floats, square
+from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.families.reduced import Geometry
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_STEPS = 30
+
+# Newton's matrix in float64 is used again: each step then gains about as many digits as that has.
+_SINGULAR = 1e-13
+
+
+def in_balls(layout: Layout) -> Layout:
+    """Return a layout of whole sizes with sizes in balls."""
+    return Layout(tuple(balls([round(float(size)) for size in layout.sizes])), layout.owners)
+
+
+def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = False) -> Enclosure:
+    """Prove that there is one critical point around a block-constant centre, with the precision of `flint.ctx`.
+
+    Args:
+        layout: Blocks and orbits, whole sizes in balls.
+        table: The centre, in balls that contain it.
+        critical: Whether the centre is known to be a critical point itself, without any computation.
+
+    Raises:
+        NotProved: If the conditions of the theorem do not hold, with the reason.
+    """
+    arb = flint_module().arb
+    geometry = Geometry(layout, table)
+    number = len(layout.owners)
+    gradient_norm = 0.0
+    if not critical:
+        gradient_norm = at_most((layout.weights * square(geometry.gradient())).sum().nonnegative_part().sqrt())
+    bounds = [
+        (low, high, int(kind.dimension.unique_fmpz()))
+        for kind in isotypes(layout)
+        for low, high in zip(*_bounds(kind.matrix(table)), strict=True)
+    ]
+    counts = [int(count.unique_fmpz()) for count in layout.members]
+    students, teachers = counts[:number], sum(counts[number:])
+    if sum(count for *_, count in bounds) != sum(students) * teachers:
+        raise NotProved("the types of representations do not fill the space of students")
+    norms = list(geometry.norms[:number])
+
+    def lipschitz(radius: float) -> arb:
+        return lipschitz_bound(norms, students, arb(teachers), arb(1) / 4, radius)
+
+    return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)), critical)
+
+
+def _bounds(matrix: np.ndarray) -> tuple[list[arb], list[arb]]:
+    return eigenvalue_bounds(flint_module().arb_mat(matrix.tolist()))
+
+
+def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[int]]:
+    """Return a table close to a critical point, in units of `10^-digits`, by Newton's method; nothing is proved here.
+
+    Args:
+        layout: Blocks and orbits, sizes in balls: whole or any real numbers.
+        start: A table in float64.
+        digits: Decimal digits.
+
+    Raises:
+        NotProved: If Newton's method does not get anywhere.
+    """
+    flint = flint_module()
+    there = [tuple(cell) for cell in layout.cells]
+    scale = np.sqrt([float(layout.weights[cell]) for cell in there])
+    plain = Layout(tuple(float(size) for size in layout.sizes), layout.owners)
+    current: Any = balls(np.where(plain.weights != 0, start, 0.0))
+    trivial = isotypes(plain)[0]
+    inverse = np.zeros((len(there), len(there)))
+    step = best = math.inf
+    for _ in range(_STEPS):
+        if step > 1e-7:
+            values, vectors = np.linalg.eigh(trivial.matrix(floats(current)))
+            if not np.abs(values).min() > _SINGULAR * np.abs(values).max():
+                raise Singular("the Hessian is singular on symmetric students")
+            inverse = vectors @ np.diag(1 / values) @ vectors.T
+        gradient: Any = Geometry(layout, current).gradient()
+        entries = [gradient[cell].mid() for cell in there]
+        size = max((abs(entry) for entry in entries), key=float)
+        if size == 0:
+            break
+        # Scaled to one, so that float64 holds it, however small it is.
+        direction = inverse @ (np.array([float(entry / size) for entry in entries]) * scale) / scale
+        length = float(size) * float(np.linalg.norm(direction * scale))
+        if not math.isfinite(length) or length > max(1.0, float(np.linalg.norm(floats(current)))):
+            raise NotProved(f"Newton's method leaves the point, by a step of length {length:.3g}")
+        if step <= 1e-7 and length > 0.5 * best:
+            break  # the gradient is no longer known better than up to the radii of its balls
+        for cell, part in zip(there, direction, strict=True):
+            current[cell] = (current[cell] - flint.arb(float(part)) * size).mid()
+        step, best = length, min(best, length)
+        if length < 10.0 ** -(digits + 3):
+            break
+    else:
+        raise NotProved(f"Newton's method does not converge in {_STEPS} steps")
+    unit, half = 10**digits, flint.arb(0.5)
+    return [[int((entry * unit + half).mid().floor().unique_fmpz()) for entry in row] for row in current]
+
+
+def table_of_units(units: list[list[int]], digits: int) -> np.ndarray:
+    """Return decimals, in units of `10^-digits`, as balls."""
+    flint = flint_module()
+    return np.array([[flint.arb(flint.fmpq(entry, 10**digits)) for entry in row] for row in units], object)
+
+
+def reduced_table(layout: Layout, vectors: np.ndarray) -> np.ndarray:
+    """Return the table of a student in full whose neurons and coordinates are in the order of the blocks.
+
+    Entries that should be equal are averaged.
+    """
+    sizes = [round(float(size)) for size in layout.sizes]
+    block = np.repeat(np.arange(layout.blocks), sizes)
+    table: np.ndarray = np.zeros(layout.weights.shape)
+    begin = 0
+    for orbit, owner in enumerate(layout.owners):
+        count = 1 if owner < 0 else sizes[owner]
+        rows = vectors[begin : begin + count]
+        own: Any = np.zeros(rows.shape, bool)
+        if owner >= 0:
+            own[np.arange(count), np.flatnonzero(block == owner)] = True
+            table[orbit, -1] = rows[own].mean()
+        for column in range(layout.blocks):
+            chosen = (block == column) & ~own
+            table[orbit, column] = rows[chosen].mean() if chosen.any() else 0.0
+        begin += count
+    return table

@@ -1,0 +1,305 @@
+r"""Networks with two layers, $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$, learned in part.
+
+With $a_i = 1$, no biases, no constant and $s = 1$ it is a committee; with one such neuron, a neuron.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from tutelage.activations import Activation
+from tutelage.activations.constant import One
+from tutelage.duals.special import quotient
+from tutelage.errors import invalid
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
+
+
+class Layers(NamedTuple):
+    """The parts of a network with two layers; `None` for those that it does not have, or does not learn."""
+
+    weights: Float[Array, "neuron dim"] | None
+    output: Float[Array, " neuron"] | None = None
+    biases: Float[Array, " neuron"] | None = None
+    constant: Float[Array, ""] | None = None
+
+
+PARTS: tuple[str, ...] = Layers._fields
+
+# Two neurons are in a channel if their vectors differ by less than this part of their norms, and their output weights
+# cancel up to this part of the smaller one.
+_CLOSE, _CANCELLED = 0.5, 0.2
+# Vectors this close to each other, or unit vectors, count as the same.
+_SAME = 1e-6
+
+
+def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool) -> Int[np.ndarray, " neuron"]:
+    """Return a label for every neuron, the same for those that share one function.
+
+    Args:
+        rows: Vectors, with biases.
+        output: Output weights.
+        parallel: Whether neurons with parallel vectors share a function; else their vectors must be equal.
+    """
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    compared = rows / np.where(norms > 0, norms, 1.0) if parallel else rows
+    near = np.linalg.norm(compared[:, None] - compared, axis=-1) <= _SAME
+    near &= (output != 0) & (output != 0)[:, None]
+    return np.where(near.any(axis=1), near.argmax(axis=1), np.arange(len(rows)))
+
+
+def _equal_shares(rows: np.ndarray, signs: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Return rows with equal shares, among the members of one sign each, in the functions that neurons share.
+
+    Positive shares lie between zero and one, and there all is one connected set; where there are negative ones too, the
+    critical points are of another kind (Fukumizu and Amari, 2000), so that they are kept apart.
+    """
+    whole = members @ (signs[:, None] * rows)
+    # The sign of the whole, as seen by each neuron; where everything cancels there is nothing to share.
+    leading = np.sign(np.sum(whole * rows, axis=1))
+    alike = members * (signs == leading[:, None])
+    mixed = (alike.sum(axis=1) > 0) & (alike.sum(axis=1) < members.sum(axis=1))
+    own = signs == leading
+    numbers = np.where(own, alike.sum(axis=1), members.sum(axis=1) - alike.sum(axis=1))
+    totals = np.where(mixed & own, 2.0, 1.0) / np.maximum(numbers, 1)
+    return np.where((leading == 0)[:, None], rows, (totals * leading)[:, None] * whole)
+
+
+class TwoLayer(Neuronwise):
+    r"""The network $x \mapsto s\,\bigl(\sum_i a_i\,\sigma(w_i\cdot x + b_i) + c\bigr)$.
+
+    Its parameters are a `Layers` of the parts that are learned; where these are the weights alone, their matrix.
+
+    Attributes:
+        activation: The activation $\sigma$.
+        learn: The parts that are learned, in the order of `Layers`.
+        fixed: The values of the others; `None` for output weights one, and for no weights, biases and constant.
+        scale: The factor $s$; `None` for one.
+        single: Whether there is one neuron, whose weights are a vector and not a matrix.
+    """
+
+    activation: Activation
+    learn: tuple[str, ...] = eqx.field(static=True, default=("weights",))
+    fixed: Layers = Layers(None)
+    scale: Float[Array, ""] | None = None
+    single: bool = eqx.field(static=True, default=False)
+    patches = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether the parameters are the weights themselves."""
+        return self.learn == ("weights",)
+
+    @property
+    def shapes(self):
+        sizes = [part.shape[0] for part in self.fixed[:3] if part is not None]
+        number: Any = sizes[0] if sizes else "neuron"
+        if self.bare:
+            return ("dim",) if self.single else (number, "dim")
+        whole = Layers((number, "dim"), (number,), (number,), ())  # type: ignore[arg-type]
+        return Layers(*(shape if name in self.learn else None for name, shape in zip(PARTS, whole, strict=True)))  # type: ignore[arg-type]
+
+    def parts(self, parameters: PyTree) -> Layers:
+        """Return all parts, those that are fixed too."""
+        if self.bare:
+            return self.fixed._replace(weights=parameters[None] if self.single else parameters)
+        return Layers(*(mine if own is None else own for mine, own in zip(self.fixed, parameters, strict=True)))
+
+    def _with(self, parameters: PyTree, **parts: Any) -> PyTree:
+        """Return the parameters with other values of parts that are learned."""
+        if not self.bare:
+            return parameters._replace(**parts)
+        weights = parts.get("weights", parameters)
+        return weights[0] if self.single and "weights" in parts else weights
+
+    @property
+    def biased(self) -> bool:
+        return "biases" in self.learn or self.fixed.biases is not None
+
+    @property
+    def fixed_coefficients(self) -> bool:
+        return not {"output", "constant"} & {*self.learn}
+
+    def _neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
+        weights, output, biases, constant = self.parts(parameters)
+        assert weights is not None
+        coefficients = jnp.ones(weights.shape[0]) if output is None else output
+        scaled: Callable = (lambda numbers: numbers) if self.scale is None else (lambda numbers: self.scale * numbers)
+        groups = (Neurons(self.activation, weights, scaled(coefficients), biases),)
+        if constant is None:
+            return groups
+        return (*groups, Neurons(One(), jnp.zeros((1, weights.shape[1])), scaled(constant[None])))
+
+    def _vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
+        if "weights" in self.learn:
+            weights = self.parts(parameters).weights
+            assert weights is not None
+            return weights
+        assert self.fixed.weights is not None
+        return jnp.zeros((0, self.fixed.weights.shape[1]))
+
+    def _with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector other"]) -> PyTree:
+        return self._with(parameters, weights=vectors) if "weights" in self.learn else parameters
+
+    @property
+    def plain(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int | None:
+        if "output" in self.learn:
+            return 1
+        return None if self.fixed.biases is not None else self.activation.homogeneity or None
+
+    def rows(self, parameters: PyTree) -> Float[Array, "neuron row"]:
+        weights = self._vectors(parameters)
+        if "biases" not in self.learn:
+            return weights
+        return jnp.concatenate([weights, parameters.biases[:, None]], axis=1)
+
+    def with_rows(self, parameters: PyTree, rows: Float[Array, "other row"]) -> PyTree:
+        if "biases" not in self.learn:
+            return self._with(parameters, weights=rows)
+        return self._with(parameters, weights=rows[:, :-1], biases=rows[:, -1])
+
+    def reordered(self, parameters: PyTree, order: Int[np.ndarray, " neuron"]) -> PyTree:
+        if self.bare:
+            return self._with(parameters, weights=self._vectors(parameters)[order])
+        parts = {name: getattr(parameters, name) for name in self.learn if name != "constant"}
+        return self._with(parameters, **{name: part[order] for name, part in parts.items()})
+
+    def weights(self, rows: Float[Array, "*neuron row"]) -> Float[Array, "*neuron row"]:
+        return rows
+
+    def rows_of(self, weights: Float[Array, "*neuron row"]) -> Float[Array, "*neuron row"]:
+        return weights
+
+    def doubled(self, neuron: int) -> "TwoLayer":
+        if self.single:
+            raise invalid(
+                "objective", "be of a committee", "one of a neuron", "Use problems.committee with one student"
+            )
+
+        def wider(part):
+            return None if part is None else jnp.insert(part, neuron, part[neuron], axis=0)
+
+        weights, output, biases, constant = self.fixed
+        fixed = Layers(wider(weights), wider(output), wider(biases), constant)
+        return TwoLayer(self.activation, self.learn, fixed, self.scale)
+
+    def symmetry(self, parameters: PyTree) -> Symmetry | None:
+        """Return the symmetries: neurons may be exchanged with their biases and output weights.
+
+        Numbers that are fixed are labels, those that are learned go along with the vectors.
+        """
+        if "weights" not in self.learn:
+            return None
+        number = self._vectors(parameters).shape[0]
+        fixed = [np.asarray(part) for part in (self.fixed.output, self.fixed.biases) if part is not None]
+        labels = np.unique(np.stack(fixed, axis=1), axis=0, return_inverse=True)[1] if fixed else np.zeros(number, int)
+        even = self.activation.parity == "even" and self.fixed.biases is None
+        learned = [np.asarray(getattr(parameters, name)) for name in ("biases", "output") if name in self.learn]
+        if even and "biases" in self.learn:
+            learned[0] = np.abs(learned[0])  # its sign changes with that of the vector
+        return Symmetry(labels.reshape(-1), even, numbers=np.stack(learned, axis=1) if learned else None)
+
+    @property
+    def _rescaled(self) -> bool:
+        r"""Whether $(\lambda w, \lambda b, a/\lambda^p)$ computes the same for all $\lambda > 0$, and is a student."""
+        power = self.activation.homogeneity
+        movable = "weights" in self.learn and self.fixed.biases is None
+        return movable and power is not None and (power == 0 or "output" in self.learn)
+
+    def canonical(self, parameters: PyTree) -> PyTree:
+        r"""Return the student with $|a_i| = 1$ where neurons may be rescaled, and $a_i \ge 0$ for an odd activation.
+
+        A neuron with $a_i = 0$ stays as it is. Of a discontinuous activation, which sees directions alone, the vectors
+        have norm one. Neurons that compute multiples of one function have equal shares in it; where the shares of some
+        are negative, which makes other critical points, these add up to minus the whole.
+        """
+        rows, power = self.rows(parameters), self.activation.homogeneity
+        factor, output = jnp.ones(rows.shape[0]), self.parts(parameters).output
+        if self._rescaled and power == 0:
+            factor = quotient(1.0, safe_norm(rows))
+        elif self._rescaled:
+            assert power is not None and output is not None
+            alive = output != 0
+            factor = jnp.where(alive, jnp.abs(output) ** (1.0 / power), 1.0)
+            output = jnp.where(alive, jnp.sign(output), 0.0)
+        if "output" not in self.learn:
+            return self.with_rows(parameters, factor[:, None] * rows) if self._rescaled else parameters
+        assert output is not None
+        if self.activation.parity == "odd" and "weights" in self.learn and self.fixed.biases is None:
+            factor, output = jnp.where(output < 0, -factor, factor), jnp.abs(output)
+        if "weights" not in self.learn:
+            return self._with(parameters, output=output)
+        rows, output = np.asarray(factor[:, None] * rows), np.asarray(output)
+        members = np.equal.outer(*[_sharing(rows, output, self._rescaled and power == 1)] * 2).astype(float)
+        shares = members / members.sum(axis=1, keepdims=True)
+        if self._rescaled and power == 1:
+            rows = _equal_shares(rows, output, members)
+        elif not self._rescaled:
+            output = shares @ output
+        return self._with(self.with_rows(parameters, jnp.asarray(rows)), output=jnp.asarray(output))
+
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        power, modes = self.activation.homogeneity, {}
+        output = self.parts(parameters).output
+        if self._rescaled:
+            alive = np.any(np.asarray(self.rows(parameters)) != 0, axis=1)
+            modes["rescalings"] = int(np.sum(alive if power == 0 else alive | (np.asarray(output) != 0)))
+        if {"weights", "output"} <= {*self.learn} and power in (None, 1):
+            rows, output = np.asarray(self.rows(parameters)), np.asarray(output)
+            flipped = np.where((self.activation.parity == "odd") & (output < 0), -1.0, 1.0)
+            labels = _sharing(flipped[:, None] * rows, flipped * output, self._rescaled)
+            modes["shares"] = len(labels) - len(set(labels.tolist()))
+        return modes
+
+    def channel(self, parameters: PyTree, gradient: PyTree) -> tuple[int, int] | None:
+        r"""Return two neurons whose output weights grow with opposite signs while their vectors meet, or `None`.
+
+        Such a pair computes less and less of a neuron and more and more of a derivative,
+        $a\,(\sigma(w\cdot x + v\cdot x/a) - \sigma(w\cdot x)) \to v\cdot x\,\sigma'(w\cdot x)$: the loss falls as the
+        output weights run away, ever more slowly.
+
+        Args:
+            parameters: A student.
+            gradient: The gradient of its loss: along it, descent must let both output weights grow.
+
+        Reference:
+            Martinelli, van Meegen, Şimşek, Gerstner, Brea, Flat channels to infinity in neural loss landscapes, 2025.
+        """
+        if not {"weights", "output"} <= {*self.learn}:
+            return None
+        rows, output = np.asarray(self.rows(parameters)), np.asarray(parameters.output)
+        if self.biased and "biases" not in self.learn:
+            return None
+        norms = np.linalg.norm(rows, axis=1)
+        apart = np.linalg.norm(rows[:, None] - rows, axis=-1) / np.maximum(np.maximum(norms[:, None], norms), 1e-300)
+        sizes = np.minimum(np.abs(output)[:, None], np.abs(output))
+        cancel = np.abs(output[:, None] + output) <= _CANCELLED * sizes
+        growing = np.asarray(gradient.output) * output < 0
+        # Smaller ones than those of a usual network are no sign of running away.
+        pairs = cancel & (apart <= _CLOSE) & (sizes > 1.0) & growing & growing[:, None]
+        found = np.argwhere(np.triu(pairs, 1))
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    def contains(self, parameters: PyTree, teacher: Model, target: PyTree) -> bool:
+        assert isinstance(teacher, TwoLayer)
+        theirs = teacher.parts(target)
+        missing = [name for name in ("biases", "constant") if name not in self.learn]
+        if "weights" not in self.learn or any(
+            np.any(getattr(theirs, name)) for name in missing if getattr(theirs, name) is not None
+        ):
+            return False
+        if self._vectors(parameters).shape[0] < teacher._vectors(target).shape[0]:
+            return False
+        if "output" in self.learn:
+            return True
+        mine, other = (
+            np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
+        )
+        return bool((np.concatenate([mine, other]) == mine[0]).all())
