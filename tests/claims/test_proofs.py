@@ -79,7 +79,7 @@ def test_witnesses_on_record_hold_their_numbers_with_seventy_digits(paper):
     for entry in recorded_witnesses(paper):
         claim = claims[entry["id"]]
         witness, relations = entry["witness"], claim.relations(claim.forms[entry["form"]])
-        if entry["verdict"] != "refuted" or not relations or not {"left", "right"} <= set(witness):
+        if entry["verdict"] != "refuted" or not {"left", "right"} <= set(witness):
             continue
         recipe = claim.recipe(entry["form"])
         assert entry.get("proved", False) == proved(recipe, relations[0], witness), f"{claim.id}: run make record"
@@ -93,4 +93,4 @@ def test_witnesses_on_record_hold_their_numbers_with_seventy_digits(paper):
             closest = rounded if rounded.size == found.size else [min(rounded, key=lambda one: abs(one - found[0]))]
             np.testing.assert_allclose(closest, found, rtol=1e-6, atol=1e-6 * size, err_msg=f"{claim.id}, {side}")
         compared += 1
-    assert compared or not any(claim.draw is not None for claim in claims.values())
+    assert compared

@@ -71,6 +71,10 @@ def test_unexpected_verdict_exits_with_one(monkeypatch):
     monkeypatch.setattr(auditing, "recorded_verdicts", lambda: records)
     result = run(app, ["audit", CHEAP, "--workers", "1"])
     assert result.exit_code == 1 and "on record: holds" in result.stderr
+    # A new claim has no record until one is made of this very audit.
+    monkeypatch.setattr(auditing, "recorded_verdicts", dict)
+    result = run(app, ["audit", CHEAP, "--workers", "1"])
+    assert result.exit_code == 1 and "on record: nothing" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("papers", (), ((("--colour",), "--colour"), (("single_neuron",), "single_neuron"))),
+    Command("papers", (), ((("--colour",), "--colour"), (("no_such_paper",), "no_such_paper"))),
     Command(
         "audit",
         (CHEAP, "--workers", "1"),
@@ -110,6 +110,14 @@ COMMANDS = (
         ),
         work="tutelage.geometry.families.points.critical_tables",
     ),
+    Command(
+        "explore",
+        ("--no-open",),
+        ((("no_such.claim",), "no_such.claim"), (("--no-open", "--out", "/dev/null/x"), "/dev/null/x")),
+        folder=True,
+    ),
+    Command("show", (), ((("no_such.claim",), "no_such.claim"),)),
+    Command("errata", (), ((("no_such",), "no_such"),)),
     # Interruptions, full disks and folders of these are tried in test_sweep.py and test_training.py.
     Command(
         "init",

@@ -80,8 +80,9 @@ def world() -> SimpleNamespace:
     record = tl.record("loss", student=_itself)
     runs = tl.descend(objective, starts, method, tl.step_limit(3), record)
     wide = tl.problems.homogeneous(np.eye(2), 3)
-    form = tl.claims.Form("a square is not negative", _pointwise(_square_check))
-    false = tl.claims.Form("a square is above one", _pointwise(_false_check))
+    form = tl.claims.Form("a square is not negative", bound=0.0)
+    false = tl.claims.Form("a square is above one", bound=1.0)
+    relation = {"draw": {"w": (2,)}, "left": _square, "relation": ">=", "right": _bound}
     return SimpleNamespace(
         problem=problem,
         objective=objective,
@@ -105,7 +106,8 @@ def world() -> SimpleNamespace:
         effort=tl.claims.Effort(samples=4, restarts=2, generations=1, iterations=1, runs=2),
         form=form,
         false=false,
-        claim=tl.claims.Claim("own.square", "", "squares", (), form, false),
+        claim=tl.claims.Claim("own.square", "", "squares", (), form, false, **relation),
+        relation=relation,
         quadrature=tl.duals.Quadrature(),
         gradient=np.asarray(objective.gradient(point)),
     )
@@ -113,14 +115,6 @@ def world() -> SimpleNamespace:
 
 def _itself(student):
     return student
-
-
-def _square_check(instance):
-    return tl.claims.at_most(0.0, jnp.sum(instance["w"] ** 2), 1.0)
-
-
-def _false_check(instance):
-    return tl.claims.at_most(1.0, jnp.sum(instance["w"] ** 2), 1.0)
 
 
 def _square(w):
@@ -131,8 +125,8 @@ def _anywhere(w):
     return w[..., 0] < 1e9
 
 
-def _pointwise(check):
-    return tl.claims.Pointwise(check, [tl.claims.Family({"w": (2,)}, dict)])
+def _bound(bound):
+    return bound
 
 
 def _law_probe(law):
@@ -171,14 +165,6 @@ def _draw_radius(key, shape):
 
 def _moments(order):
     return {0.0: 1.0, 1.0: 1.0, 2.0: 2.0}[float(order)]
-
-
-def _scan_draw(number, random):
-    return {"x": random.normal(size=number)}
-
-
-def _scan_check(arrays):
-    return {"margin": arrays["x"] ** 2}
 
 
 @cache
@@ -369,24 +355,10 @@ def right_calls() -> dict[str, Call]:
         runs=2,
         endless=("generations", "iterations"),
     )
-    add("claims.Form", statement="", test=w.form.test)
+    add("claims.Form", statement="", bound=1.0)
     parts = {"id": "own.square", "place": "", "title": "squares", "hypotheses": ()}
-    add("claims.Claim", **parts, as_printed=w.form, control=w.false, probe=lambda claim: (claim.paper, claim.forms))
-    add("claims.Family", shapes={"w": (2,)}, build=dict)
-    add(
-        "claims.Pointwise",
-        check=_square_check,
-        families=[tl.claims.Family({"w": (2,)}, dict)],
-        probe=lambda test: test(w.effort, 0),
-        unbounded="no instance satisfies the hypotheses",
-    )
-    add(
-        "claims.Scan",
-        draw=_scan_draw,
-        check=_scan_check,
-        probe=lambda test: test(w.effort, 0),
-        unbounded="no instance satisfies the hypotheses",
-    )
+    parts |= {"as_printed": w.form, "control": w.false, **w.relation}
+    add("claims.Claim", **parts, probe=lambda claim: (claim.paper, claim.forms))
     add("claims.real", shape=(2,))
     add("claims.uniform", low=0.0, high=1.0, shape=(2,))
     add("claims.log_uniform", low=0.1, high=1.0)
@@ -407,11 +379,6 @@ def right_calls() -> dict[str, Call]:
     )
     add("claims.claims_of", paper="single_neuron")
     add("claims.find", patterns=["single_neuron.theorem-*"])
-    undecided = "a margin that is not a number is judged inconclusive"
-    add("claims.at_most", left=0.0, right=1.0, scale=1.0, unbounded=undecided)
-    add("claims.equal", left=0.0, right=0.0, scale=1.0, unbounded=undecided)
-    add("claims.given", condition=True, shown={"margin": 1.0}, unbounded="infinity stands for what does not count")
-    add("claims.worst_of", found=[(1.0, {})], unbounded="no instance satisfies the hypotheses")
     add("claims.paste", witness={"w": np.ones(2)}, recipe="left = right = 0")
 
     # Pictures.

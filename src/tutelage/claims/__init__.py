@@ -13,17 +13,10 @@ from tutelage.claims.laws import uniform as uniform
 from tutelage.claims.laws import unit as unit
 from tutelage.claims.outcome import Effort as Effort
 from tutelage.claims.outcome import Outcome as Outcome
-from tutelage.claims.outcome import worst_of as worst_of
-from tutelage.claims.pointwise import Family as Family
-from tutelage.claims.pointwise import Pointwise as Pointwise
-from tutelage.claims.pointwise import at_most as at_most
-from tutelage.claims.pointwise import equal as equal
-from tutelage.claims.pointwise import given as given
 from tutelage.claims.registry import all_claims as all_claims
 from tutelage.claims.registry import claims_of as claims_of
 from tutelage.claims.registry import find as find
 from tutelage.claims.relation import Relation as Relation
-from tutelage.claims.scan import Scan as Scan
 from tutelage.claims.statement import Claim as Claim
 from tutelage.claims.statement import Form as Form
 from tutelage.claims.table import Chance as Chance

@@ -4,9 +4,7 @@ from tutelage.claims.outcome import EFFORTS as EFFORTS
 from tutelage.claims.outcome import Effort as Effort
 from tutelage.claims.outcome import Judgement as Judgement
 from tutelage.claims.outcome import Outcome as Outcome
-from tutelage.claims.outcome import Test as Test
 from tutelage.claims.outcome import effort_named as effort_named
-from tutelage.claims.outcome import worst_of as worst_of
 from tutelage.claims.statement import Claim as Claim
 from tutelage.claims.statement import Form as Form
 from tutelage.claims.verdict import Verdict as Verdict

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.checks import of_kind, random_seed, tried
+from tutelage.checks import of_kind, random_seed
 from tutelage.claims.outcome import Effort, Judgement, Outcome, effort_named
-from tutelage.claims.pointwise import Pointwise
 from tutelage.claims.power import at_risk, refuted_from
 from tutelage.claims.proofs import proved
 from tutelage.claims.relation import Relation, worst
@@ -36,8 +35,7 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
         One verdict per form.
 
     Raises:
-        InvalidArgument: If the claim is none, or its test cannot be made: its check does not fit its instances, for
-            example.
+        InvalidArgument: If the claim is none, or a formula does not fit what is drawn, for example.
     """
     of_kind("claim", claim, Claim, "a Claim", "Pass one of tutelage.claims.find(), or one of your own")
     seed = random_seed("seed", seed)
@@ -100,25 +98,19 @@ def judge_all(claims: Iterable[Claim], effort: str | Effort = "default", seed: i
 
 
 def _proved(claim: Claim, reading: Reading, witness: Mapping[str, Any]) -> bool:
-    relations, recipe = claim.relations(claim.forms[reading]), claim.recipe(reading)
-    return bool(relations and recipe) and proved(recipe, relations[0], witness)
+    recipe = claim.recipe(reading)
+    return bool(recipe) and proved(recipe, claim.relations(claim.forms[reading])[0], witness)
 
 
 def _refuted(form: Form, relations: tuple[Relation, ...], effort: Effort, seed: int) -> bool:
     # One instance is enough; what the worst one is does not matter.
-    if relations:
-        return any(relation.refutes(effort, seed, form.slack) for relation in relations)
-    if isinstance(test := form.test, (Pointwise, Relation)):
-        return tried("test", lambda: test.refutes(effort, seed, form.slack))
-    return _judgement(form, _outcome(form, effort, seed)) == "refuted"
+    return any(relation.refutes(effort, seed, form.slack) for relation in relations)
 
 
 def _judged(
     form: Form, relations: tuple[Relation, ...], control: tuple[Relation, ...], effort: Effort, seed: int
 ) -> tuple[Outcome, dict[str, Any]]:
-    """Return what the test of a form finds, and how much of it could have been otherwise."""
-    if not relations:
-        return _outcome(form, effort, seed), {}
+    """Return what the search on a form finds, and how much of it could have been otherwise."""
     found = [relation.searched(effort, seed, _PLAIN) for relation in relations]
     outcome = worst(one for one, _ in found)
     if not np.isfinite(outcome.margin):
@@ -130,14 +122,6 @@ def _judged(
             relations[0], control[0], effort, seed, form.slack, found[0][1], outcome.margin
         )
     return outcome, power
-
-
-def _outcome(form: Form, effort: Effort, seed: int) -> Outcome:
-    """Return what the test of a form finds, or raise the one clear error that names it."""
-    test = form.test
-    assert test is not None
-    outcome = tried("test", lambda: test(effort, seed))
-    return of_kind("test", outcome, Outcome, "a function that returns an Outcome", "Pass a Pointwise or a Scan")
 
 
 def _judgement(form: Form, outcome: Outcome) -> Judgement:

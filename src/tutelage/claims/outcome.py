@@ -1,15 +1,13 @@
-"""What tests of claims share: how hard to search, and what was found."""
+"""How hard to search for violations, and what was found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
-
-import numpy as np
+from typing import Any, Literal
 
 from tutelage import checks
-from tutelage.errors import invalid, shown
+from tutelage.errors import invalid
 
 Judgement = Literal["holds", "refuted", "vacuous", "not_applicable", "inconclusive"]
 
@@ -19,10 +17,10 @@ class Effort:
     """How hard to search.
 
     Attributes:
-        samples: Random instances of each family.
-        restarts: Instances from which each family is searched.
-        generations: Rounds of the search by random steps.
-        iterations: Gradient steps of the search by gradients.
+        samples: Random instances of each draw.
+        restarts: Instances from which each draw is searched.
+        generations: Rounds of the search that mixes what was found.
+        iterations: Steps of quasi-Newton paths.
         runs: Runs (or repetitions) of an experiment.
     """
 
@@ -51,7 +49,7 @@ EFFORTS: Mapping[str, Effort] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test found.
+    """What a search found.
 
     Attributes:
         margin: The smallest margin met; negative where the statement fails.
@@ -66,44 +64,6 @@ class Outcome:
     witness: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     judgement: Judgement | None = None
-
-
-def worst_of(found: Sequence[tuple[float, Mapping[str, Any]]], tried: int | None = None, note: str = "") -> Outcome:
-    """Return the outcome of a test that met several margins, each with what is to be shown of its instance.
-
-    Args:
-        found: The margins with their instances. An infinite margin means that an instance does not count.
-        tried: How many instances were tried; as many as there are margins if left out.
-        note: What was measured, in words.
-    """
-    found = [_margin_and_instance(entry) for entry in checks.sequence("found", found, "a list of margins")]
-    count = len(found) if tried is None else checks.count("tried", tried, least=0)
-    checks.text("note", note)
-    # A margin that is not a number is a failure of the program, and must not pass for a large margin.
-    broken = [shown for margin, shown in found if np.isnan(margin)]
-    if broken:
-        return Outcome(float("nan"), count, broken[0], "a margin is not a number", "inconclusive")
-    margin, shown = min(found, key=lambda entry: entry[0], default=(np.inf, {}))
-    if margin == np.inf:
-        return Outcome(float("inf"), 0, {}, "no instance satisfies the hypotheses", "not_applicable")
-    return Outcome(float(margin), count, shown, note)
-
-
-def _margin_and_instance(entry: Any) -> tuple[float, Mapping[str, Any]]:
-    if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Mapping)):
-        raise invalid("found", "hold pairs of a margin and an instance", shown(entry), "Pass (margin, {name: value})")
-    margin = checks.real_array("found", entry[0])
-    if margin.ndim:
-        raise invalid("found", "hold one margin per instance", f"shape {margin.shape}", "Pass (margin, {name: value})")
-    return float(margin), entry[1]
-
-
-class Test(Protocol):
-    """How a form is judged."""
-
-    def __call__(self, effort: Effort, seed: int) -> Outcome:
-        """Judge, with the given effort and seed; the same seed gives the same outcome."""
-        ...
 
 
 def effort_named(name: str) -> Effort:

@@ -121,7 +121,7 @@ class Relation:
         return None
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
-        """Judge; see `tutelage.claims.outcome.Test`."""
+        """Search for the smallest margin; the same seed gives the same outcome."""
         return self.searched(effort, seed, -np.inf)[0]
 
     def refutes(self, effort: Effort, seed: int, slack: float) -> bool:

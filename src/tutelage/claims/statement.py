@@ -2,8 +2,7 @@
 
 A claim is a relation with one thing varied, and forms that differ by the values of its parameters: `as_printed`, the
 letter; `as_meant`, where the paper's context supplies what the sentence leaves out; `corrected`; and a control, a
-deliberately false variant, about as hard as the claim, that the same search must refute. A form may have a test of its
-own instead.
+deliberately false variant, about as hard as the claim, that the same search must refute.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tutelage import checks
-from tutelage.claims.outcome import Test
 from tutelage.claims.recipes import condition_of, recipe_of
 from tutelage.claims.relation import Relation, Sign
 from tutelage.claims.verdict import Reading, Verdict, paste
@@ -40,7 +38,6 @@ class Form:
 
     Attributes:
         statement: What it says, in our words, with formulas in `$…$`.
-        test: How it is judged, if not by the claim's relation.
         slack: Margins above minus this count as rounding error.
         recipe: A few lines of NumPy that evaluate both sides from the arrays of a witness; they must end by setting
             `left` and `right`. Written from the relation where its formulas are elementary, if it is left out.
@@ -48,20 +45,16 @@ class Form:
     """
 
     statement: str
-    test: Test | None
     slack: float
     recipe: str
     varied: Mapping[str, Any]
 
-    def __init__(self, statement: str, test: Test | None = None, slack: float = 1e-9, recipe: str = "", **varied: Any):
-        if test is not None:
-            checks.function("test", test, "a function of an effort and a seed", "Pass a Relation or a Scan")
+    def __init__(self, statement: str, slack: float = 1e-9, recipe: str = "", **varied: Any):
         # `dataclasses.replace` passes the field by its own name.
         varied = dict(varied.pop("varied", {})) | varied
         checks.settle(
             self,
             statement=checks.text("statement", statement),
-            test=test,
             slack=checks.not_negative("slack", slack),
             recipe=checks.text("recipe", recipe),
             varied=varied,
@@ -146,9 +139,6 @@ class Claim:
             form = getattr(self, name)
             if not (name in ("corrected", "as_meant") and form is None):
                 checks.of_kind(name, form, Form, "a Form", "Pass tutelage.claims.Form(statement, …)")
-                if form.test is None and self.draw is None:
-                    remedy = "Pass `draw`, `left`, `relation` and `right`, or a form with a test"
-                    raise invalid(name, "have a test where the claim has no relation", repr(form.statement), remedy)
         if self.as_meant is not None and not self.supplied:
             remedy = "Say in `supplied` which place of the paper supplies what is added"
             raise invalid("as_meant", "name the place that supplies it", "none", remedy)
@@ -162,12 +152,11 @@ class Claim:
         checks.settle(
             self, scope=checks.one_of("scope", scope, SCOPES), also=also, glyph=checks.flag("glyph", self.glyph)
         )
-        if self.draw is None:
-            for name in ("left", "relation", "right", "where", "build", "scale", "known"):
-                if getattr(self, name) is not None:
-                    raise invalid("draw", f"be given where `{name}` is", "None", "Say what is drawn")
-        else:
-            self.relations(self.as_printed)  # what does not fit is refused when the claim is written
+        for name in ("draw", "left", "relation", "right"):
+            if getattr(self, name) is None:
+                remedy = "A claim has `draw`, `left`, `relation` and `right`"
+                raise invalid(name, "be given", "None", remedy)
+        self.relations(self.as_printed)  # what does not fit is refused when the claim is written
 
     def __repr__(self) -> str:
         return f"Claim({self.id}: {self.title})"
@@ -188,14 +177,12 @@ class Claim:
         return forms
 
     def relations(self, form: Form, programs: dict[Any, Any] | None = None) -> tuple[Relation, ...]:
-        """Return the relations by which a form is judged; none if it has a test of its own.
+        """Return the relations by which a form is judged: the claim's own first, then the others that have to hold.
 
         Args:
             form: The form.
             programs: Where programs that several forms share are kept.
         """
-        if form.test is not None or self.draw is None:
-            return ()
         parts = {name: getattr(self, name) for name in _PARTS}
         kept = {} if programs is None else programs
         first = Relation(**parts, programs=kept).varied(**form.varied)
@@ -209,8 +196,7 @@ class Claim:
             reading: `as_printed`, `as_meant` or `corrected`.
         """
         form = self.forms[checks.one_of("reading", reading, self.forms)]
-        relations = self.relations(form)
-        return form.recipe or (recipe_of(relations[0]) if relations else "")
+        return form.recipe or recipe_of(self.relations(form)[0])
 
     def paste(self, verdict: Verdict) -> str:
         """Return Python source that rebuilds the witness of a verdict in NumPy and evaluates both sides.
@@ -221,20 +207,17 @@ class Claim:
         checks.of_kind("verdict", verdict, Verdict, "a Verdict", "Pass one that tutelage.claims.judge returns")
         checks.one_of("verdict", verdict.id, (self.id,))
         form, recipe = self.forms[verdict.form], self.recipe(verdict.form)
-        relations = self.relations(form)
-        if recipe and form.recipe and relations:
-            recipe = condition_of(relations[0], verdict.witness) + recipe.strip() + "\n"
+        relation = self.relations(form)[0]
+        if form.recipe:
+            recipe = condition_of(relation, verdict.witness) + recipe.strip() + "\n"
         reading = verdict.form.replace("_", " ")
         said = [f"{self.id}, {reading} ({self.place}): {form.statement}", *map("Assuming {}".format, self.hypotheses)]
         comments = "".join(f"# {line}\n" for line in said)
-        return comments + paste(verdict.witness, recipe + _compared(reading, relations) if recipe else "")
+        return comments + paste(verdict.witness, recipe + _compared(reading, relation) if recipe else "")
 
 
-def _compared(reading: str, relations: Sequence[Relation]) -> str:
+def _compared(reading: str, relation: Relation) -> str:
     """Return lines that print what the statement says of both sides, and what the numbers say."""
-    if not relations:
-        return "print(left, right)\n"
-    relation = relations[0]
     says, holds = {
         "<=": ("left ≤ right", "np.all(left <= right)"),
         ">=": ("left ≥ right", "np.all(left >= right)"),

@@ -48,16 +48,18 @@ def show(verdicts: Sequence[Verdict]) -> None:
     console.out.print(f"\n[bold]{console.counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
     records = recorded_verdicts()
     for verdict in printed:
-        finding = records[verdict.id].finding
-        if verdict.verdict == "refuted" and finding:
-            console.out.print(f"• [bold]{verdict.id}[/]: {escape(finding)}", highlight=False)
+        record = records.get(verdict.id)
+        if verdict.verdict == "refuted" and record and record.finding:
+            console.out.print(f"• [bold]{verdict.id}[/]: {escape(record.finding)}", highlight=False)
 
 
 def unexpected(verdicts: Sequence[Verdict]) -> list[str]:
     """Return a sentence for every verdict that is not the one on record."""
     records = recorded_verdicts()
+    # A claim that was just written is on no record yet.
+    kept = [getattr(records.get(verdict.id), verdict.form, None) or "nothing" for verdict in verdicts]
     return [
-        f"{verdict.id} ({verdict.form}) {verdict.verdict}, on record: {getattr(records[verdict.id], verdict.form)}"
-        for verdict in verdicts
-        if getattr(records[verdict.id], verdict.form) != verdict.verdict
+        f"{verdict.id} ({verdict.form}) {verdict.verdict}, on record: {recorded}"
+        for verdict, recorded in zip(verdicts, kept, strict=True)
+        if recorded != verdict.verdict
     ]

@@ -33,7 +33,7 @@ def _written(numbers: Any) -> str:
 
 
 _SHOWN: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "single_neuron.lemma-6.3": lambda witness: _neuron(witness["v"], witness["w"]),
+    "single_neuron.lemma-6.3": _on_ray,
     "single_neuron.equation-22": _on_ray,
     "convolutional_filter.lemma-4.1.kind": _filter,
 }

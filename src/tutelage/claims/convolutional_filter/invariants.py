@@ -91,7 +91,7 @@ EQUATION_4 = Claim(
 )
 
 
-def _overshoots(v, a, w_star, a_star, step, most, everywhere=0.0):
+def _overshoots(v, a, w_star, a_star, step, most, everywhere):
     """Whether ηλ cos 2φ > c cos φ at an angle below π/4; a step of that kind turns the filter by more than twice φ for c = 2.
 
     If `everywhere` is one: whether ηλ > c cos φ, at any angle.
@@ -110,7 +110,7 @@ LEMMA_4_2 = Claim(
     title="the angle never increases",
     hypotheses=("$a^t\\cdot a^* > 0$",),
     draw=_STEPS,
-    where=lambda v, a, w_star, a_star, step, most, everywhere=0.0: (
+    where=lambda v, a, w_star, a_star, step, most, everywhere: (
         (a @ a_star > 0) & ~_overshoots(v, a, w_star, a_star, step, most, everywhere)
     ),
     left=_turned,
@@ -124,21 +124,24 @@ LEMMA_4_2 = Claim(
             _turned,
             ">=",
             lambda v, w_star: angle(v, w_star),
-            where=lambda v, a, w_star, a_star, step: (a @ a_star > 0) & _overshoots(v, a, w_star, a_star, step, 2.0),
+            where=lambda v, a, w_star, a_star, step: (
+                (a @ a_star > 0) & _overshoots(v, a, w_star, a_star, step, 2.0, 0.0)
+            ),
             scale=1.0,
         )
     ],
-    as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf),
+    as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf, everywhere=0.0),
     as_meant=Form("The same for $\\eta \\le \\cos\\phi^t/\\lambda^t$.", most=1.0, everywhere=1.0),
     supplied="the proof of Lemma 4.5, which asks for that step; Theorem 3.1 has small steps",
     corrected=Form(
         "$\\phi^{t+1} \\le \\phi^t$ exactly if $\\phi^t \\ge \\pi/4$ or $\\eta\\lambda^t \\le 2\\cos\\phi^t/\\cos2\\phi^t$, $\\lambda^t$ that of "
         "Lemma 4.5. It suffices that $\\eta\\,\\|w^*\\|\\,(a^t\\cdot a^*)(\\pi-\\phi^t) \\le 4\\pi\\|v^t\\|^2$.",
         most=2.0,
+        everywhere=0.0,
     ),
     correction="A large step overshoots the teacher's direction: the filter turns by $\\arctan(\\eta\\lambda^t\\sin\\phi^t)$, "
     "which must be at most $2\\phi^t$; $\\eta\\lambda^t \\le 2$ suffices.",
-    control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02),
+    control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02, everywhere=0.0),
 )
 
 

@@ -19,6 +19,9 @@ SHAPES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 5, 3), (3, 6, 2), (3, 8, 4))
 LARGER = ((1, 32, 3), (2, 24, 4), (6, 9, 6), (8, 12, 8))
 ALL = (*SHAPES, *LARGER)
 
+# Powers of ten by which students are moved away from a minimum.
+NEAR = (-4.0, -0.3)
+
 
 def number(count: int, shape: tuple[int, int, int]) -> int:
     """How many instances of a shape to draw: fewer of the larger ones, whose cost grows with the pairs of neurons."""
@@ -45,7 +48,7 @@ def near_minima(
     r: int,
     m: int,
     d: int,
-    scales=(-4.0, -0.3),
+    scales: tuple[float, float] = NEAR,
     flip: bool = True,
     targets: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
@@ -96,11 +99,15 @@ def once(measure: Callable) -> Callable:
 
 
 def networks(
-    count: int, random: np.random.Generator, shapes: Sequence[tuple[int, int, int]] = SHAPES, **options
+    count: int,
+    random: np.random.Generator,
+    shapes: Sequence[tuple[int, int, int]] = SHAPES,
+    scales: tuple[float, float] = NEAR,
+    flip: bool = True,
 ) -> Iterator[dict[str, np.ndarray]]:
     """Students close to minima, a batch per shape."""
     for shape in shapes:
-        yield near_minima(number(count // 8, shape), random, *shape, **options)
+        yield near_minima(number(count // 8, shape), random, *shape, scales, flip)
 
 
 def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:

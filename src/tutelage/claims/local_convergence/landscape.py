@@ -133,8 +133,8 @@ THEOREM_3 = Claim(
 @instances.once
 def _directions(count, random):
     """Networks, near minima and far from them, and the descent direction with q spread by norm over all students."""
-    for options in ({}, {"scales": (-0.5, 1.0)}):
-        for drawn in instances.networks(count, random, **options):
+    for scales in (instances.NEAR, (-0.5, 1.0)):
+        for drawn in instances.networks(count, random, scales=scales):
             students, targets = drawn["students"], drawn["teachers"]
             turned = f.turned(students, targets)
             own = f.membership(f.angles(turned, targets)) & (f.norms(students) > 0)[..., None]
@@ -338,8 +338,8 @@ THRESHOLD = Claim(
 
 def _general_directions(count, random):
     """Networks, with the smallest correlation of Lemma C.1 for the smallest reach and for one that has all students."""
-    for options in ({}, {"scales": (-1.0, 1.0)}):
-        for drawn in instances.networks(count, random, **options):
+    for scales in (instances.NEAR, (-1.0, 1.0)):
+        for drawn in instances.networks(count, random, scales=scales):
             students, targets = drawn["students"], drawn["teachers"]
             turn = f.angles(students, targets)
             own = np.where(f.membership(turn) & (f.norms(students) > 0)[..., None], turn, np.inf)

@@ -18,8 +18,8 @@ _POINTS = np.random.default_rng(7).normal(size=(40, 4))
 @instances.once
 def _decomposed(count, random):
     """Networks, near minima and far from them, with both parts of their residuals at some inputs."""
-    for options in ({}, {"scales": (-0.5, 1.0)}):
-        for drawn in instances.networks(count, random, **options):
+    for scales in (instances.NEAR, (-0.5, 1.0)):
+        for drawn in instances.networks(count, random, scales=scales):
             students, targets = drawn["students"], drawn["teachers"]
             points = _POINTS[:, : targets.shape[-1]]
             flat, spiky = f.decomposition(students, targets, points)

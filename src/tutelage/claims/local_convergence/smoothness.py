@@ -111,8 +111,8 @@ DEGENERATE = Claim(
 
 def _steps(count, random):
     """Networks with L ≤ ½(rw)², steps along the gradient, along the students and anywhere, and the terms of Lemma 12."""
-    for options in ({}, {"scales": (-0.5, 0.7)}):
-        for drawn in instances.networks(count, random, shapes=instances.ALL, **options):
+    for scales in (instances.NEAR, (-0.5, 0.7)):
+        for drawn in instances.networks(count, random, shapes=instances.ALL, scales=scales):
             students, targets = drawn["students"], drawn["teachers"]
             bulk = targets.shape[1] * f.norms(targets).max(axis=1)
             losses, slope = np.maximum(f.loss(students, targets), 0.0), f.gradient(students, targets)

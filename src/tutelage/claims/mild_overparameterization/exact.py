@@ -63,10 +63,10 @@ NEIGHBOURHOOD = Claim(
     place="Theorem 2",
     title="strongly convex around the global minima",
     hypotheses=(
-        "$n = k$ from 1 to 8; points at a distance $r \\le 0.2$ of a global minimum, all of them searched for $k \\le 3$",
+        "$n = k$ from 1 to 8; points at a distance $r \\le 0.2$ of a global minimum, all of them searched for $k \\le 2$",
         SCALE,
     ),
-    draw=[*_around(((1, 2), (2, 2), (3, 3))), Sampled(_around(((4, 4), (8, 8))))],
+    draw=[*_around(((1, 2), (2, 2))), Sampled(_around(((3, 3), (4, 4), (8, 8))))],
     build=lambda teacher, way, radius: {
         "teacher": teacher,
         "student": teacher + radius[..., None, None] * way / np.sqrt(np.sum(way**2, (-2, -1), keepdims=True)),

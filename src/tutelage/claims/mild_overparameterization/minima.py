@@ -53,8 +53,8 @@ THEOREM_1 = Claim(
     title="the global minima",
     hypotheses=("$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",),
     draw=[
-        *_around(((2, 1, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2))),
-        Sampled(_around(((1, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
+        *_around(((2, 1, 2), (2, 2, 2), (3, 2, 2))),
+        Sampled(_around(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
     ],
     left=distance,
     relation="<=",

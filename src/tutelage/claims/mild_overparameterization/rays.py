@@ -51,8 +51,8 @@ PROPOSITION_1 = Claim(
     title="norm sum of local minima",
     hypotheses=("a local minimum; judged at all students whose scale is the best one, which contains them",),
     draw=[
-        *_spread(((1, 1, 2), (2, 1, 2), (2, 2, 2))),
-        Sampled(_spread(((1, 1, 1), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
+        *_spread(((1, 1, 2), (2, 2, 2))),
+        Sampled(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
     ],
     left=norm_sum,
     relation="<=",

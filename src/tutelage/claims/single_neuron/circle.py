@@ -183,6 +183,7 @@ EQUATION_22 = Claim(
     right=0.0,
     as_printed=Form(
         "Equation (21) follows from $\\int_0^1y_1\\sigma(v_1y_1 + \\sqrt{(1 - y_1^2)(1 - v_1^2)}) - 2\\|w\\|y_1^2\\,dy_1 \\ge 0$.",
+        corners=[{"theta": np.pi / 2, "size": 0.45}],
         recipe="""
 turns = 2 * np.pi * np.arange(100_000) / 100_000
 student = np.cos(turns)  # a uniform point on the circle, w along the first axis

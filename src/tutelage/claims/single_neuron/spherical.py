@@ -81,6 +81,7 @@ LEMMA_6_3 = Claim(
     as_printed=Form(
         "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\max\\{\\frac{\\sin\\theta + \\cos\\theta}2, "
         "\\frac{\\sin\\theta(1 + \\cos\\theta)}2\\}$.",
+        corners=[{"theta": np.pi / 2, "size": 0.45}],
         recipe="""
 turns = 2 * np.pi * np.arange(100_000) / 100_000  # over the circle; every spherical law gives the same sign
 student = size * np.cos(turns - theta)
