@@ -57,7 +57,7 @@ def landscape(
         )
     if whole:
         _, unravel = ravel_pytree(problem.zero())
-        first, second = unravel(np.array([1.0, 0.0])), unravel(np.array([0.0, 1.0]))
+        first, second = unravel(jnp.array([1.0, 0.0])), unravel(jnp.array([0.0, 1.0]))
     if extent is None:
         largest = max((np.abs(leaf).max() for leaf in jax.tree.leaves(objective.target)), default=1.0)
         extent = 1.5 * float(largest) if whole else 1.0
