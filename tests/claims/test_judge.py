@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tutelage.claims import Claim, Effort, Form, judge
+from tutelage.claims import Claim, Effort, Form, judge, real
 from tutelage.claims.base import EFFORTS, Verdict
 from tutelage.errors import InvalidArgument
 from tutelage.objectives import population
@@ -173,3 +173,22 @@ def test_formulas_in_jax_are_judged_alike():
     """A formula may be written in JAX, and is differentiated there."""
     (verdict,) = judge(claim_of(left=lambda x: jnp.sum(x**2)))
     assert verdict.verdict == "refuted"
+
+
+def test_a_draw_without_instances_leaves_the_others():
+    """Hypotheses that nothing of one shape satisfies: the other shapes are judged, and their strength is measured."""
+    claim = Claim(
+        id="test.shapes",
+        place="nowhere",
+        title="vectors of two entries",
+        hypotheses=("two entries",),
+        draw=[{"x": real((1,))}, {"x": real((2,))}],
+        where=lambda x: jnp.sum(jnp.ones_like(x)) > 1.5,
+        left=lambda x: jnp.sum(x**2),
+        relation="<=",
+        right=lambda x, factor: factor * jnp.sum(jnp.abs(x)) ** 2,
+        as_printed=Form("it is at most the square of the sum", factor=1.0),
+        control=Form("it is at most nine tenths of it", factor=0.9),
+    )
+    (verdict,) = judge(claim)
+    assert verdict.verdict == "holds" and verdict.refuted_from["factor"] > 0.99

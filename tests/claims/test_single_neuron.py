@@ -114,7 +114,7 @@ def test_circle_rule_by_a_fine_grid(theta):
     turns = 2 * np.pi * (np.arange(400_000) + 0.5) / 400_000
     for function in (
         lambda s, t: np.maximum(s, 0) * np.maximum(t, 0),
-        lambda s, t: np.where(s > 0, s - np.maximum(t, 0), 0) ** 2,
+        lambda s, t: np.where(s > 0, s - np.maximum(t, 0), 0) * s,
     ):
         assert over_circle(theta, function) == pytest.approx(
             np.mean(function(np.cos(turns - theta), np.cos(turns))), abs=1e-9

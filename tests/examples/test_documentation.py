@@ -24,6 +24,7 @@ PAGES = (
     "docs/claims.md",
     "docs/numerics.md",
     "docs/families.md",
+    "docs/two-layers.md",
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")

@@ -51,7 +51,7 @@ class Alternating(NeuronModel):
         return parameters
 
     def redundancy(self, parameters):
-        return 0
+        return {}
 
     def contains(self, parameters, teacher, target):
         return parameters.shape[0] >= teacher.vectors(target).shape[0]

@@ -248,7 +248,7 @@ class Weighted(NeuronModel):
         return parameters
 
     def redundancy(self, parameters):
-        return 0
+        return {}
 
     def contains(self, parameters, teacher, target):
         return len(parameters.outputs) >= len(target.outputs)

@@ -236,6 +236,7 @@ class Relation:
         found = [
             self._sides(Space(draw), number, effort).pairs(some).margins
             for (number, draw), some in zip(spaces, rows, strict=False)
+            if len(some)  # a draw may have no instance that satisfies the hypotheses
         ]
         return np.concatenate([*found, []])
 

@@ -17,9 +17,12 @@ def _neuron(teacher: Any, start: Any) -> str:
     return f"#neuron?teacher={_written(teacher)}&start={_written(start)}&step=0.05" if inside else ""
 
 
-def _on_ray(witness: Mapping[str, Any]) -> str:
-    angle, size = witness["theta"], witness["size"]
-    return _neuron((1.0, 0.0), (size * math.cos(angle), size * math.sin(angle)))
+def _student(witness: Mapping[str, Any]) -> str:
+    """Show a student and its teacher: two vectors, or a norm at an angle to a teacher on the first axis."""
+    if "theta" in witness:
+        angle, size = witness["theta"], witness["size"]
+        return _neuron((1.0, 0.0), (size * math.cos(angle), size * math.sin(angle)))
+    return _neuron(witness["v"], witness["w"]) if len(witness["w"]) == 2 else ""
 
 
 def _filter(witness: Mapping[str, Any]) -> str:
@@ -33,8 +36,8 @@ def _written(numbers: Any) -> str:
 
 
 _SHOWN: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "single_neuron.lemma-6.3": _on_ray,
-    "single_neuron.equation-22": _on_ray,
+    "single_neuron.lemma-6.3": _student,
+    "single_neuron.equation-22": _student,
     "convolutional_filter.lemma-4.1.kind": _filter,
 }
 

@@ -37,11 +37,11 @@ SMOOTH = Claim(
     relation="<=",
     right=lambda bound, constant: constant * bound,
     as_printed=Form(
-        "With $\\|w_i\\|$ as output weight the gradient is Lipschitz, at zero neurons too; judged with the constant $6.6(\\sum\\|w^*_i\\| + "
+        "With $\\|w_i\\|$ as output weight the gradient is Lipschitz, at zero neurons too; judged with the constant $8(\\sum\\|w^*_i\\| + "
         "\\sum\\|w_i\\|^2 + \\|U\\|_F^2)$, which is observed.",
-        constant=6.6,
+        constant=8.0,
     ),
-    control=Form("The same with $6.4(\\cdots)$.", constant=6.4),
+    control=Form("The same with $6.3(\\cdots)$.", constant=6.3),
 )
 
 HOMOGENEOUS = Claim(

@@ -265,6 +265,15 @@ right = max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) * (1 - np.cos(gap)) / 2
     as_meant=Form(
         "$\\|w(t)\\|$ is at least the smaller of that and $\\|w(0)\\|$.",
         right=lambda start, gap: np.minimum(norm(start), _printed_floor(gap)),
+        recipe="""
+w, lowest = np.array(start), np.inf
+for _ in range(6000):  # small steps of Equation (25), up to t = 6
+    size, theta = np.hypot(*w), np.arctan2(abs(w[1]), w[0])
+    w = w - 1e-3 * (w / 2 - (np.sin(theta) * w / size + (np.pi - theta) * np.array([1.0, 0.0])) / (2 * np.pi))
+    lowest = min(lowest, np.hypot(*w))
+left = lowest
+right = min(np.hypot(*start), max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) * (1 - np.cos(gap)) / 2))
+""",
     ),
     supplied="the sentence before it: the norm does not decrease below the threshold, which a start may be below",
     corrected=Form(

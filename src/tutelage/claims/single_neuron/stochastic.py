@@ -126,14 +126,14 @@ REMARK_5_4 = Claim(
     title="stochastic gradient descent with sub-Gaussian inputs",
     hypotheses=(
         "ReLU, standard Gaussian inputs in the plane",
-        "$\\|w_0 - v\\|^2 = \\frac12$, $\\epsilon_2 = 0.01$, $\\eta = 0.1$",
+        "$\\|w_0 - v\\|^2 = \\frac12$, $\\epsilon_2 = 0.01$, $\\eta = 0.3$",
     ),
     draw=lambda count, random: _successes(
         count,
         random,
         gaussian(2),
-        0.1,
-        int(np.ceil(2 * np.log(1 / _EPSILON) / (_GAUSSIAN_RATE * 0.1))),
+        0.3,
+        int(np.ceil(2 * np.log(1 / _EPSILON) / (_GAUSSIAN_RATE * 0.3))),
         0.5,
         _EPSILON,
     ),
@@ -148,7 +148,7 @@ REMARK_5_4 = Claim(
         "(judged as 0.99).",
         least=1.0,
     ),
-    control=Form("So it is after 28 of the 53,000 steps.", least=0.0005),
+    control=Form("So it is after 10 of the 18,700 steps.", least=0.0005),
     arithmetic=_SAMPLED,
 )
 
