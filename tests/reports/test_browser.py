@@ -75,12 +75,12 @@ def test_filters_are_in_the_address(browser, report):
 
 
 def test_a_link_opens_a_statement(browser, report):
-    """It is closed until then if it holds; a witness leads to the explorer where one fits."""
-    visit = Visit(browser, (report / "single_neuron.html").as_uri() + "#single_neuron.lemma-6.2")
+    """It is closed until then; a witness leads to the explorer where one fits."""
+    visit = Visit(browser, (report / "single_neuron.html").as_uri() + "#single_neuron.lemma-6.3")
     page = visit.page
     opened = "document.getElementById('single_neuron.{}').querySelector('details').open"
-    assert page.evaluate(opened.format("lemma-6.2"))
-    assert not page.evaluate(opened.format("equation-1"))
+    assert page.evaluate(opened.format("lemma-6.3"))
+    assert not page.evaluate(opened.format("lemma-6.2"))
     page.click("[id='single_neuron.lemma-6.3'] >> text=See it in the explorer")
     assert "witness against the print" in page.text_content("section:not([hidden]) .say")
     assert visit.complaints == []
