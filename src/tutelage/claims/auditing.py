@@ -17,7 +17,7 @@ from pydantic import Field
 from tutelage._configuration import release_memory
 from tutelage.claims.base import Claim, Verdict
 from tutelage.claims.judge import judge
-from tutelage.claims.registry import claims_of, find
+from tutelage.claims.registry import claims_of
 from tutelage.errors import MalformedData
 from tutelage.files import about, checked_path, digest
 from tutelage.papers import expected_seconds
@@ -185,7 +185,7 @@ def read_verdicts(folder: Path, paper: str, notice: Notice) -> Iterator[Verdict]
 
 
 def _judge(id: str, effort: str, seed: int) -> Content:
-    content = _content(judge(find([id])[0], effort, seed))
+    content = _content(judge(_claim(id), effort, seed))
     release_memory()
     return content
 
@@ -202,5 +202,9 @@ def _stamp(id: str, effort: str, seed: int) -> str:
 @cache
 def _program(id: str) -> str:
     """Return a digest of the program of a claim, and of the machinery that judges it."""
-    claim = next((claim for claim in claims_of(id.split(".", 1)[0]) if claim.id == id), None)
-    return program_digest(judge.__module__, *sorted(modules_of(claim)))
+    return program_digest(judge.__module__, *sorted(modules_of(_claim(id))))
+
+
+def _claim(id: str) -> Claim:
+    """Return a claim by its whole identifier, which may be the beginning of another one."""
+    return next(claim for claim in claims_of(id.split(".", 1)[0]) if claim.id == id)

@@ -43,7 +43,7 @@ def _final_losses(starts: np.ndarray, step: float, iterations: int) -> np.ndarra
 
 def _exact(d: int) -> float:
     """Probability that at least d/4 coordinates are dead, for symmetric starts: P(Bin(d, ½) ≤ 3d/4)."""
-    return 1 - escape(d, d)
+    return float(1 - escape(d, d))
 
 
 def _rows(arrays: Arrays, d: int):
