@@ -82,9 +82,9 @@ class Relation:
         for name in ("where", "build"):
             if getattr(self, name) is not None:
                 checks.function(name, getattr(self, name), "a function of what is drawn")
-        for name in ("scale", "known"):
+        for name in ("left", "right", "scale", "known"):
             value = getattr(self, name)
-            if value is not None and not callable(value):
+            if value is not None and not callable(value) and not isinstance(value, Chance):
                 checks.finite_array(name, value)
         checks.settle(
             self,
