@@ -215,12 +215,6 @@ def test_an_unrefuted_control_is_inconclusive():
     assert verdict.verdict == "inconclusive" and not verdict.control_refuted
 
 
-def test_a_claim_needs_a_relation_or_tests():
-    """Forms without tests have nothing to be judged by."""
-    with pytest.raises(InvalidArgument, match="`as_printed` must have a test"):
-        Claim("p.lemma-1", "", "", (), Form(""), Form(""))
-
-
 def test_verdict_documents_hold_the_power():
     """All promised fields are there, survive JSON, and older documents are read without them."""
     printed, corrected = judge(sines(kind="constant", defect="squares"), SMALL)
