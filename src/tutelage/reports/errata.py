@@ -14,7 +14,7 @@ from tutelage.files import write_bytes
 from tutelage.papers import PAPERS, Defect, defects, recorded_witnesses
 
 # What fits on two pages; the rest is a line each.
-_IN_FULL = 8
+_IN_FULL = 4
 _FEW_NUMBERS = 6
 
 # Letters that LaTeX does not set as they are.
@@ -171,9 +171,12 @@ def errata_latex(paper: str) -> str:
         parts += [(rf"\textbf{{{name}.}} " if name else "") + _tex(text) + r"\par" for name, text in _paragraphs(entry)]
     if others:
         items = "\n".join(rf"\item {_tex(entry.places)}: {_tex(entry.finding)}" for entry in others)
-        parts += [r"\subsection*{Smaller things}", f"\\begin{{itemize}}\\itemsep0pt\n{items}\n\\end{{itemize}}"]
+        parts += [
+            r"\subsection*{Smaller things}",
+            f"\\footnotesize\n\\begin{{itemize}}\\itemsep0pt\\parskip0pt\n{items}\n\\end{{itemize}}",
+        ]
     head = (
-        "\\documentclass[10pt]{article}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{amsmath,amssymb}\n"
+        "\\documentclass[10pt]{article}\n\\usepackage[margin=1.8cm]{geometry}\n\\usepackage{amsmath,amssymb}\n"
         "\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{2pt}\n\\begin{document}\n"
         f"\\section*{{{_tex(_title(paper))}}}\n"
     )
@@ -266,7 +269,8 @@ def _short(value: Any) -> str:
 def _tex(text: str) -> str:
     """Return a text as LaTeX: formulas in `$…$` as they are, all else with what LaTeX needs."""
     parts = re.split(r"(\$[^$]+\$|`[^`]+`)", text)
-    return "".join(_piece(part) for part in parts)
+    # Neighbours are one formula: two dollars would begin a display.
+    return "".join(_piece(part) for part in parts).replace("$$", " ")
 
 
 def _piece(part: str) -> str:
