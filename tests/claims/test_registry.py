@@ -83,7 +83,7 @@ def test_find():
     assert find() == all_claims()
     assert find(["convolutional_filter"]) == claims_of("convolutional_filter")
     assert [claim.id for claim in find(["convolutional_filter.lemma-4.2"])] == ["convolutional_filter.lemma-4.2"]
-    assert len(find(["convolutional_filter.lemma-A.1"])) == 4
+    assert len(find(["convolutional_filter.lemma-A.1"])) == 6
     assert all("lemma" in claim.id for claim in find(["*.lemma-*"]))
     with pytest.raises(InvalidArgument, match="lemma-9"):
         find(["convolutional_filter.lemma-9"])
