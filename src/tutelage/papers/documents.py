@@ -32,9 +32,8 @@ def recorded_witnesses(paper: str) -> list[dict[str, Any]]:
 
 @lru_cache
 def map_of(paper: str) -> list[dict[str, Any]]:
-    """Return the lines of a paper's map, as `<key>.coverage.toml` has them; none where there is no map yet."""
-    name = f"{paper}.coverage.toml"
-    return tomllib.loads(_text(name))["lines"] if files("tutelage.papers").joinpath(name).is_file() else []
+    """Return the lines of a paper's map, as `<key>.coverage.toml` has them."""
+    return tomllib.loads(_text(f"{paper}.coverage.toml"))["lines"]
 
 
 def entries(section: str) -> Iterator[tuple[str, dict[str, Any]]]:
