@@ -94,7 +94,7 @@ class Reference:
 def reference_of(objective: Objective) -> Reference:
     """Return what students of an objective are compared by."""
     problem = objective.problem
-    symmetry = _symmetry(objective)
+    symmetry = _symmetry(objective, objective.problem.zero())
     if symmetry is None:
         return Reference(None, False, np.zeros(1, int), np.arange(problem.parameters))
     numbers = 0 if symmetry.numbers is None else symmetry.numbers.shape[1]
@@ -117,17 +117,16 @@ def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
     """Return the vectors of a student that its pattern is taken of, with what they take along; see `reference_of`."""
     student = objective.problem.student
     point = student.canonical(point)
-    if _symmetry(objective) is None:
+    symmetry = _symmetry(objective, point)
+    if symmetry is None:
         return np.asarray(jax.device_get(ravel_pytree(point)[0]))[None]
-    symmetry = student.symmetry(point)
-    assert symmetry is not None
     vectors = np.asarray(student.vectors(point))
     return vectors if symmetry.numbers is None else np.hstack([vectors, symmetry.numbers])
 
 
-def _symmetry(objective: Objective) -> Symmetry | None:
+def _symmetry(objective: Objective, point: PyTree) -> Symmetry | None:
     """Return the symmetries of a student's vectors, or `None` where students are compared number by number."""
-    symmetry = objective.problem.student.symmetry(objective.problem.zero())
+    symmetry = objective.problem.student.symmetry(point)
     return None if symmetry is not None and symmetry.patchwise and not objective.span_suffices else symmetry
 
 

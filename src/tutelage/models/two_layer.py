@@ -220,6 +220,8 @@ class TwoLayer(Neuronwise):
         have norm one. Neurons that compute multiples of one function have equal shares in it; where the shares of some
         are negative, which makes other critical points, these add up to minus the whole.
         """
+        if not self._rescaled and "output" not in self.learn:
+            return parameters
         rows, power = self.rows(parameters), self.activation.homogeneity
         factor, output = jnp.ones(rows.shape[0]), self.parts(parameters).output
         if self._rescaled and power == 0:
@@ -230,7 +232,7 @@ class TwoLayer(Neuronwise):
             factor = jnp.where(alive, jnp.abs(output) ** (1.0 / power), 1.0)
             output = jnp.where(alive, jnp.sign(output), 0.0)
         if "output" not in self.learn:
-            return self.with_rows(parameters, factor[:, None] * rows) if self._rescaled else parameters
+            return self.with_rows(parameters, factor[:, None] * rows)
         assert output is not None
         if self.activation.parity == "odd" and "weights" in self.learn and self.fixed.biases is None:
             factor, output = jnp.where(output < 0, -factor, factor), jnp.abs(output)
