@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.claims.relation import Relation
+from tutelage.work.program import SYNTAX
 
 BITS = 256
 # More operations than this are a simulation, not a closed form.
@@ -91,7 +92,8 @@ def sides(recipe: str, witness: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarr
     """
     import flint
 
-    tree = ast.fix_missing_locations(_Exact().visit(ast.parse(recipe)))
+    with SYNTAX:
+        program = compile(ast.fix_missing_locations(_Exact().visit(ast.parse(recipe))), "<recipe>", "exec")
     before = flint.ctx.prec
     flint.ctx.prec = BITS
     try:
@@ -99,7 +101,7 @@ def sides(recipe: str, witness: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarr
         # Both sides are in a witness too: the recipe has to find them itself.
         given = {name: arithmetic.given(value) for name, value in witness.items() if name not in ("left", "right")}
         names = {"__builtins__": arithmetic.builtins(), **given, "np": Balls(arithmetic), "_arithmetic": arithmetic}
-        exec(compile(tree, "<recipe>", "exec"), names)
+        exec(program, names)
         left, right = np.broadcast_arrays(*(np.asarray(arithmetic.exact(names[side])) for side in ("left", "right")))
         return left, right
     finally:

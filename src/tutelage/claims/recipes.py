@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.relation import Relation
+from tutelage.work.program import SYNTAX
 
 
 class _NotElementary(Exception):
@@ -165,7 +166,8 @@ def _node(function: Any) -> Any:
         raise _NotElementary
     if function.__name__ != "<lambda>":
         try:
-            return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            with SYNTAX:
+                return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
         except (OSError, TypeError, SyntaxError) as error:
             raise _NotElementary from error
     code = function.__code__
@@ -178,7 +180,8 @@ def _node(function: Any) -> Any:
     if bodies:
         # The innermost one: a formula inside of a formula has its instructions there.
         found = max(bodies, key=lambda node: (node.body.lineno, node.body.col_offset))
-        return ast.parse(ast.unparse(found), mode="eval").body
+        with SYNTAX:
+            return ast.parse(ast.unparse(found), mode="eval").body
     raise _NotElementary
 
 
@@ -189,7 +192,8 @@ def _within(node: ast.expr, place: tuple[int, int]) -> bool:
 @lru_cache(maxsize=16)
 def _lambdas(path: str) -> tuple[ast.Lambda, ...]:
     try:
-        tree = ast.parse("".join(linecache.getlines(path)))
+        with SYNTAX:
+            tree = ast.parse("".join(linecache.getlines(path)))
     except SyntaxError:
         return ()
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Lambda))

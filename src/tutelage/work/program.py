@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
@@ -21,6 +22,8 @@ from tutelage.files import digest
 
 PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "equinox", "optax", "diffrax")
 """Packages whose versions are part of a program: another one may compute other numbers."""
+SYNTAX = threading.RLock()
+"""Held while syntax trees are made or compiled: Python 3.11 counts their depth once for all threads."""
 _PACKAGE = "tutelage"
 _ROOT = Path(__file__).parents[1]
 
@@ -117,7 +120,8 @@ class _Source(NamedTuple):
 def _source(path: Path) -> _Source:
     """Read a file once: the program that runs is the one that was there when it was imported."""
     content = path.read_bytes()
-    nodes = ast.walk(ast.parse(content))
+    with SYNTAX:
+        nodes = ast.walk(ast.parse(content))
     return _Source(digest(content), tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))))
 
 
