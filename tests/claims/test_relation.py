@@ -451,3 +451,20 @@ def test_a_bound_that_is_infinite_is_pasted():
     assert names["left"] > names["right"]
     assert [(one.form, one.verdict) for one in others] == [("as_meant", "holds"), ("corrected", "holds")]
     assert others[0].margin == others[1].margin and others[1].seconds == 0.0
+
+
+def test_large_sides_are_shown_where_they_differ_most():
+    """A witness is to be read: of two large matrices one entry of each; small sides are shown whole."""
+
+    def matrix(x, size):
+        return np.broadcast_to(x[..., None, None], (*np.shape(x), size, size))
+
+    def shown(size):
+        moved = np.zeros((size, size))
+        moved[1, 2] = 1.0
+        test = Relation({"x": ()}, lambda x: matrix(x, size) + moved, "==", lambda x: matrix(x, size))
+        return test(SMALL, 0).witness
+
+    assert np.shape(shown(4)["left"]) == (4, 4)
+    witness = shown(30)
+    assert np.shape(witness["left"]) == () and witness["left"] - witness["right"] == pytest.approx(1.0)

@@ -34,6 +34,8 @@ _LITTLE_OPTIMISED = {
 # Programs are compiled for these numbers of instances; fewer are filled up.
 _WIDTH, _NARROW = 64, 32
 _PROBES = 5
+# Entries of a side that a witness shows.
+_MOST_ENTRIES = 256
 # Operations up to which a formula is called for one instance after another rather than compiled.
 _SHORT = 120
 # Dimensions from which on derivatives are worth compiling even for a short search.
@@ -327,7 +329,7 @@ class Sides:
         if self.mode == "compiled":
             # The program that is there already; one for a single instance would have to be compiled.
             _, found = self._program("pairs")(np.repeat(row[None], _WIDTH, axis=0))
-            return {name: np.asarray(value)[0] for name, value in found.items()}
+            return _legible({name: np.asarray(value)[0] for name, value in found.items()})
         rows = row[None] if self.mode == "batch" else row
         with np.errstate(all="ignore"):
             instance = self.instance(np, rows)
@@ -335,7 +337,19 @@ class Sides:
         shown = {name: np.asarray(value) for name, value in {**instance, "left": left, "right": right}.items()}
         if self.mode == "batch":
             shown = {name: value[0] if value.shape[:1] == (1,) else value for name, value in shown.items()}
-        return shown
+        return _legible(shown)
+
+
+def _legible(witness: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return a witness whose sides can be read: of large ones the entry where they differ most, which says enough."""
+    left, right = np.broadcast_arrays(witness["left"], witness["right"])
+    if left.size <= _MOST_ENTRIES:
+        return witness
+    with np.errstate(all="ignore"):
+        apart = np.abs(left - right)
+    # What is not a number is worse than any difference.
+    worst = np.unravel_index(np.argmax(np.where(np.isnan(apart), np.inf, apart)), left.shape)
+    return {**witness, "left": left[worst], "right": right[worst]}
 
 
 def _first(count: int, part: Any) -> np.ndarray:
