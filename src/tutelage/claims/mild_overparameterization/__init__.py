@@ -24,6 +24,7 @@ CLAIMS = (
     *directions.MAIN,
     conjecture.CONJECTURE_1,
     conjecture.ROTATION,
+    conjecture.MANY_TEACHERS,
     *perturbed.MAIN,
     *directions.AFTER_THEOREM_7,
     *splitting.MAIN,
