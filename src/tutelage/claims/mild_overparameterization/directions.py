@@ -125,10 +125,11 @@ THEOREM_6 = Claim(
     ],
     **_CONVEXITY,
     as_printed=Form(
-        "$(w - \\tilde w)^\\top H(w)(w - \\tilde w) \\ge \\frac14(\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2) - O(\\epsilon^{2.5})$. (The remainder is "
-        "in fact $O(\\epsilon^3)$, and it is negative where whole groups are rotated.)",
+        "$(w - \\tilde w)^\\top H(w)(w - \\tilde w) \\ge \\frac14(\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2) - O(\\epsilon^{2.5})$.",
         order=2.5,
     ),
+    corrected=Form("The same with $O(\\epsilon^3)$, and negative where whole groups are rotated.", order=3.0),
+    correction="The print is true; the exponent 2.5 comes from sines that are taken as $O(\\sqrt\\epsilon)$ and are $O(\\epsilon)$, see Equation (31).",
     control=Form("The same with $O(\\epsilon^{3.5})$.", order=3.5),
 )
 

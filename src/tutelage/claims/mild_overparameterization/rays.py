@@ -118,7 +118,6 @@ EQUATION_74 = Claim(
 # Lemmas 10 and 11 -----------------------------------------------------------------------------------------------------
 
 _OUT = [{"way": real((d,)), "teacher": axes(k, d)} for k, d in ((2, 2), (2, 5), (3, 3), (6, 6))]
-_ONE = [{"way": real((d,)), "teacher": axes(1, d)} for d in (1, 3)]
 
 
 def _slope(way, teacher):
@@ -148,7 +147,9 @@ LEMMA_10 = Claim(
     draw=_OUT,
     left=_slope,
     relation="<=",
-    right=lambda teacher, least: -least * np.sqrt(teacher.shape[-2] - 1) / (2 * np.pi),
+    right=lambda teacher, factor: (
+        -factor * teacher.shape[-2] * profile(np.arccos(-1 / np.sqrt(teacher.shape[-2]))) / (2 * np.pi)
+    ),
     as_printed=Form(
         "The origin is neither a local minimum nor a local maximum: in some direction the objective does not fall.",
         draw=_steepest,
@@ -169,15 +170,14 @@ left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any d
 """,
     ),
     corrected=Form(
-        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum: every neuron leaves it with a slope of at most $-\\frac{0.3}{2\\pi}\\sqrt{k-1}$ (the constant "
-        "observed). For $k = 1$ it is neither: along $-v_1$ the slope is zero and the objective grows.",
-        least=0.3,
+        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum: every neuron leaves it with a slope of at most "
+        "$-\\frac k{2\\pi}(\\sin\\vartheta + (\\pi - \\vartheta)\\cos\\vartheta)$, $\\cos\\vartheta = -1/\\sqrt k$, attained opposite to $\\sum v_j$. For $k = 1$ that is zero, and it is "
+        "neither: along $-v_1$ the objective grows.",
+        factor=1.0,
     ),
     correction="Student and teacher are non-negative, so that the objective falls along $w$ with the slope $-\\sum f(w_i, v_j)$, which is zero only for $w_i = -v_j$ for all $j$: "
     "impossible for $k \\ge 2$. The proof uses $f(-\\epsilon v_1, v_j) = -\\epsilon f(v_1, v_j)$, but $f$ is homogeneous for positive factors only.",
-    control=Form(
-        "The same for $k = 1$, with a slope of at most $-\\frac{0.01}{2\\pi}$.", draw=_ONE, right=-0.01 / (2 * np.pi)
-    ),
+    control=Form("With 1.001 times that slope.", factor=1.001),
 )
 
 LEMMA_11 = Claim(
