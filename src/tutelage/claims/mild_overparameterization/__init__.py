@@ -15,6 +15,7 @@ from tutelage.claims.mild_overparameterization import (
 )
 
 CLAIMS = (
+    rays.ONE_NEURON,
     *setting.MAIN,
     *minima.MAIN,
     *setting.AFTER_THEOREM_1,

@@ -5,10 +5,63 @@ from __future__ import annotations
 import numpy as np
 
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real, uniform
-from tutelage.claims.mild_overparameterization.formulas import PAPER, duals, loss, norms, profile, units
+from tutelage.claims.mild_overparameterization.formulas import (
+    PAPER,
+    duals,
+    gradient,
+    inner,
+    loss,
+    norms,
+    profile,
+    units,
+)
 from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting, students
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
+
+# One neuron -----------------------------------------------------------------------------------------------------------
+
+_FIRST_AXIS = np.eye(2)[:1]
+
+ONE_NEURON = Claim(
+    id=f"{PAPER}.section-1.1.origin",
+    place="Section 1.1, previous works on Equation (1)",
+    title="one student and one teacher",
+    hypotheses=("$n = k = 1$; $d \\le 3$",),
+    scope="remark",
+    draw=[{"student": real((1, d)), "teacher": axes(1, d)} for d in (1, 2, 3)],
+    left=lambda student, teacher: inner(gradient(student, teacher), student - teacher)[..., 0],
+    relation=">=",
+    right=lambda student, teacher, factor: (
+        factor * (norms(student) * inner(student - teacher, student - teacher) / (1 + norms(student)))[..., 0]
+    ),
+    also=[
+        # Along v the objective falls from the origin, along −v it grows, and the slopes differ.
+        Relation(
+            {"size": log_uniform(1e-3, 1.0)},
+            lambda size: np.stack(
+                [
+                    sign
+                    * (
+                        loss(np.zeros((1, 2)), _FIRST_AXIS)
+                        - loss(sign * size[..., None, None] * _FIRST_AXIS, _FIRST_AXIS)
+                    )
+                    for sign in (1, -1)
+                ],
+                -1,
+            ),
+            ">=",
+            lambda size: np.stack([size / 4, size**2 / 4.01], -1),
+        )
+    ],
+    as_printed=Form(
+        "There are no minima but the teacher, and the origin is a saddle without derivative: $\\nabla F(w)\\cdot(w - v)$ is at least "
+        "$0.49\\|w\\|\\|w - v\\|^2/(1 + \\|w\\|)$ (the constant observed).",
+        factor=0.49,
+    ),
+    control=Form("The same with 0.5.", factor=0.5),
+)
+
 
 # Proposition 1 --------------------------------------------------------------------------------------------------------
 
