@@ -234,9 +234,9 @@ class Sides:
         return here, by[0], by[1]
 
     def _in_batch(self, rows: np.ndarray) -> Pairs:
-        if isinstance(self.space, Table) and np.array_equal(rows, self.space.rows):
-            return self._paired(*self._of_table(rows), len(rows))
-        left, right, scale, counted = self.evaluate(self.instance(np, rows))
+        given = isinstance(self.space, Table) and np.array_equal(rows, self.space.rows)
+        found = self._of_table(rows) if given else self.evaluate(self.instance(np, rows))
+        left, right, scale, counted = found
         return self._paired(left, right, scale, counted, len(rows))
 
     def _of_table(self, rows: np.ndarray) -> tuple:
