@@ -226,7 +226,7 @@ POLYNOMIAL = Claim(
     as_printed=Form(
         "$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.", power=101.0
     ),
-    control=Form("They are at most $d^{95}$.", power=90.0),
+    control=Form("They are at most $d^{95}$.", power=95.0),
 )
 
 

@@ -311,8 +311,8 @@ FIRST_PART = Claim(
     relation="<=",
     right=lambda tau, coefficient: -coefficient * tau**4 + tau**6 / 8,
     as_printed=Form(
-        "$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. One term of the display before is "
-        "estimated the wrong way round: an upper bound on erf is multiplied by a negative number; the sum stands.)",
+        "$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. Two terms of the display before are "
+        "estimated the wrong way round, a factor below one and an upper bound on erf being multiplied by negative numbers; the sum stands.)",
         coefficient=0.25,
     ),
     control=Form("$h_1(\\tau) \\le -0.42\\tau^4 + \\frac18\\tau^6$.", coefficient=0.42),
