@@ -112,7 +112,7 @@ def test_relu_loss_is_the_librarys(network):
 
 def test_mass_far_from_teachers_is_bounded_by_a_test_function():
     """The correlation of the test function of the corrected Lemma C.4 with a neuron is the product of squared sines."""
-    (drawn, *_) = hermite._plane(80, np.random.default_rng(8))
+    (drawn, *_) = hermite._products(80, np.random.default_rng(8))
     grid = (np.arange(4000) + 0.5) * 2 * np.pi / 4000
     target = drawn["teachers"][0]
     points = np.stack([np.cos(grid), np.sin(grid)], axis=-1)
@@ -127,6 +127,19 @@ def test_mass_far_from_teachers_is_bounded_by_a_test_function():
     assert drawn["norm"][0] == pytest.approx(np.sqrt(2 * np.mean(test**2)), rel=1e-6)
     for turn, value in zip(grid[::800], product[::800], strict=True):
         assert 2 * np.mean(test * np.abs(np.cos(grid - turn))) == pytest.approx(value, abs=1e-5)
+
+
+def test_test_function_of_any_dimension_by_sampling():
+    """In space: its correlation with a neuron is the product of squared sines, and its norm is the one computed."""
+    random = np.random.default_rng(9)
+    a, b, w = formulas.units(random.normal(size=(3, 3)))
+    x = random.normal(size=(600_000, 3))
+    s, t, c = x @ a, x @ b, a @ b
+    quartic = s**2 * t**2 - s**2 - t**2 - 4 * c * s * t + 1 + 2 * c**2
+    sizes = [hermite.hermite_coefficient(k) * scale for k, scale in ((0, 1), (2, np.sqrt(2)), (4, np.sqrt(24)))]
+    h = 1 / sizes[0] - (s**2 + t**2 - 2) / sizes[1] + quartic / sizes[2]
+    assert _close((1 - (a @ w) ** 2) * (1 - (b @ w) ** 2), h * np.abs(x @ w))
+    assert _close(hermite.product_norm(np.stack([a, b])) ** 2, h**2)
 
 
 def test_descent_direction_correlates_with_twice_the_loss():

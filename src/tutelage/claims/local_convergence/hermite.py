@@ -1,14 +1,15 @@
 r"""Sections C.4.4 and C.7: Hermite test functions, and students that are far from all teachers (Lemma C.4)."""
 
+from itertools import combinations, permutations, product
 from math import lgamma
 
 import numpy as np
-from scipy.linalg import hadamard
 
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, DIAGONAL, LINES, PAPER
+from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
 
@@ -150,8 +151,16 @@ COSINE = Claim(
     left=lambda half, phi: (np.cos(phi) ** 2) ** half,
     relation="<=",
     right=lambda phi, constant: 1 - constant * np.sin(phi) ** 2,
+    also=[
+        Relation(
+            {"half": integers(1, 40), "part": uniform(0, 1)},
+            left=lambda half, part: np.stack([(1 - part / half) ** half, (1 - 1 / half) ** half], -1),
+            relation="<=",
+            right=lambda part: np.stack([1 - part / 2, np.exp(-1) + 0 * part], -1),
+        )
+    ],
     as_printed=Form(
-        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$. (Also without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.)",
+        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$, by $\\cos^l\\phi \\le 1 - \\frac l4\\sin^2\\phi$ for $\\sin^2\\phi \\le 2/l$ and $(1 - 2/l)^{l/2} \\le 1/e$. (Also without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.)",
         constant=0.25,
     ),
     control=Form("$\\cos^l\\phi \\le 1 - 1.01\\sin^2\\phi$.", constant=1.01),
@@ -244,17 +253,6 @@ right = pi / 2 + 10 * degree**2.5 * len(teachers) ** 2 * epsilon
 )
 
 
-def _frames(random):
-    """Orthonormal teachers, and students of equal mass on the rows of a Hadamard matrix: the far ends of the cube."""
-    r = 16
-    targets = np.broadcast_to(np.eye(r), (24, r, r)).copy()
-    stray = hadamard(r) / np.sqrt(r)
-    mass = 10.0 ** random.uniform(-4, -1, size=(24, 1, 1))
-    share = np.linalg.solve(f.kernel(targets[0], targets[0]), f.kernel(targets[0], stray).sum(axis=1))
-    near = (1 - mass * share[None, :, None]) * targets
-    return {"students": f.students_of(np.concatenate([near, mass * stray], axis=1)), "teachers": targets}
-
-
 def _moved_mass(drawn):
     """Σ‖w‖²δ² with the angles of lines, the loss, and whether it is resolved and small."""
     students, targets = drawn["students"], drawn["teachers"]
@@ -268,7 +266,7 @@ def _moved_mass(drawn):
 @instances.once
 def _strays(count, random):
     """Frames and other networks, with the best bound that the printed test function gives."""
-    for drawn in (_frames(random), *instances.networks(count, random)):
+    for drawn in (instances.frame(16, random), *instances.networks(count, random)):
         found, targets = _moved_mass(drawn), drawn["teachers"]
         r, half = targets.shape[-2], f.separation(targets) / 2
         mass = np.sum(f.norms(drawn["students"]) ** 2, axis=-1)
@@ -331,24 +329,42 @@ right = np.pi**2 * (np.sqrt(np.pi * e) + r**2 * largest * e + r**2 * e**1.5 * lo
 )
 
 
-def _plane(count, random):
-    """Networks in the plane, with Σ‖w‖²Π sin² and the norm of the test function whose correlation is that product.
+def product_norm(targets: np.ndarray) -> np.ndarray:
+    r"""The norm of a test function whose correlation with a unit neuron is $\prod_k\sin^2\angle(w, w^*_k)$; `[..., teacher, dim]`.
 
-    The product is a sum of waves of even frequencies up to 2r, and on the wave of frequency l the mean of |w·x| acts as
-    λ = (2/π)(−1)^(l/2+1)/(l² − 1): with h = ‖x‖Σ c e^{ilθ}, c = p/(2λ) and ‖h‖² = Σ|p|²/(2λ²).
+    The product is $\sum_jA_{2j}[w, \dots, w]$ with $A_{2j} = (-1)^j\sum_{|S|=j}\mathrm{sym}\bigotimes_{k\in S}\bar w^*_k\otimes\bar w^*_k$, and a Hermite
+    polynomial of degree $l$ with coefficients $A$ has the correlation $\sqrt{l!}\,\hat\sigma_lA[w, \dots, w]$ and the square norm $l!\|A\|^2$:
+    $\|h\|^2 = \sum_j\hat\sigma_{2j}^{-2}\|A_{2j}\|^2$, where products of symmetric tensors are permanents.
+
+    In the plane a better one is homogeneous of degree one: the product is a sum of waves $p_le^{il\theta}$ of even frequencies,
+    on which the mean of $|w\cdot x|$ acts as $\lambda_l = \frac2\pi(-1)^{l/2+1}/(l^2-1)$, and $\|h\|^2 = \sum|p_l|^2/(2\lambda_l^2)$.
     """
-    grid = np.arange(64) * np.pi / 64
-    points = np.stack([np.cos(grid), np.sin(grid)], -1)
-    shapes = ((1, 1, 2), (1, 3, 2), (2, 4, 2), (3, 6, 2), (5, 8, 2))
+    r, d = targets.shape[-2:]
+    if d == 2:
+        grid = np.arange(64) * np.pi / 64
+        points = np.stack([np.cos(grid), np.sin(grid)], -1)
+        waves = np.fft.fft(np.prod(np.sin(f.angles(points, targets)) ** 2, -1), axis=-1) / 64
+        frequency = 2 * np.abs(np.fft.fftfreq(64, 1 / 64))
+        return np.sqrt(np.sum(np.abs(waves) ** 2 * (np.pi / 2 * (frequency**2 - 1)) ** 2 / 2, -1))
+    cosines = np.einsum("...id,...jd->...ij", f.units(targets), f.units(targets))
+    square = np.pi / 2
+    for j in range(1, r + 1):
+        orders = np.array(list(permutations(range(2 * j))))
+        for rows, columns in product(combinations(range(r), j), repeat=2):
+            entries = cosines[..., np.repeat(rows, 2), np.repeat(columns, 2)[orders]]
+            square = square + np.mean(np.prod(entries, -1), -1) / hermite_coefficient(2 * j) ** 2
+    return np.sqrt(square)
+
+
+def _products(count, random):
+    """Networks with Σ‖w‖²Π sin², and the norm of the test function whose correlation is that product."""
+    plane = ((1, 1, 2), (1, 3, 2), (2, 4, 2), (3, 6, 2), (5, 8, 2))
     for scales in (instances.NEAR, (-2.0, 0.5)):
-        for drawn in instances.networks(count, random, shapes=shapes, scales=scales):
+        for drawn in instances.networks(count, random, shapes=(*plane, (1, 3, 3), (2, 5, 3), (3, 8, 4)), scales=scales):
             found, (students, targets) = _moved_mass(drawn), drawn.values()
-            waves = np.fft.fft(np.prod(np.sin(f.angles(points, targets)) ** 2, -1), axis=-1) / 64
-            frequency = 2 * np.abs(np.fft.fftfreq(64, 1 / 64))
-            norm = np.sqrt(np.sum(np.abs(waves) ** 2 * (np.pi / 2 * (frequency**2 - 1)) ** 2 / 2, -1))
-            product = np.sum(f.norms(students) ** 2 * np.prod(np.sin(f.angles(students, targets)) ** 2, -1), -1)
+            masses = np.sum(f.norms(students) ** 2 * np.prod(np.sin(f.angles(students, targets)) ** 2, -1), -1)
             reach = np.sin(f.separation(targets) / 2) ** (2 * targets.shape[1] - 2)
-            yield {**found, "product": product, "norm": norm, "reach": reach}
+            yield {**found, "product": masses, "norm": product_norm(targets), "reach": reach}
 
 
 LEMMA_C_4 = Claim(
@@ -357,7 +373,7 @@ LEMMA_C_4 = Claim(
     title="students far from all teachers have little mass",
     # A student at −w* is a failure of its own, that of Theorem 2, and would hide the growth of the constant.
     hypotheses=("Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",),
-    draw=_plane,
+    draw=_products,
     where=lambda small: small,
     left=lambda product, lines, reach: np.stack([product, 4 / np.pi**2 * reach * lines], -1),
     relation="<=",
@@ -371,15 +387,16 @@ LEMMA_C_4 = Claim(
         recipe=_FAR_RECIPE + "right = np.pi**2 * np.sqrt(np.pi * loss(students, teachers))\n",
     ),
     corrected=Form(
-        "In the plane, $\\sum_j\\|w_j\\|^2\\prod_k\\sin^2\\angle(w_j, w^*_k) \\le \\|h\\|\\sqrt{2\\epsilon}$ with $h = \\|x\\|\\sum_lp_le^{il\\theta}/(2\\lambda_l)$, $p_l$ the "
-        "coefficients of $\\prod_k\\sin^2(\\theta - \\theta_k)$ and $\\lambda_l = \\frac2\\pi(-1)^{l/2+1}/(l^2-1)$, so that $\\sum_j\\|w_j\\|^2\\delta_j^2 \\le "
+        "$\\sum_j\\|w_j\\|^2\\prod_k\\sin^2\\angle(w_j, w^*_k) \\le \\|h\\|\\sqrt{2\\epsilon}$ with $\\|h\\|^2 = \\sum_j\\hat\\sigma_{2j}^{-2}\\|\\sum_{|S|=j}\\mathrm{sym}"
+        "\\bigotimes_{k\\in S}\\bar w^*_k\\otimes\\bar w^*_k\\|^2$, in the plane also with $\\|h\\|^2 = \\sum_l|p_l|^2/(2\\lambda_l^2)$, $p_l$ the coefficients of "
+        "$\\prod_k\\sin^2(\\theta - \\theta_k)$ and $\\lambda_l = \\frac2\\pi(-1)^{l/2+1}/(l^2-1)$, where it is sharp; so that $\\sum_j\\|w_j\\|^2\\delta_j^2 \\le "
         "\\frac{\\pi^2}4\\sin^{-2(r-1)}(\\frac\\Delta2)\\,\\|h\\|\\sqrt{2\\epsilon}$, with angles to lines: $C(r, \\Delta)\\,\\epsilon^{1/2}$ without logarithm or floor.",
         factor=1.0,
     ),
     correction="No absolute constant serves all $r$: the proof leaves out the terms $k = k'$ of $\\|h\\|^2$. With orthonormal teachers and students at the rows of a "
     "Hadamard matrix the constant grows like $\\sqrt r$ (5 for $r = 2$, 172 for $r = 256$), at every loss. A test function whose correlation with a neuron is "
-    "$\\prod_k(1 - \\langle\\bar w^*_k, w\\rangle^2)$ vanishes at every teacher; there is one in every dimension, since that is a sum of spherical harmonics of even "
-    "degrees up to $2r$, on each of which $|w\\cdot x|$ acts as a number other than zero.",
+    "$\\prod_k(1 - \\langle\\bar w^*_k, w\\rangle^2)$ vanishes at every teacher: a sum of Hermite polynomials of even degrees up to $2r$, since "
+    "no even Hermite coefficient of $|w\\cdot x|$ vanishes.",
     defect=DIAGONAL,
     kind="constant",
     control=Form("The corrected form with two thirds of the right-hand side.", factor=2 / 3),

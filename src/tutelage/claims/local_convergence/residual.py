@@ -2,11 +2,12 @@ r"""Section 5.4 and Sections C.3 to C.5: the decomposition $R = R_1 + R_2$ and t
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import PAPER
 from tutelage.claims.local_convergence.landscape import correlation
+from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 
 _POINTS = np.random.default_rng(7).normal(size=(40, 4))
@@ -350,4 +351,99 @@ FOUR_POINTS = Claim(
         last=2.0,
     ),
     control=Form("The same with the weights $-1, -1, 2.01$.", last=2.01),
+)
+
+
+_ACROSS, _ALONG = np.polynomial.legendre.leggauss(8), np.polynomial.legendre.leggauss(16)
+
+
+def _shifted_means(separation, width, others, share, turn):
+    """Means over the strip around the first of several teachers in the plane, and over its first quarter.
+
+    Away from the other strips the signs of all other teachers are that of the second coordinate: g = v₁·x s₁ + V·x s₂, and
+    V, the sum of the others' v, has the norm √n √(1 − ‖v₁‖²) at most.
+    """
+    drawn = {"separation": separation, "width": width, "others": others, "share": share, "turn": turn}
+    low, width = (width * (1 + np.cos(separation)) / np.sin(separation))[..., None], width[..., None, None]
+    x = width / 4 * (_ACROSS[0][:, None] + 1)
+    y = (low + (8 - low) / 2 * (_ALONG[0] + 1))[..., None, :]
+    y = np.concatenate([y, -y], -1)
+    measure = np.multiply.outer(_ACROSS[1], np.tile(_ALONG[1], 2)) * np.exp(-(y**2) / 2)
+    sizes = np.sqrt(np.stack([share, others * (1 - share)], -1))
+    first, second = (np.moveaxis(sizes * part(turn), -1, 0)[..., None, None] for part in (np.cos, np.sin))
+    points = [x, x - width / 2, x + width / 2, x - width]
+    squares = [
+        (np.sign(at) * (first[0] * at + second[0] * y) + np.sign(y) * (first[1] * at + second[1] * y)) ** 2
+        for at in points
+    ]
+    means = [
+        np.sum(value * measure * np.exp(-(at**2) / 2), (-2, -1)) for value, at in zip(squares, points, strict=True)
+    ]
+    density = measure * np.exp(-(x**2) / 2)
+    pair = squares[0] + squares[1]
+    summed = np.sum(density * (pair + squares[2] + squares[3]), (-2, -1))
+    printed = np.sum(density * (pair + squares[2] * squares[3]), (-2, -1))
+    return {**drawn, "whole": sum(means), "summed": summed, "printed": printed}
+
+
+_SHIFTS = {"width": uniform(0.01, 1), "part": uniform(0, 1)}
+_SUMMED = Form("The same with $g^2(x^{++}) + g^2(x^{--})$.", product=0.0, exponent=0.5)
+
+SHIFTED = Claim(
+    id=f"{PAPER}.section-C.4.1.shifts",
+    place="Section C.4.1, proof of Lemma C.1, shifted parts of a strip",
+    title="means over the four parts of a strip",
+    hypotheses=(
+        "$\\delta_1 \\le 1$; in the plane, up to eight other teachers at $\\Delta$ and more from $w^*_i$, $\\|v\\| = 1$, all $v_j$ but $v_i$ equal",
+    ),
+    draw={
+        "separation": uniform(1, np.pi / 2),
+        "width": uniform(0.01, 1),
+        "others": integers(1, 8),
+        "share": uniform(0, 1),
+        "turn": uniform(0, 2 * np.pi, (2,)),
+    },
+    build=_shifted_means,
+    left=lambda whole: whole,
+    relation=">=",
+    right=lambda summed, printed, product, exponent: np.exp(-exponent) * (product * printed + (1 - product) * summed),
+    # The three factors by which densities fall where a point is shifted.
+    also=[
+        Relation(
+            _SHIFTS,
+            left=lambda width, part: (
+                (
+                    (part[..., None] * width[..., None] / 2) ** 2
+                    - (part[..., None] * width[..., None] / 2 + width[..., None] * np.array([-0.5, -1.0, 0.5])) ** 2
+                )
+                / 2
+            ),
+            relation=">=",
+            right=np.array([-1 / 8, -1 / 2, -3 / 8]) * (1 + 1e-12),
+        )
+    ],
+    as_printed=Form(
+        "$E[g^2\\mathbb 1_{S_i}] \\ge e^{-1/2}E[(g^2(x^+) + g^2(x^-) + g^2(x^{++})g^2(x^{--}))\\mathbb 1_{S^+_i}]$, by the factors $e^{-1/8}$, $e^{-1/2}$ and "
+        "$e^{-3/8}$ of the three shifts.",
+        product=1.0,
+        exponent=0.5,
+        recipe="""
+x = np.random.default_rng(0).normal(size=(4_000_000, 2))
+x = x[np.abs(x[:, 1]) > width * (1 + np.cos(separation)) / np.sin(separation)]
+v, rest = np.sqrt([share, others * (1 - share)])[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+g = lambda p: (p @ v) * np.sign(p[:, 0]) + (p @ rest) * np.sign(p[:, 1])
+left = np.sum(g(x[np.abs(x[:, 0]) <= width]) ** 2)  # sampled
+part = x[(x[:, 0] >= 0) & (x[:, 0] <= width / 2)]
+first, second, third, last = (g(part + [shift * width, 0]) ** 2 for shift in (0, -0.5, 0.5, -1))
+right = np.exp(-0.5) * np.sum(first + second + third * last)
+""",
+    ),
+    as_meant=_SUMMED,
+    supplied="the next line, which takes the largest of the four",
+    corrected=_SUMMED,
+    correction="A plus sign is lost between the last two squares.",
+    kind="misprint",
+    glyph=True,
+    control=Form("That with $e^{-1/10}$.", product=0.0, exponent=0.1),
+    arithmetic="Gauss–Legendre rules",
 )

@@ -287,8 +287,19 @@ EQUATION_13 = Claim(
     relation="<=",
     right=lambda w, u, factor: factor * np.sum(_tangent(w, u) ** 2, -1) / np.pi * (5 * _lost(w, u)) ** 1.5,
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
+    # The display before it: the cosine itself.
+    also=[
+        Relation(
+            _MOVES,
+            build=_moved,
+            left=lambda w, u: 1 - np.cos(_between(_tangent(w, u), w)),
+            relation="==",
+            right=lambda w, u: _lost(w, u),
+            scale=1.0,
+        )
+    ],
     as_printed=Form(
-        "$I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
+        "$\\cos\\phi = (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt\\cdots$ and $I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
         "\\|u\\|^2\\sin^2\\theta}\\bigr)^{3/2}$.",
         factor=1.0,
     ),

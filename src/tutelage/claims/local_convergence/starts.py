@@ -1,7 +1,7 @@
 """Theorem 5 and Appendix E: starts with random directions and fitted norms, in the whole space or in a subspace."""
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, comb
 
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
@@ -145,6 +145,59 @@ CAP_ORDER = Claim(
         less=0.0,
     ),
     control=Form("$P \\ge (2\\gamma/\\pi)^{d-1.01}$; for $d = 2$, $P = 2\\gamma/\\pi$.", less=1.01),
+)
+
+
+def _missed(teachers, chance, delta, alone, factor):
+    """The probability that one of r disjoint caps is met by none of m directions, by inclusion and exclusion."""
+    wanted = alone * teachers * np.log(1 / delta) + (1 - alone) * np.log(teachers / delta)
+    count, k = np.ceil(factor * wanted / chance)[..., None], np.arange(1, 13)
+    empty = comb(teachers[..., None], k) * np.maximum(1 - k * chance[..., None], 0) ** count
+    return np.sum(np.where(k % 2, empty, -empty), -1)
+
+
+NUMBER = Claim(
+    id=f"{PAPER}.section-E.1.number",
+    place="Section E.1, number of students for all teachers",
+    title="enough directions for every teacher at once",
+    hypotheses=(
+        "$r \\le 12$ teachers, caps that do not overlap, of probability $p \\le \\frac1{2r}$; $p^{-1}\\log(1/\\delta)$ students for one teacher",
+    ),
+    draw={
+        "teachers": integers(1, 12),
+        "part": log_uniform(1e-4, 1),
+        "delta": uniform(1e-3, 0.999),
+    },
+    build=lambda teachers, part, delta: {"teachers": teachers, "chance": part / (2 * teachers), "delta": delta},
+    where=lambda delta, most: delta <= most,
+    left=_missed,
+    relation="<=",
+    right=lambda delta: delta,
+    as_printed=Form(
+        "With $m = O(r\\gamma^{-d}\\log\\frac1\\delta)$ students every teacher has one within $\\gamma$, with probability $1 - \\delta$.",
+        most=1.0,
+        alone=1.0,
+        factor=1.0,
+        recipe="""
+from math import ceil, comb, log
+r, p = int(teachers), float(chance)
+m = ceil(r * log(1 / delta) / p)
+left = sum((-1) ** (k + 1) * comb(r, k) * (1 - k * p) ** m for k in range(1, r + 1))  # some teacher has none
+right = delta
+""",
+    ),
+    as_meant=Form("The same for $\\delta \\le \\frac12$.", most=0.5, alone=1.0, factor=1.0),
+    supplied="the probability $1 - \\delta$, which is meant to be large",
+    corrected=Form(
+        "$m = p^{-1}\\log(r/\\delta)$ students are enough, for all $\\delta$: $\\log r$ takes the place of the factor $r$.",
+        most=1.0,
+        alone=0.0,
+        factor=1.0,
+    ),
+    correction="By the union bound $m = p^{-1}\\log(r/\\delta)$ is enough. That is less than $rp^{-1}\\log(1/\\delta)$ for $\\delta \\le \\frac12$, and more where $\\delta$ is "
+    "close to one: there the printed number tends to zero.",
+    kind="condition",
+    control=Form("That with $0.98\\log(r/\\delta)$.", most=1.0, alone=0.0, factor=0.98),
 )
 
 
@@ -383,4 +436,4 @@ THEOREM_5 = Claim(
     arithmetic="fitted starts, then exact gradients in float64",
 )
 
-APPENDIX = (LEMMA_E_1, CAP, CAP_ORDER, CLOSE, LEMMA_E_2, LEMMA_E_3, LEMMA_E_4, LEMMA_E_5)
+APPENDIX = (LEMMA_E_1, CAP, CAP_ORDER, NUMBER, CLOSE, LEMMA_E_2, LEMMA_E_3, LEMMA_E_4, LEMMA_E_5)
