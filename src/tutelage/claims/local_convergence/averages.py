@@ -158,7 +158,7 @@ right = 4 * len(teachers) ** 2.5 * np.linalg.norm(teachers, axis=1).max() ** 0.5
 @instances.once
 def _masses(count, random):
     """Any students: minima split among many, far from them, and a teacher with students in all directions besides."""
-    for drawn in (_many(count // 32, random), _everywhere(200)):
+    for drawn in (_many(count // 32, random), _everywhere()):
         sizes = f.norms(drawn["students"])
         bulk = drawn["teachers"].shape[1] * f.norms(drawn["teachers"]).max(axis=1)
         small = f.loss(**drawn) <= bulk**2 / 2
@@ -173,10 +173,12 @@ def _many(count, random):
     return {"students": np.where(kept, students / np.sqrt(parts)[:, None, None], 0.0), "teachers": targets}
 
 
-def _everywhere(count):
+def _everywhere():
     """A teacher with a student at it, and others along all axes of 64 dimensions: nearly a constant is added."""
-    others = np.linspace(0, 1.4, count)[:, None, None] / 64 * np.eye(64)
-    first = np.broadcast_to(np.eye(64)[:1], (count, 1, 64))
+    # Most where the loss comes to its bound.
+    mass = np.append(np.linspace(0, 1.2, 8), np.linspace(1.2, 1.27, 24))
+    others = mass[:, None, None] / 64 * np.eye(64)
+    first = np.broadcast_to(np.eye(64)[:1], (len(mass), 1, 64))
     return {"students": f.students_of(np.concatenate([first, others], axis=1)), "teachers": first}
 
 
