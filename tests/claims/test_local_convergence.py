@@ -78,19 +78,18 @@ def test_hermite_coefficients_by_sampling():
     assert hermite.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
 
 
-def test_constant_of_lemma_c_4_grows():
-    """Orthonormal teachers and Hadamard students: the mass far away is not bounded by a multiple of √L."""
-    quotients = []
-    for r in (2, 8, 32):
-        stray = hadamard(r) / np.sqrt(r)
-        teachers = np.eye(r)
-        share = np.linalg.solve(formulas.kernel(teachers, teachers), formulas.kernel(teachers, stray).sum(axis=1))
-        mass = 1e-3
-        students = formulas.students_of(np.concatenate([(1 - mass * share)[:, None] * teachers, mass * stray]))
-        turn = formulas.line_angles(students, teachers).min(axis=1)
-        moved = np.sum(formulas.norms(students) ** 2 * turn**2)
-        quotients.append(moved / np.sqrt(formulas.loss(students, teachers)))
-    assert quotients[0] < 6 and quotients[1] > 18 and quotients[2] > 45
+def test_frames_of_lemma_c_4_are_networks():
+    """Orthonormal teachers with Hadamard students: mass and loss are the network's; their quotient grows like √r."""
+    mass, teachers, stray = 1e-3, np.eye(16), hadamard(16) / 4
+    share = np.linalg.solve(formulas.kernel(teachers, teachers), formulas.kernel(teachers, stray).sum(axis=1))
+    students = formulas.students_of(np.concatenate([(1 - mass * share)[:, None] * teachers, mass * stray]))
+    turn = formulas.line_angles(students, teachers).min(axis=1)
+    assert hermite._frame_mass(2, mass) == pytest.approx(np.sum(formulas.norms(students) ** 2 * turn**2))
+    assert hermite._frame_loss(2, mass) == pytest.approx(formulas.loss(students, teachers), rel=1e-6)
+    power = np.arange(2, 11)
+    quotients = hermite._frame_mass(power, mass) / np.sqrt(hermite._frame_loss(power, mass))
+    assert np.diff(np.log2(quotients)) == pytest.approx(np.ones(8), abs=0.3)
+    assert quotients[-1] > 1000
 
 
 def test_hermite_norm_by_sampling():

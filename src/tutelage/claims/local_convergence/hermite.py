@@ -8,7 +8,7 @@ import numpy as np
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, DIAGONAL, LINES, PAPER
+from tutelage.claims.local_convergence.formulas import ACUTE, DIAGONAL, LINES, PAPER
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
@@ -279,18 +279,28 @@ def _strays(count, random):
         yield {**found, **sizes, "hermite": np.min(np.stack(bounds), axis=0)}
 
 
-def _printed_sum(epsilon, r, largest, separation):
-    logarithm = np.log(1 / np.minimum(epsilon, 0.5)) / -np.log(np.cos(separation / 2))
-    return np.pi**2 * (np.sqrt(np.pi * epsilon) + r**2 * largest * epsilon + r**2 * epsilon**1.5 * logarithm**1.5)
+_FRAMES = {"power": integers(1, 10), "mass": log_uniform(1e-16, 1e-14)}
 
 
-_FAR_RECIPE = (
-    CLOSED_FORMS
-    + """
-turns = [min(min(angle(w, v), angle(w, -v)) for v in teachers) if w.any() else 0.0 for w in students]
-left = sum((w @ w) * t**2 for w, t in zip(students, turns))
-"""
-)
+def _frame_mass(power, mass):
+    """Σ‖w‖²δ² for 4ᵏ orthonormal teachers and a student of a given mass on each row of a Hadamard matrix."""
+    return 4.0**power * mass * np.arctan2(np.sqrt(4.0**power - 1), 1.0) ** 2
+
+
+def _frame_loss(power, mass):
+    """The loss there, the norms of the students at the teachers being fitted; by the sums of the kernel over all pairs."""
+    r = 4.0**power
+    turn = np.arctan2(np.sqrt(r - 1), 1.0)
+    own = r + 2 / np.pi * r * (r - 1)
+    cross = 2 / np.pi * r**2 * (np.sin(turn) + (np.pi / 2 - turn) * np.cos(turn))
+    return mass**2 / 2 * (own - cross**2 / own)
+
+
+def _printed_sum(power, mass):
+    epsilon, r = _frame_loss(power, mass), 4.0**power
+    logarithm = np.log(1 / epsilon) / (np.log(2.0) / 2)
+    return 1000 * (np.sqrt(epsilon) + r**2 * epsilon + r**2 * epsilon**1.5 * logarithm**1.5)
+
 
 HERMITE_BOUND = Claim(
     id=f"{PAPER}.section-C.4.4.bound",
@@ -298,7 +308,7 @@ HERMITE_BOUND = Claim(
     title="what the Hermite test function gives",
     hypotheses=(
         "Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",
-        "16 orthonormal teachers with 32 students, and smaller networks",
+        "as printed: $r = 4^k$ orthonormal teachers, $k \\le 10$, and students at the rows of a Hadamard matrix",
     ),
     draw=_strays,
     where=lambda small: small,
@@ -307,14 +317,12 @@ HERMITE_BOUND = Claim(
     right=lambda hermite, constant: constant * np.pi**2 * hermite,
     as_printed=Form(
         "$\\frac1{\\pi^2}\\sum_j\\|w_j\\|^2\\delta_j^2 = O(\\epsilon^{1/2} + r^2w_{max}\\epsilon + r^2\\epsilon^{3/2}\\log^{3/2}_{1/\\cos(\\Delta/2)}\\frac1\\epsilon)$; judged "
-        "with the constants $\\sqrt\\pi$, 1 and 1.",
+        "with the constant 1000, and false with any.",
+        draw=_FRAMES,
+        where=None,
+        left=lambda power, mass: _frame_mass(power, mass) / np.pi**2,
         right=_printed_sum,
-        recipe=_FAR_RECIPE
-        + """
-e, r = loss(students, teachers), len(teachers)
-logarithm = np.log(1 / e) / -np.log(np.cos(separation / 2))
-right = np.pi**2 * (np.sqrt(np.pi * e) + r**2 * largest * e + r**2 * e**1.5 * logarithm**1.5)
-""",
+        scale=0.0,
     ),
     corrected=Form(
         "For every even $l$, $\\sum_j\\|w_j\\|^2\\delta_j^2 \\le \\frac{\\pi^2}4\\bigl(\\|h\\|\\sqrt{2\\epsilon} + (r-1)\\cos^l(\\Delta/2)\\sum_j\\|w_j\\|^2\\bigr)$ with $\\|h\\|^2 = "
@@ -379,12 +387,13 @@ LEMMA_C_4 = Claim(
     relation="<=",
     right=lambda norm, epsilon, factor: (factor * norm * np.sqrt(2 * epsilon))[..., None],
     as_printed=Form(
-        "$\\sum_j\\|w_j\\|^2\\delta_j^2 = O(\\epsilon^{1/2})$; judged with the constant $\\pi^2\\sqrt\\pi$ that its proof gives for small $\\epsilon$, on 16 orthonormal "
-        "teachers with 32 students and smaller networks.",
-        draw=_strays,
-        left=lambda lines: lines,
-        right=lambda epsilon: np.pi**2 * np.sqrt(np.pi * epsilon),
-        recipe=_FAR_RECIPE + "right = np.pi**2 * np.sqrt(np.pi * loss(students, teachers))\n",
+        "$\\sum_j\\|w_j\\|^2\\delta_j^2 = O(\\epsilon^{1/2})$; judged with the constant 1000, some sixty times what its proof gives for small $\\epsilon$, and false with "
+        "any: on $r = 4^k$ orthonormal teachers, $k \\le 10$, with students at the rows of a Hadamard matrix.",
+        draw=_FRAMES,
+        where=None,
+        left=_frame_mass,
+        right=lambda power, mass: 1000 * np.sqrt(_frame_loss(power, mass)),
+        scale=0.0,
     ),
     corrected=Form(
         "$\\sum_j\\|w_j\\|^2\\prod_k\\sin^2\\angle(w_j, w^*_k) \\le \\|h\\|\\sqrt{2\\epsilon}$ with $\\|h\\|^2 = \\sum_j\\hat\\sigma_{2j}^{-2}\\|\\sum_{|S|=j}\\mathrm{sym}"
