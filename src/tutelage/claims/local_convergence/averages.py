@@ -4,7 +4,7 @@ import numpy as np
 
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, LINES, NORMS, PAPER
+from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, LINES, NORMS, PAPER, SLOPES
 from tutelage.claims.local_convergence.landscape import SMALL, TURNED, Small, is_small
 from tutelage.claims.statement import Claim, Form
 
@@ -43,11 +43,9 @@ AVERAGE = Claim(
         lines=0.0,
         share=0.5,
         recipe="""
-unit = lambda a: a / np.linalg.norm(a, axis=1, keepdims=True)
-own = (unit(students) @ unit(teachers).T).argmax(axis=1)
+(teacher,) = teachers  # one is enough
 products = np.linalg.norm(students, axis=1)[:, None] * students
-averages = np.array([products[own == i].sum(axis=0) for i in range(len(teachers))])  # opposite students cancel
-left = np.min(np.linalg.norm(averages, axis=1) / np.linalg.norm(teachers, axis=1))
+left = np.linalg.norm(np.sum(products, axis=0)) / np.linalg.norm(teacher)  # opposite students cancel
 right = 0.5
 """,
     ),
@@ -84,13 +82,10 @@ LEMMA_9 = Claim(
         constant=4.0,
         recipe=CLOSED_FORMS
         + """
-turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
+(teacher,) = teachers  # one is enough
 products = np.linalg.norm(students, axis=1)[:, None] * students
-own = turns.argmin(axis=1)
-left = max(np.linalg.norm(products[own == i].sum(axis=0) - v) for i, v in enumerate(teachers))
-lines = [min(angle(a, b), angle(a, -b)) for i, a in enumerate(teachers) for b in teachers[:i]]
-right = 4 * len(teachers) ** 2.75 * np.linalg.norm(teachers, axis=1).max() ** 0.25
-right *= min(lines, default=np.pi / 2) ** -1.5 * loss(students, teachers) ** 0.375
+left = np.linalg.norm(np.sum(products, axis=0) - teacher)
+right = 4 * np.linalg.norm(teacher) ** 0.25 * (np.pi / 2) ** -1.5 * loss(students, teachers) ** 0.375
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0, power=0.375, constant=4.0),
@@ -127,16 +122,14 @@ LEMMA_11 = Claim(
         power=0.75,
         constant=4.0,
         recipe=CLOSED_FORMS
+        + SLOPES
         + """
-turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
-x = np.random.default_rng(0).normal(size=(200_000, teachers.shape[1]))
-signs = np.sign(x @ teachers.T)
-spikes = 0.0
-for w, i in zip(students, turns.argmin(axis=1)):
-    product = np.linalg.norm(w) * (x @ w)
-    spikes = spikes + product * (np.sign(product) - signs[:, i])
-left = np.mean(spikes**2)  # sampled
-right = 4 * len(teachers) ** 2.5 * np.linalg.norm(teachers, axis=1).max() ** 0.5 * loss(students, teachers) ** 0.75
+(teacher,) = teachers  # one is enough
+products = np.linalg.norm(students, axis=1)[:, None] * students
+gap = np.sum(products, axis=0) - teacher
+# R₂ = R − R₁ with R₁ = gap·x sgn(w*·x): the mean of its square is 2L − 2 gap·E[R x sgn(w*·x)] + ‖gap‖².
+left = 2 * loss(students, teachers) - 2 * (gap @ slope(teacher, students, teachers)) + gap @ gap
+right = 4 * np.linalg.norm(teacher) ** 0.5 * loss(students, teachers) ** 0.75
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0, power=0.75, constant=4.0),
@@ -218,8 +211,8 @@ MASS_PROOF = Claim(
         squares=0.0,
         constant=8.0,
         recipe="""
-left = np.linalg.norm(students, axis=1).sum()  # grows with the number of students that share the mass
-right = 8 * np.sqrt(len(teachers) * np.linalg.norm(teachers, axis=1).max())
+left = np.sum(np.linalg.norm(students, axis=1))  # grows with the number of students that share the mass
+right = 8 * np.sqrt(len(teachers) * np.max(np.linalg.norm(teachers, axis=1)))
 """,
     ),
     as_meant=_SQUARES,

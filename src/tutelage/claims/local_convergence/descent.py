@@ -5,7 +5,7 @@ import numpy as np
 from tutelage.claims.laws import real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, DIFFERENCES, HALF, PAPER
+from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, HALF, PAPER, SLOPES
 from tutelage.claims.local_convergence.landscape import Small
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import Chance
@@ -261,7 +261,7 @@ LEMMA_F_1 = Claim(
         "With $\\hat L(W) = \\frac1N\\sum_kR(x_k)^2$, $\\|\\nabla\\hat L(W) - \\nabla L(W)\\|_F \\le \\epsilon$ with probability $1 - \\delta$.",
         half=0,
         recipe=CLOSED_FORMS
-        + DIFFERENCES
+        + SLOPES
         + """
 x = np.random.default_rng(0).normal(size=(int(samples), students.shape[1]))
 norms = np.linalg.norm(students, axis=1)

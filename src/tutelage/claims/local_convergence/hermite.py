@@ -93,11 +93,13 @@ COEFFICIENT_ORDER = Claim(
         "$\\hat\\sigma_k^2 = \\Theta(k^{-3/2})$: the fitted power of $k$ is $-\\frac32$.",
         power=1.5,
         recipe="""
-from math import lgamma, log, pi
-degrees = np.array([2**13, 2**14])
-n = degrees // 2 - 1
-logs = [log(2 / pi) - lgamma(k + 1) + 2 * (lgamma(2 * m + 1) - m * log(2) - lgamma(m + 1)) for k, m in zip(degrees, n)]
-left = (logs[1] - logs[0]) / log(2)  # the power of k in the squares
+logs, square, k = [], 2 / np.pi / 2, 2  # the square of the second coefficient, and each from the one before
+for number in range(6, 15):
+    while k < 2**number:
+        square, k = square * (k - 1) ** 2 / ((k + 1) * (k + 2)), k + 2
+    logs.append(np.log(square))
+steps = np.arange(9) - 4  # of the logarithms of k, in units of log 2, around their mean
+left = sum([step * one for step, one in zip(steps, logs)]) / (60 * np.log(2))  # the fitted power of k
 right = -1.5
 """,
     ),
@@ -209,8 +211,8 @@ def _norms(count, random):
         targets = np.linalg.qr(random.normal(size=(64, r, r)))[0]
         epsilon = 10.0 ** -random.uniform(1, 8, size=64)
         half = f.separation(targets) / 2
-        degree = 2 * np.maximum(np.ceil(np.log(1 / epsilon) / -np.log(np.cos(half))), 1)
-        exact = np.array([hermite_norm_square(t, int(n)) for t, n in zip(targets, degree, strict=True)])
+        degree = 2 * np.maximum(np.ceil(np.log(1 / epsilon) / -np.log(np.cos(half))), 1).astype(int)
+        exact = np.array([hermite_norm_square(t, n) for t, n in zip(targets, degree.tolist(), strict=True)])
         yield {"teachers": targets, "epsilon": epsilon, "degree": degree, "exact": exact, "r": r + 0 * exact}
 
 
@@ -233,11 +235,11 @@ TEST_NORM = Claim(
         diagonal=0.0,
         constant=10.0,
         recipe="""
-from math import lgamma, log, pi, exp
-n = int(degree) // 2 - 1
-square = exp(log(2 / pi) - lgamma(degree + 1) + 2 * (lgamma(2 * n + 1) - n * log(2) - lgamma(n + 1)))
-left = pi / 2 + np.sum((teachers @ teachers.T) ** int(degree)) / square  # the diagonal terms are one
-right = pi / 2 + 10 * degree**2.5 * len(teachers) ** 2 * epsilon
+square = 2 / np.pi / 2  # of the second Hermite coefficient; each square from the one before
+for k in range(2, degree, 2):
+    square = square * (k - 1) ** 2 / ((k + 1) * (k + 2))
+left = np.pi / 2 + np.sum((teachers @ teachers.T) ** degree) / square  # the diagonal terms are one
+right = np.pi / 2 + 10 * degree**2.5 * len(teachers) ** 2 * epsilon
 """,
     ),
     corrected=Form(

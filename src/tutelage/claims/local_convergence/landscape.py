@@ -211,15 +211,17 @@ EQUATION_7 = Claim(
         "judged with $3rw_{max}$, which is observed (the proof gives $8.5rw_{max}$).",
         lines=0.0,
         factor=1.0,
-        recipe="""
-norms, sizes = np.linalg.norm(students, axis=1), np.linalg.norm(teachers, axis=1)
-cosines = students @ teachers.T / np.outer(norms, sizes)
-reach = 4 * len(teachers) * sizes.max() * sizes.min() ** (-5 / 3) * loss ** (1 / 3)
-near = (cosines == cosines.max(axis=1, keepdims=True)) & (np.arccos(np.clip(cosines, -1, 1)) <= reach)
-q = near * norms[:, None] / (near * norms[:, None] ** 2).sum(axis=0)
-goals, unit = students - q @ teachers, students / norms[:, None]
-left = 3 * len(teachers) * sizes.max()
-right = np.sum((goals - np.sum(unit * goals, axis=1)[:, None] * unit / 2) ** 2)  # q is large on a small student
+        recipe=CLOSED_FORMS
+        + """
+(teacher,) = teachers  # one is enough
+size = np.linalg.norm(teacher)
+near = [angle(w, teacher) <= 4 * size ** (-2 / 3) * loss(students, teachers) ** (1 / 3) for w in students]
+mass = sum([w @ w for w, close in zip(students, near) if close])
+left, right = 3 * size, 0.0
+for w, close in zip(students, near):
+    goal = w - (np.linalg.norm(w) / mass * teacher if close else 0 * teacher)  # q is large on a small student
+    along = (w @ goal) / (w @ w) * w
+    right = right + np.sum((goal - along / 2) ** 2)
 """,
     ),
     as_meant=_LINES_7,
@@ -466,13 +468,11 @@ LEMMA_8 = Claim(
         constant=4.0,
         recipe=CLOSED_FORMS
         + """
-sizes = np.linalg.norm(teachers, axis=1)
-reach = 4 * len(teachers) * sizes.max() * sizes.min() ** (-5 / 3) * loss(students, teachers) ** (1 / 3)
-turns = np.array([[angle(w, v) if w.any() else np.pi for v in teachers] for w in students])
-mass = np.linalg.norm(students, axis=1) ** 2
-own = turns.argmin(axis=1)
-masses = [mass[(own == i) & (turns[:, i] <= reach)].sum() / sizes[i] for i in range(len(sizes))]
-left, right = min(masses), 0.5  # the mass nearby is too small: none, if the students point the other way
+(teacher,) = teachers  # one is enough
+size = np.linalg.norm(teacher)
+reach = 4 * size ** (-2 / 3) * loss(students, teachers) ** (1 / 3)
+near = [w for w in students if np.linalg.norm(w) > 0 and angle(w, teacher) <= reach]
+left, right = sum([w @ w for w in near]) / size, 0.5  # the mass nearby: none, if the students point the other way
 """,
     ),
     as_meant=_LINES_8,

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, DIFFERENCES, HALF, LINES, PAPER
+from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, HALF, LINES, PAPER, SLOPES
 from tutelage.claims.statement import Claim, Form
 
 
@@ -196,7 +196,7 @@ THEOREM_2 = Claim(
         recipe=CLOSED_FORMS
         + """
 assert abs(loss(students, teachers)) < 1e-9 * np.sum(np.linalg.norm(teachers, axis=1)) ** 2
-left = max(min(angle(w, v) for v in teachers) for w in students if w.any())  # a student at the negative of a teacher
+left = max(min(angle(w, v) for v in teachers) for w in students if np.linalg.norm(w) > 0)  # a student at the negative of a teacher
 right = 0.0
 """,
     ),
@@ -410,9 +410,7 @@ RECALLED_LOSS = Claim(
         recipe=CLOSED_FORMS
         + """
 left = loss(students, teachers)
-x = np.random.default_rng(0).normal(size=(1_000_000, 2))
-residual = sum(np.linalg.norm(w) * np.abs(x @ w) for w in students) - sum(np.abs(x @ v) for v in teachers)
-right = np.mean(residual**2)  # sampled
+right = square(students, teachers)
 """,
     ),
     as_meant=_WITH_HALF,
@@ -467,12 +465,10 @@ RECALLED_GRADIENT = Claim(
         size=0.0,
         along=0.0,
         recipe=CLOSED_FORMS
-        + DIFFERENCES
+        + SLOPES
         + """
 left = gradient(students, teachers)
-x = np.random.default_rng(0).normal(size=(400_000, 3))
-residual = sum(np.linalg.norm(w) * np.abs(x @ w) for w in students) - sum(np.abs(x @ v) for v in teachers)
-right = np.array([np.mean((residual * np.sign(x @ w))[:, None] * x, axis=0) for w in students])  # sampled
+right = np.stack([slope(w, students, teachers) for w in students])
 """,
     ),
     as_meant=_FULL,

@@ -5,7 +5,7 @@ import numpy as np
 from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import IDENTITY, PAPER
+from tutelage.claims.local_convergence.formulas import ANGLE, IDENTITY, PAPER
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 
@@ -230,13 +230,15 @@ REMAINDER = Claim(
     as_printed=Form(
         "$\\|I_j\\|^2 \\le 2\\|\\alpha - \\beta\\|^2 + 2E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\beta\\cdot x) \\ne \\mathrm{sgn}(w\\cdot x)}]$.",
         factor=2.0,
-        recipe="""
+        recipe=ANGLE
+        + """
 alpha = np.linalg.norm(w + u) * (w + u)
 beta = np.linalg.norm(w) * w + np.linalg.norm(w) * u + (w @ u) * w / np.linalg.norm(w)
-x = np.random.default_rng(0).normal(size=(2_000_000, 3))
-b, side = x @ beta, np.sign(x @ w)
-left = np.mean((np.abs(x @ alpha) - b * side) ** 2)  # sampled
-right = 2 * np.sum((alpha - beta) ** 2) + 2 * np.mean(b**2 * (np.sign(b) != side))
+turn, phi = angle(w, w + u), angle(beta, w)
+mixed = (1 - 2 / np.pi * turn) * alpha + 2 / np.pi * np.sin(turn) * np.linalg.norm(alpha) / np.linalg.norm(w) * w
+left = alpha @ alpha + beta @ beta - 2 * (mixed @ beta)
+wedge = (beta @ beta) * (phi - np.sin(phi) * np.cos(phi)) / np.pi  # by Lemma D.2
+right = 2 * np.sum((alpha - beta) ** 2) + 2 * wedge
 """,
     ),
     corrected=Form("The same with $8E[\\cdots]$.", factor=8.0),
@@ -476,7 +478,11 @@ ZERO = Claim(
         norm="fro",
         flat=2.0,
         extra=None,
-        recipe=f"{_DERIVATIVE_RECIPE}right = 2 * np.linalg.norm(u)\n",
+        recipe="""
+size = np.linalg.norm(u)
+left = np.linalg.norm(size * np.eye(len(u)) + np.outer(u, u) / size)  # the derivative at u; that at zero is zero
+right = 2 * size
+""",
     ),
     as_meant=Form("The same in the operator norm.", norm=2, flat=2.0, extra=None, slack=1e-8),
     supplied="Lemma D.1, which says smooth and names no norm",
