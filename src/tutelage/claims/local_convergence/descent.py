@@ -229,14 +229,8 @@ def _errors(count, random, half, sharp=0):
             f.frobenius(sampled_gradient(students, targets, random.normal(size=(samples, d)), bool(half)) - exact)
             for _ in range(count // 8)
         ]
-        found = {
-            "students": students,
-            "teachers": targets,
-            "samples": samples,
-            "tolerance": tolerance,
-            "errors": errors,
-        }
-        yield {name: np.asarray(value)[None] for name, value in found.items()}
+        drawn = {"students": students, "teachers": targets}
+        yield instances.case(**drawn, samples=samples, tolerance=tolerance, errors=errors)
 
 
 LEMMA_F_1 = Claim(
@@ -460,8 +454,7 @@ def _mini_batches(count, random):
             seed=int(random.integers(2**31)),
         )
         along = np.stack([runs.curve("students", run)[1] for run in range(len(students))])
-        found = {"batch": batch, "epsilon": epsilon, "losses": f.loss(along, targets)}
-        yield {name: np.asarray(value)[None] for name, value in found.items()}
+        yield instances.case(batch=batch, epsilon=epsilon, losses=f.loss(along, targets))
 
 
 def _stayed(batch, epsilon, losses, steps):

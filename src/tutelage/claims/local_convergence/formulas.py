@@ -74,6 +74,11 @@ def five_point(function, at: np.ndarray, step: float = 1e-3) -> np.ndarray:
     return (8 * near - far) / (12 * step)
 
 
+def two_sided(value: np.ndarray) -> np.ndarray:
+    """A value and its negative, for a bound from either side."""
+    return np.stack([value, -value], -1)
+
+
 def norms(vectors: np.ndarray) -> np.ndarray:
     """Norms along the last axis."""
     return np.sqrt(np.sum(vectors**2, axis=-1))
@@ -228,9 +233,9 @@ def decomposition(students: np.ndarray, teachers: np.ndarray, points: np.ndarray
 
 
 def residual(students: np.ndarray, teachers: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The residual at inputs `[point, dim]`."""
-    learning = np.einsum("pd,...jd->...pj", points, products(students))
-    teaching = np.einsum("pd,...id->...pi", points, teachers)
+    """The residual at inputs `[point, dim]`, or `[..., point, dim]` for other inputs of every instance."""
+    learning = np.einsum("...pd,...jd->...pj", points, products(students))
+    teaching = np.einsum("...pd,...id->...pi", points, teachers)
     return np.sum(np.abs(learning), axis=-1) - np.sum(np.abs(teaching), axis=-1)
 
 

@@ -89,6 +89,11 @@ def near_minima(
     return {"students": students, "teachers": targets}
 
 
+def case(**found: object) -> dict[str, np.ndarray]:
+    """A case of an experiment, as one instance."""
+    return {name: np.asarray(value)[None] for name, value in found.items()}
+
+
 def once(measure: Callable) -> Callable:
     """Return a function that measures the same, but once for all claims that are judged with one effort and seed."""
 
@@ -138,8 +143,8 @@ def fan(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     Nothing else that was tried has smaller gradients: they tend to $1.142(\Delta^3/r)^{1/4}L^{3/4}$.
     """
     turn = np.pi / r * np.arange(r)
-    lines = [np.stack([np.cos(at), np.sin(at)], axis=-1) for at in (turn, turn + np.pi / (2 * r))]
-    return _with_strays(*lines, random)
+    lines, middles = (np.stack([np.cos(at), np.sin(at)], axis=-1) for at in (turn, turn + np.pi / (2 * r)))
+    return _with_strays(lines, middles, random)
 
 
 def frame(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:

@@ -340,7 +340,7 @@ SYMMETRIC = Claim(
     left=_relu_mean,
     relation="==",
     right=lambda students, teachers, atoms, shift: np.mean(
-        _residuals(students, teachers, atoms) ** 2 / 8 + np.sum(atoms * shift[..., None, :], -1) ** 2 / 2, -1
+        f.residual(students, teachers, atoms) ** 2 / 8 + np.sum(atoms * shift[..., None, :], -1) ** 2 / 2, -1
     ),
     as_printed=Form(
         "For symmetric inputs the printed $\\beta$ is the best one: with $\\beta + b$ the ReLU loss is a quarter of (1) and $\\frac12E[(b\\cdot x)^2]$.",
@@ -348,11 +348,6 @@ SYMMETRIC = Claim(
     ),
     control=Form("The same with probabilities of 0.51 and 0.49 for a point and its negative.", skew=0.01),
 )
-
-
-def _residuals(students, teachers, points):
-    products = [np.einsum("...pd,...id->...pi", points, rows) for rows in (f.products(students), teachers)]
-    return np.sum(np.abs(products[0]), -1) - np.sum(np.abs(products[1]), -1)
 
 
 def _difference(teachers, x):

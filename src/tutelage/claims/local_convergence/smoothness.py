@@ -12,10 +12,6 @@ from tutelage.claims.statement import Claim, Form
 _TEACHER = np.array([[1.0, 0.0]])
 
 
-def _two_sided(value):
-    return np.stack([value, -value], -1)
-
-
 # Section 4 ------------------------------------------------------------------------------------------------------------
 
 
@@ -29,7 +25,7 @@ EXACT = Claim(
     title="one student: the loss grows with the square of the angle",
     hypotheses=("$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $10^{-3} \\le 2\\delta/\\pi \\le 1$",),
     draw={"delta": log_uniform(np.pi / 2000, np.pi / 2)},
-    left=lambda delta: _two_sided(f.loss(_on_circle(delta)[..., None, :], _TEACHER) / delta**2),
+    left=lambda delta: f.two_sided(f.loss(_on_circle(delta)[..., None, :], _TEACHER) / delta**2),
     relation="<=",
     right=lambda low: np.array([0.5, -low]),
     as_printed=Form(
@@ -57,7 +53,7 @@ CLAIM_2 = Claim(
         "\\le 1$",
     ),
     draw=_ANGLES,
-    left=lambda delta, power: _two_sided(_pair_loss(delta) / delta**power),
+    left=lambda delta, power: f.two_sided(_pair_loss(delta) / delta**power),
     relation="<=",
     right=np.array([0.595, -2 / (3 * np.pi)]),
     also=[
@@ -534,7 +530,7 @@ LEMMA_D_2 = Claim(
     also=[
         Relation(
             _WEDGE_ANGLES,
-            left=lambda phi: _two_sided(_second_moment(phi) / phi**3),
+            left=lambda phi: f.two_sided(_second_moment(phi) / phi**3),
             relation="<=",
             right=np.array([2 / (3 * np.pi), -(np.pi**-3)]) * (1 + 1e-12 * np.array([1, -1])),
         )

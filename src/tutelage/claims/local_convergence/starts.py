@@ -29,11 +29,6 @@ def _students_needed(r, d, epsilon, size, constant):
     return max(int(constant * (r * size / np.sqrt(epsilon)) ** d * r * np.log(1 / _SHARE)), r)
 
 
-def _case(**found):
-    """A case of an experiment, as one instance."""
-    return {name: np.asarray(value)[None] for name, value in found.items()}
-
-
 def _within(instance, factor):
     """How many starts are within a multiple of ε."""
     found = {name: value for name, value in instance.items() if name != "factor"}
@@ -52,7 +47,7 @@ def _random_starts(count, random):
         targets = _teachers(r, d)
         m = _students_needed(r, d, epsilon, f.norms(targets).max(), 0.05)
         starts = fitted(homogeneous(targets, m), count // 2, seed=int(random.integers(2**31)))
-        yield _case(r=r, d=d, m=m, epsilon=epsilon, losses=f.loss(np.asarray(starts), targets))
+        yield instances.case(r=r, d=d, m=m, epsilon=epsilon, losses=f.loss(np.asarray(starts), targets))
 
 
 LEMMA_E_1 = Claim(
@@ -288,7 +283,7 @@ def _sampled_moments(count, random):
                 sampled = (x.T * labels) @ x / samples - labels.mean() * np.eye(d)
                 errors.append(np.linalg.norm(sampled - moment_matrix(targets), ord=2))
             quotients = np.array(errors) / (r * f.norms(targets).max() * epsilon)
-            yield _case(r=r, d=d, epsilon=epsilon, samples=samples, quotients=quotients)
+            yield instances.case(r=r, d=d, epsilon=epsilon, samples=samples, quotients=quotients)
 
 
 LEMMA_E_3 = Claim(
@@ -367,7 +362,9 @@ def _subspace_starts(count, random):
         m = _students_needed(r, r, epsilon, size, 0.05)
         samples = max(int(0.1 * d * r**6 * size**4 / epsilon**2), d)
         starts = subspace(homogeneous(targets, m), count // 2, samples, seed=int(random.integers(2**31)))
-        yield _case(r=r, d=d, m=m, samples=samples, epsilon=epsilon, losses=f.loss(np.asarray(starts), targets))
+        yield instances.case(
+            r=r, d=d, m=m, samples=samples, epsilon=epsilon, losses=f.loss(np.asarray(starts), targets)
+        )
 
 
 LEMMA_E_5 = Claim(
@@ -405,7 +402,7 @@ def _global(count, random):
             population(problem), students, GradientDescent(eta), step_limit(40 * every), record("loss", every=every)
         )
         losses = np.stack([ended.curve("loss", run)[1] for run in range(runs)])
-        yield _case(r=r, d=d, m=m, epsilon=epsilon, losses=losses)
+        yield instances.case(r=r, d=d, m=m, epsilon=epsilon, losses=losses)
 
 
 def _reached(r, d, m, epsilon, losses, constant):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import erf, owens_t
 
 from tutelage.claims.laws import log_uniform, uniform
-from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point
+from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point, two_sided
 from tutelage.claims.statement import Claim, Form
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -234,10 +234,6 @@ def _strip(phi, share):
     return {"phi": phi, "tau": share * phi / 4}
 
 
-def _two_sided(value):
-    return np.stack([value, -value], -1)
-
-
 def _bounds_9(tau, phi, factor):
     sine, square, main = np.sin(phi), np.cos(phi) ** 2 / np.sin(phi), np.sin(phi) * tau**2
     high = main + factor * (square * tau**4 - tau**4 / (8 * sine))
@@ -258,7 +254,7 @@ EQUATION_9 = Claim(
     hypotheses=_NARROW,
     draw=_STRIPS,
     build=_strip,
-    left=lambda tau, phi: _two_sided(strip_mean(lambda x: x, tau, phi)),
+    left=lambda tau, phi: two_sided(strip_mean(lambda x: x, tau, phi)),
     relation="<=",
     right=_bounds_9,
     as_printed=Form(
@@ -278,7 +274,7 @@ EQUATION_10 = Claim(
     hypotheses=_NARROW,
     draw=_STRIPS,
     build=_strip,
-    left=lambda tau, phi: _two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
+    left=lambda tau, phi: two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
     relation="<=",
     right=_bounds_10,
     as_printed=Form(
