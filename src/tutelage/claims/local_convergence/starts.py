@@ -6,7 +6,7 @@ from scipy.special import betainc, comb
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import ACUTE, LINES, PAPER
+from tutelage.claims.local_convergence.formulas import ACUTE, PAPER
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
@@ -118,7 +118,6 @@ right = 2 * part / part
     supplied=f"the probability, which is below one: the denominator runs to $\\pi$; and {ACUTE}",
     corrected=_OF_LINES,
     correction="$\\gamma$ in the denominator should be $\\pi$, and the factor 2 is that of both signs of $w$.",
-    defect=LINES,
     kind="misprint",
     glyph=True,
     control=Form("The same with 2.02 for 2.", whole=1.0, factor=2.02),
