@@ -1,11 +1,20 @@
 """Every numbered statement of the convolutional-filter paper, and some unnumbered ones that carry weight."""
 
-from tutelage.claims.convolutional_filter import convergence, derivations, identities, invariants, steps, trajectories
+from tutelage.claims.convolutional_filter import (
+    convergence,
+    derivations,
+    identities,
+    invariants,
+    starts,
+    steps,
+    trajectories,
+)
 
 CLAIMS = (
     *identities.CLAIMS,
     *derivations.CLAIMS,
     *convergence.CLAIMS,
+    *starts.CLAIMS,
     *invariants.CLAIMS,
     *trajectories.CLAIMS,
     *steps.CLAIMS,
