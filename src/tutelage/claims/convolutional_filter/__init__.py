@@ -5,6 +5,7 @@ from tutelage.claims.convolutional_filter import (
     derivations,
     identities,
     invariants,
+    second_phase,
     starts,
     steps,
     trajectories,
@@ -17,5 +18,6 @@ CLAIMS = (
     *starts.CLAIMS,
     *invariants.CLAIMS,
     *trajectories.CLAIMS,
+    *second_phase.CLAIMS,
     *steps.CLAIMS,
 )

@@ -29,7 +29,7 @@ def _starts(count, random):
         # Teachers of unit size: the rate of the second phase is proportional to their square.
         a_star /= np.linalg.norm(a_star, axis=1, keepdims=True)
         phi = random.uniform(0, np.pi / 2, size=count)
-        begun = start(phi, a, a_star, 10.0 ** random.uniform(0, 1, size=count), 1.0)
+        begun = start(phi, a, a_star, 10.0 ** random.uniform(0, 1, size=count))
         # Only the product of filter and output weights matters. Below one, the printed condition is satisfied too.
         size = 10.0 ** random.uniform(-1, 0, size=(count, 1))
         begun |= {"w_star": size * begun["w_star"], "a_star": begun["a_star"] / size}
@@ -141,7 +141,8 @@ def _flow_time(phi, signal, total, k, square, sums):
     """The time of gradient flow to the end of the first phase: steps times their size, for small steps."""
 
     def field(_, now):
-        state = State(*now, k, square, sums, 1.0)
+        phi, signal, total = now
+        state = State(phi, signal, total, k, square, sums, 1.0)
         moved = [-state.rate * np.sin(state.phi)]
         gap, value = sums - state.total, state.value - 1
         moved.append((-(np.pi - 1) * state.signal + value * square + gap * sums) / (2 * np.pi))
@@ -149,7 +150,7 @@ def _flow_time(phi, signal, total, k, square, sums):
         return moved
 
     solver = LSODA(field, 0.0, [phi, signal, total], 1e6, rtol=1e-8, atol=1e-14)
-    while not _first_phase_done(State(*solver.y, k, square, sums, 1.0)):
+    while not _first_phase_done(State(solver.y[0], solver.y[1], solver.y[2], k, square, sums, 1.0)):
         before = solver.t
         solver.step()
         if solver.status != "running" or solver.t == before:
@@ -166,7 +167,7 @@ def _as_starts_open(count, random):
         phi, signal = np.arccos(cosines), 0.1 * cosines * square
         # The sum is what hides the signal most within the conditions, if the teacher leaves a choice.
         total = signal / sums if sums**2 > 0.999 * k * square else -sums
-        times = [_flow_time(*one, k, square, sums) for one in np.broadcast(phi, signal, total)]
+        times = [_flow_time(x, y, z, k, square, sums) for x, y, z in np.broadcast(phi, signal, total)]
         orders = 1 / (cosines * np.minimum(signal, (g(phi) - 1) * square)) + 1
         rows.append((1 / cosines, orders, times))
     small, orders, times = np.transpose(np.array(rows), (1, 0, 2))

@@ -14,7 +14,7 @@ import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import dot, norm, total
 from tutelage.claims.convolutional_filter.instances import sums_step
-from tutelage.claims.laws import Law, choice, integers, log_uniform, uniform
+from tutelage.claims.laws import Law, Space, choice, integers, log_uniform, uniform
 
 # A run in NumPy: angle, signal and sum at every step, the start among them; then the length of the filter.
 RUN = """def run(phi, signal, total, length, mean=1.0):
@@ -171,6 +171,8 @@ def state_of(v, a, w_star, a_star, step, mean=1.0) -> State:
     )
 
 
+START_OF_RUN = "Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$, $k \\le 50$"
+
 # Starts that satisfy Theorem 3.1's conditions, in these numbers ----------------------------------------------------------
 
 _DRAWN: dict[str, Law] = {
@@ -203,6 +205,12 @@ def begun(phi, length, strength, k, lean=1.0, part=None, largest=np.inf) -> Stat
         signal = np.minimum(strength, 1.0) * np.minimum(largest * bound, length**2)
         return State(phi, signal, signal / sums, k, length**2, sums, 0.0)
     return State(phi, np.minimum(strength, largest) * bound, part * sums, k, length**2, sums, 0.0)
+
+
+def sampled(draw, count, random):
+    """Instances of laws, their boundaries among them."""
+    space = Space(draw)
+    return space.values(np, space.sample(random, count))
 
 
 def largest_step(state: State):

@@ -183,6 +183,15 @@ left, right = np.polyfit(np.log(sizes), np.log(inverse), 1)[0], 0.1
 # Theorem 3.3 and the probability of success ---------------------------------------------------------------------------
 
 
+def _angles_where_g_is(value):
+    """The angles at which g, which decreases, has given values."""
+    low, high = 0 * value, 0 * value + np.pi
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = np.where(g(middle) > value, middle, low), np.where(g(middle) > value, high, middle)
+    return low
+
+
 def _against_the_teacher(count, random):
     """Where starts with a·a* < 0 end, whose angles are about as open as Theorem 3.3 asks; for teachers of several sums."""
     ratio = np.repeat([1e-4, 0.003, 0.05, 0.2, 0.4], count)
@@ -191,7 +200,7 @@ def _against_the_teacher(count, random):
     sums = np.sqrt(ratio * square)
     # The condition is g(φ) ≤ 1 − 2ρ; of angles, one is that at which 1 − g is a share of 2ρ.
     share = np.where(random.uniform(size=len(ratio)) < 0.5, 1.0, random.uniform(0.05, 3, size=len(ratio)))
-    phi = np.array([brentq(lambda x, y=y: g(x) - y, 0, np.pi) for y in np.maximum(1 - 2 * share * ratio, 1e-6)])
+    phi = _angles_where_g_is(np.maximum(1 - 2 * share * ratio, 1e-6))
     total = sums * np.where(random.uniform(size=len(ratio)) < 0.5, -1.0, random.uniform(-1, 1, size=len(ratio)))
     signal = -square * 10.0 ** random.uniform(-6, 0, size=len(ratio))
     # The shortest a with these products, and then the squared distance from the teacher's.
@@ -417,7 +426,7 @@ _LAWS = (4 / np.pi, 3 * np.pi / 8, 1.0, 0.6, 0.2)
 def _under_other_laws(count, random):
     """Where runs with hardly any signal end, under several laws, from angles around π/2 and the critical one."""
     mean = np.repeat(_LAWS, 2 * count)
-    critical = np.repeat([brentq(lambda x, one=one: g(x) - one, 0, np.pi) for one in _LAWS], 2 * count)
+    critical = np.repeat(_angles_where_g_is(np.array(_LAWS)), 2 * count)
     half = random.uniform(size=len(mean)) < 0.5
     phi = np.where(half, critical, np.pi / 2) * random.uniform(0.8, 1.1, size=len(mean))
     given = {"signal": 0 * phi + 1e-6, "total": 0 * phi, "k": 0 * phi + 2, "square": 0 * phi + 1, "sums": 0 * phi}

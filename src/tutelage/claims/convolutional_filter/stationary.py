@@ -107,7 +107,7 @@ def _sums_beside_threshold(a_star):
     return np.pi / (k + np.pi - 1) * total(a_star) ** 2 / dot(a_star, a_star)
 
 
-_SECOND_POINTS = [{"a_star": real((k,)), "turn": uniform(0.2, 1.0)} for k in (2, 3, 6)]
+_SECOND_POINTS = [{"a_star": real((k,)), "turn": uniform(0.05, np.pi)} for k in (2, 3, 6)]
 
 LEMMA_4_1_KIND = Claim(
     id=f"{PAPER}.lemma-4.1.kind",

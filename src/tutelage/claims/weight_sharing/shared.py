@@ -46,9 +46,8 @@ def _ends(count, random):
     turn = np.where(random.uniform(size=len(k)) < 0.5, turn, np.pi - turn)
     starts = in_plane(size, turn, teacher_norm(k))
     # A step this short moves a student by less than a thousandth in all the steps that are left.
-    (along, across), _ = shared_ends(
-        *starts["w"].T[::-1], k, np.full(len(k), 25_000), lambda runs, p, q, moved: moved < 1e-8
-    )
+    across, along = starts["w"].T
+    (along, across), _ = shared_ends(along, across, k, np.full(len(k), 25_000), lambda runs, p, q, moved: moved < 1e-8)
     return {**starts, "k": k, "cosine": np.cos(turn), "end": np.stack([across, along], axis=-1)}
 
 
