@@ -1,7 +1,7 @@
 r"""Appendix C: the inequalities from which the proofs of Section 5 are put together."""
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erf, ndtr
 from scipy.stats import binom, chi2
 
 from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
@@ -61,11 +61,11 @@ GAUSSIAN_TAIL = Claim(
     kind="constant",
     defect=TAIL,
     draw={"product": uniform(1e-3, np.sqrt(0.5))},
-    left=lambda product: 0.5 - 0.5 * erf(np.sqrt(2) * product),
+    left=lambda product: ndtr(-2 * product),  # w₁ ≥ 2τ²d
     relation=">=",
     right=lambda product, constant: 0.5 - constant * product,
     as_printed=Form(
-        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
+        "$P(w_1 \\ge 2\\tau^2d) = \\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
         constant=0.25,
         recipe="from math import erf\nleft = 0.5 - 0.5 * erf(np.sqrt(2) * product)\nright = 0.5 - 0.25 * product\n",
     ),
@@ -161,26 +161,34 @@ EQUATION_9 = Claim(
 
 # The proof of Lemmas C.1 and C.2 --------------------------------------------------------------------------------------
 
+_BOUNDED = Form("$E\\|g_t\\|^2$ in both places: $E\\|g_t\\|^2 \\le c_2^4E\\|x\\|^4\\|w_t - v\\|^2$, which is at most $c_1^2c_2^4\\|w_t - v\\|^2$.", factor=1.0)
+
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",
     place="Appendix C.3, proof of Lemma C.1, third line, and the display after it",
     title="mean square of the stochastic gradient",
     hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
-    kind="statement",
+    kind="misprint",
     defect=SQUARE,
     draw=FINITE,
     build=finite_law,
     left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
-    relation="==",
+    relation="<=",
     right=lambda w, v, points, weights, slopes, factor: (
-        factor * np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1)
+        factor * np.sum(weights * dot(points, points) ** 2, -1) * np.max(slopes, -1) ** 4 * dot(w - v, w - v)
     ),
     scale=lambda w, v, points, weights: 1e-6 * np.sum(weights * dot(points, points) ** 2, -1) * dot(w - v, w - v),
-    as_printed=Form("$E\\|g_t\\|^2 = \\|\\nabla F(w_t)\\|^2$.", factor=1.0),
-    corrected=Form("$E\\|g_t\\|^2 \\ge \\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.0),
+    as_printed=Form(
+        "$E\\|g_t\\|^2 = \\|\\nabla F(w_t)\\|^2$.",
+        relation="==",
+        right=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
+    ),
+    as_meant=_BOUNDED,
+    supplied="the display after it, whose right side is $E\\|g_t\\|^2$: the second error undoes the first",
+    corrected=_BOUNDED,
     correction="The noise of the step is left out. The next display makes the reverse error, $\\|\\nabla F\\|^2$ for the mean square, so that "
     "the lemma stands: its bound is one on $E\\|g_t\\|^2$.",
-    control=Form("$E\\|g_t\\|^2 \\ge 1.02\\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.02),
+    control=Form("$E\\|g_t\\|^2 \\le 0.98\\,c_2^4E\\|x\\|^4\\|w_t - v\\|^2$.", factor=0.98),
     arithmetic="exact sums in float64",
 )
 
@@ -271,8 +279,64 @@ SUPERMARTINGALE = Claim(
     as_meant=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
     supplied="the definition of $\\tilde X_i$, two displays before",
     corrected=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
-    correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there. (The display also has $\\eta'$ for $\\eta$.)",
+    correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there.",
     control=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - 0.51\\epsilon\\}$.", share=0.51),
+)
+
+
+_UNPRIMED = Form("$\\eta \\le \\lambda/(c_1^2c_2^4)$ for $\\eta$ in place of $\\eta'$.", primed=0.0, limit=1.0)
+
+CHOICE = Claim(
+    id=f"{PAPER}.section-C.3.choice",
+    place="Appendix C.3, proof of Lemma C.2, the choice of the step before the supermartingale",
+    title="the lemma's step is small enough for Lemma C.1",
+    hypotheses=(
+        "$\\eta < \\epsilon^2\\lambda/(3c_1^2c_2^4\\log\\frac1\\delta)$, $\\eta' = 3\\eta c_1^2c_2^4$, $\\delta \\le \\frac12$; `bound` is $c_1c_2^2 \\ge 1$",
+    ),
+    kind="misprint",
+    draw={"epsilon": log_uniform(1e-3, 0.999), "delta": log_uniform(1e-6, 0.5), "bound": log_uniform(1, 1e2)},
+    # η'c₁²c₂⁴/λ, or the same with η.
+    left=lambda epsilon, delta, bound, primed: epsilon**2 / (3 * np.log(1 / delta)) * (3 * bound**2) ** primed,
+    relation="<=",
+    right=lambda limit: limit,
+    as_printed=Form(
+        "$\\eta' \\le \\lambda/(c_1^2c_2^4)$, which makes the capped distance a supermartingale.", primed=1.0, limit=1.0
+    ),
+    as_meant=_UNPRIMED,
+    supplied="Lemma C.1, which is used for a step of $\\eta$",
+    corrected=_UNPRIMED,
+    correction="The lemma's condition gives $\\eta' < \\epsilon^2\\lambda/\\log\\frac1\\delta$ only. What Lemma C.1 needs is $\\eta \\le 2\\lambda/(c_1^2c_2^4)$, which holds.",
+    control=Form("$\\eta \\le 0.45\\lambda/(c_1^2c_2^4)$.", primed=0.0, limit=0.45),
+)
+
+_BELOW_CAP = Form(
+    "$X_i \\le X_0 + \\frac\\epsilon2$, hence $X_i < 1 - \\frac\\epsilon2$, for $X_0 < 1 - \\epsilon$.",
+    left=lambda later: later,
+    sign=1.0,
+)
+
+CAP = Claim(
+    id=f"{PAPER}.section-C.3.cap",
+    place="Appendix C.3, last display of the proof of Lemma C.2, and the sentence after it",
+    title="from the capped distance back to the distance",
+    hypotheses=(
+        "$X_0 < 1 - \\epsilon$ and $\\tilde X_i - X_0 \\le \\frac\\epsilon2$ for $\\tilde X_i = \\min\\{X_i, 1 - \\frac\\epsilon2\\}$: the event that Equation (13) makes likely",
+    ),
+    kind="misprint",
+    glyph=True,
+    draw={"epsilon": uniform(0.01, 0.99), "share": uniform(0, 0.999), "later": uniform(0, 1.5)},
+    build=lambda epsilon, share, later: {"epsilon": epsilon, "first": share * (1 - epsilon), "later": later},
+    where=lambda epsilon, first, later: np.minimum(later, 1 - epsilon / 2) <= first + epsilon / 2,
+    left=lambda epsilon, later: np.minimum(later, 1 - epsilon / 2),
+    relation="<=",
+    right=lambda epsilon, first, sign: first + sign * epsilon / 2,
+    as_printed=Form("$\\min\\{X_i, 1 - \\frac\\epsilon2\\} \\le X_0 - \\frac\\epsilon2$.", sign=-1.0),
+    as_meant=_BELOW_CAP,
+    supplied="the event before it, and the end of the display, $1 - \\epsilon + \\frac\\epsilon2$",
+    corrected=_BELOW_CAP,
+    correction="A minus for a plus. For $X_0 = 1 - \\epsilon$ the display says nothing, since a capped sequence never exceeds its cap: the event in "
+    "Equation (13) must have $\\ge$.",
+    control=Form("$X_i \\le X_0 + 0.49\\epsilon$.", left=_BELOW_CAP.varied["left"], sign=0.98),
 )
 
 
@@ -326,6 +390,26 @@ THREE = Claim(
     right=lambda bound: bound,
     as_printed=Form("$(1 + \\eta')^{2m+2} < 3$. (It is below $e$.)", bound=3.0),
     control=Form("It is at most 2.71.", bound=2.71),
+)
+
+EPOCH = Claim(
+    id=f"{PAPER}.section-C.3.epoch",
+    place="After Equation (13), the condition on an epoch",
+    title="an epoch is short enough",
+    hypotheses=(
+        "$m = 1/(9\\eta c_1c_2^2) \\ge 2$ steps, as Lemma C.2 allows; $\\eta' = 3\\eta c_1^2c_2^4$; `bound` is $c_1c_2^2 \\ge 1$, as Equation (11) needs",
+    ),
+    kind="condition",
+    draw={"m": integers(2, 10**6), "bound": log_uniform(1, 1e2)},
+    # η' = c₁c₂²/(3m).
+    left=lambda m, bound, power: bound**power / (3 * m) * (2 * m + 2),
+    relation="<=",
+    right=1.0,
+    as_printed=Form("$\\eta' \\le \\frac1{2m+2}$, by which $(1 + \\eta')^{2m+2} < 3$.", power=1.0),
+    corrected=Form("It is for epochs of $m \\le 1/(9\\eta c_1^2c_2^4)$ steps.", power=0.0),
+    correction="$\\eta'(2m + 2)$ is $\\frac23c_1c_2^2(1 + \\frac1m)$, above one unless $c_1c_2^2 < \\frac32$, while Equation (11) needs $c_1c_2^2 \\ge 1$: an epoch must have "
+    "$c_1^2c_2^4$ for $c_1c_2^2$. Lemma C.2 is true all the same: no step increases the distance.",
+    control=Form("It is for $m \\le 1/(9\\eta(c_1c_2^2)^{1.99})$.", power=0.01),
 )
 
 SIMPLIFY = Claim(
@@ -427,16 +511,42 @@ SPLIT = Claim(
     id=f"{PAPER}.section-C.3.split",
     place="Equation (14), last inequality, second term",
     title="square of a difference",
-    hypotheses=("$\\eta \\le \\frac12$, as all steps of the lemma are; $a = \\nabla F$, $b = g$",),
-    draw={"a": real((2,)), "b": real((2,)), "step": uniform(0.01, 0.5)},
-    left=lambda a, b, step, factor: factor * step * dot(a - b, a - b),
+    hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
+    kind="condition",
+    defect=SCALE,
+    draw={"a": real((2,)), "b": real((2,)), "share": uniform(0.01, 1)},
+    build=lambda a, b, share, most: {"a": a, "b": b, "step": most * share},
+    left=lambda a, b, step: step * dot(a - b, a - b),
     relation="<=",
     right=lambda a, b: dot(a, a) + dot(b, b),
     as_printed=Form(
-        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$; over $\\eta$. (The power of $\\eta$ pays for the missing factor 2.)",
-        factor=1.0,
+        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$ for the steps of Lemma C.3; judged for steps up to 4, which it allows for small inputs.",
+        most=4.0,
     ),
-    control=Form("The same for $\\eta \\le 0.505$.", factor=1.01),
+    corrected=Form("The same for $\\eta \\le \\frac12$, as all steps of the lemma are if $c_1c_2^2 \\ge 1$.", most=0.5),
+    correction="$\\|a - b\\|^2 \\le 2\\|a\\|^2 + 2\\|b\\|^2$, and a power of $\\eta$ pays for the factor 2 if $\\eta \\le \\frac12$.",
+    control=Form("The same for $\\eta \\le 0.505$.", most=0.505),
+)
+
+NORMS = Claim(
+    id=f"{PAPER}.section-C.3.norms",
+    place="Appendix C.3, proof of Lemma C.3, norms of the iterates",
+    title="norm of a student close to the teacher",
+    hypotheses=(
+        "$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
+    ),
+    kind="misprint",
+    draw={"epsilon": uniform(0.001, 0.999), "share": uniform(0, 1), "turn": uniform(0, np.pi)},
+    build=lambda epsilon, share, turn: {"epsilon": epsilon, "gap": share * np.sqrt(1 - epsilon / 2), "turn": turn},
+    left=lambda gap, turn: np.sqrt(1 + 2 * gap * np.cos(turn) + gap**2),
+    relation="<=",
+    right=lambda epsilon, part, power: 1 + (1 - part * epsilon) ** power,
+    as_printed=Form("$\\|w_i\\| \\le 1 + 1 - \\epsilon$.", part=1.0, power=1.0),
+    as_meant=Form("$\\|w_i\\| \\le 2$.", part=0.0, power=0.5),
+    supplied="the end of the display, which is what is used",
+    corrected=Form("$\\|w_i\\| \\le 1 + \\sqrt{1 - \\epsilon/2}$.", part=0.5, power=0.5),
+    correction="It is the square of $\\|w_i - v\\|$ that is at most $1 - \\epsilon/2$; the bound by 2 is right.",
+    control=Form("$\\|w_i\\| \\le 1 + \\sqrt{1 - 0.51\\epsilon}$.", part=0.51, power=0.5),
 )
 
 SUM = Claim(
@@ -452,15 +562,12 @@ SUM = Claim(
     left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
     relation="<=",
     right=lambda bound, factor: factor * bound**2,
-    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0),
-    corrected=Form(
-        "It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, where=lambda bound: bound >= 1
-    ),
+    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0, least=0.0),
+    where=lambda bound, least: bound >= least,
+    corrected=Form("It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, least=1.0),
     correction="The terms are $16c_1c_2^2$ and $2c_1^2c_2^4$: with $c_1c_2^2 \\ge 1$, taken for granted, 18 in place of 16; without it the "
     "first power remains. (The bound $\\|\\nabla F\\| \\le c_1^2c_2^4$ before it lacks a square on the left.)",
-    control=Form(
-        "It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, where=lambda bound: bound >= 1
-    ),
+    control=Form("It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, least=1.0),
 )
 
 AZUMA = Claim(
@@ -477,11 +584,24 @@ AZUMA = Claim(
     },
     left=lambda length, level, chance: -binom.logsf(np.ceil((length + level) / 2) - 1, length, chance),
     relation=">=",
-    right=lambda length, level: level**2 / (2 * length),
+    right=lambda length, level, divisor: level**2 / (divisor * length),
     known=0.0,
     as_printed=Form(
-        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$.",
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$; here "
+        "$a = 16\\eta c_1^2c_2^4$, and 256 is its square.",
         most=1.0,
+        divisor=1.0,
+        recipe="""
+from math import ceil, comb, log
+n, k, p = int(length), int(level), float(chance)
+left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
+right = k**2 / n
+""",
+    ),
+    as_meant=Form(
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$, as Azuma's inequality has it.",
+        most=1.0,
+        divisor=2.0,
         recipe="""
 from math import ceil, comb, log
 n, k, p = int(length), int(level), float(chance)
@@ -489,10 +609,11 @@ left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + 
 right = k**2 / (2 * n)
 """,
     ),
-    corrected=Form("The same for supermartingales, $p \\le \\frac12$ here.", most=0.5),
+    supplied="Equation (15), which has 512 for 256",
+    corrected=Form("The same for supermartingales, $p \\le \\frac12$ here.", most=0.5, divisor=2.0),
     correction="$Z_i$ starts at zero and is never negative: its mean grows, and it is no supermartingale. What is needed, a bound on "
-    "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps.",
-    control=Form("The same for $p \\le 0.6$.", most=0.6),
+    "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps. (The factor 2 is lost in the display, and back in Equation (15).)",
+    control=Form("The same for $p \\le 0.6$.", most=0.6, divisor=2.0),
     arithmetic="exact binomial probabilities",
 )
 
@@ -523,6 +644,55 @@ EQUATION_15 = Claim(
     corrected=_CAPPED,
     correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
     control=Form("The corrected form with 56 in place of 60.", cap=1.0, divisor=56.0),
+)
+
+# The largest λ/(c₁c₂²), that of ReLU in a disc.
+_LARGEST = 1 / (210 * np.pi)
+
+
+def _third_constant(ratio):
+    """c₃, without cancellation."""
+    return 2 ** (-ratio / 18) * np.expm1(np.log(2) * ratio * (1 / 18 - 1 / 20))
+
+
+_FROM_HERE = float(_third_constant(_LARGEST) ** 2 / (30 * np.log(2)))
+
+SMALL_STEP = Claim(
+    id=f"{PAPER}.section-C.3.step",
+    place="Appendix C.3, proof of Lemma C.3, the choice of the step, second consequence",
+    title="the step is small against the rate",
+    hypotheses=(
+        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
+    ),
+    kind="condition",
+    defect=SCALE,
+    draw={
+        "bound": log_uniform(1e-14, 1e2),
+        "ratio": log_uniform(1e-6, _LARGEST),
+        "epsilons": uniform(0.01, 1),
+        "delta": uniform(1e-6, 1 - 1e-9),
+    },
+    where=lambda bound, least: bound >= least,
+    # η over λ/(2c₁²c₂⁴).
+    left=lambda bound, ratio, epsilons, delta: (
+        epsilons**2 * _third_constant(ratio) ** 2 / (30 * bound * np.log(2 / delta))
+    ),
+    relation="<=",
+    right=1.0,
+    as_printed=Form(
+        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
+        least=0.0,
+        recipe="""
+c_3 = 2 ** (-ratio / 20) - 2 ** (-ratio / 18)
+left = epsilons**2 * c_3**2 / (30 * bound * np.log(2 / delta))  # the step over λ/(2c)
+right = 1.0
+""",
+    ),
+    corrected=Form(
+        "So it is for $c_1c_2^2 \\ge c_3^2/(30\\log2)$, which is $1.64\\cdot10^{-12}$ at most.", least=_FROM_HERE
+    ),
+    correction="The step is proportional to $1/(c_1c_2^2)^3$ and $\\lambda/(2c)$ to its square: very small inputs are excluded.",
+    control=Form("So it is for $c_1c_2^2 \\ge 1.6\\cdot10^{-12}$.", least=1.6e-12),
 )
 
 SQUARES = Claim(
@@ -631,5 +801,5 @@ LENGTH = Claim(
 )
 
 BEFORE_LEMMAS = (EQUATION_7, ERF, GAUSSIAN_TAIL, CHI_SQUARE_TAIL, CHI_SQUARE, SAFE, RATE, EQUATION_9)
-OF_LEMMA_C_2 = (EQUATION_11, GEOMETRIC, SUPERMARTINGALE, EQUATION_13, THREE, SIMPLIFY)
-OF_LEMMA_C_3 = (SPLIT, SUM, AZUMA, EQUATION_15, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)
+OF_LEMMA_C_2 = (EQUATION_11, GEOMETRIC, CHOICE, SUPERMARTINGALE, EQUATION_13, THREE, EPOCH, SIMPLIFY, CAP)
+OF_LEMMA_C_3 = (SPLIT, NORMS, SUM, AZUMA, EQUATION_15, SMALL_STEP, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)

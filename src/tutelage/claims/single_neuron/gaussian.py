@@ -76,6 +76,11 @@ def _across(size, theta):
     return dot(np.array([1.0, 0.0]) - np.cos(theta)[..., None] * bar, spherical_gradient(size, theta))
 
 
+def _final(theta, factor):
+    """The end of the display after Equation (25), for a unit teacher."""
+    return -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2
+
+
 LEMMA_D_1 = Claim(
     id=f"{PAPER}.lemma-D.1",
     place="Lemma D.1",
@@ -83,10 +88,13 @@ LEMMA_D_1 = Claim(
     hypotheses=(_GAUSSIAN, "$w \\ne 0$, gradient flow; any $\\|v\\|$, by its scale"),
     draw=_STUDENTS,
     left=_across,
-    relation="<=",
-    right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
-    scale=lambda size: 1e-6 * (1 + size),
-    as_printed=Form("$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$.", factor=0.0),
+    relation="==",
+    right=_final,
+    scale=lambda size: 1e-3 * (1 + size),
+    as_printed=Form(
+        "$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$; judged as the end of the proof, $\\|w\\|\\sin\\theta$ times which is $-\\frac{\\pi - \\theta}{2\\pi}\\sin^2\\theta\\,\\|v\\|$.",
+        factor=1.0,
+    ),
     control=Form("It decreases 1.01 times as fast as it does.", factor=1.01),
 )
 
@@ -118,7 +126,7 @@ right = 0.0
     corrected=Form(
         "It is $-\\frac{\\pi - \\theta}{2\\pi}(1 - (\\bar w\\cdot\\bar v)^2)\\|v\\|$.",
         relation="==",
-        right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
+        right=_final,
         factor=1.0,
     ),
     correction="A misprint in the last sentence of the proof: the expression is non-positive, as Equation (24) and Lemma D.1 say. (Its "
@@ -126,7 +134,7 @@ right = 0.0
     control=Form(
         "It is 1.01 times that.",
         relation="==",
-        right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
+        right=_final,
         factor=1.01,
     ),
     arithmetic=_CIRCLE,
@@ -148,7 +156,7 @@ LEMMA_D_2 = Claim(
         "$\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$, is from $\\pi$ to $\\pi^3/3$ times as large.)",
         factor=1.0,
     ),
-    control=Form("The same up to 3.2 times that.", factor=3.2),
+    control=Form("The same up to 3.15 times that.", factor=3.15),
     arithmetic=_CIRCLE,
 )
 
