@@ -48,7 +48,8 @@ ERF = Claim(
     relation=">=",
     right=lambda z, slope: slope * z,
     as_printed=Form(
-        "$\\mathrm{erf}(z) \\ge z/3$. (With 0.8427 in place of $\\frac13$ there is equality at one.)", slope=1 / 3
+        "$\\mathrm{erf}(z) \\ge z/3$. More is true, and judged: $\\mathrm{erf}(z) \\ge 0.8427z$, with equality at one.",
+        slope=float(erf(1)),
     ),
     control=Form("$\\mathrm{erf}(z) \\ge 0.85z$.", slope=0.85),
 )
@@ -161,7 +162,10 @@ EQUATION_9 = Claim(
 
 # The proof of Lemmas C.1 and C.2 --------------------------------------------------------------------------------------
 
-_BOUNDED = Form("$E\\|g_t\\|^2$ in both places: $E\\|g_t\\|^2 \\le c_2^4E\\|x\\|^4\\|w_t - v\\|^2$, which is at most $c_1^2c_2^4\\|w_t - v\\|^2$.", factor=1.0)
+_BOUNDED = Form(
+    "$E\\|g_t\\|^2$ in both places: $E\\|g_t\\|^2 \\le c_2^4E\\|x\\|^4\\|w_t - v\\|^2$, which is at most $c_1^2c_2^4\\|w_t - v\\|^2$.",
+    factor=1.0,
+)
 
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",

@@ -152,9 +152,9 @@ LEMMA_D_2 = Claim(
     right=0.0,
     scale=lambda size: 1e-6 * size,
     as_printed=Form(
-        "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. (The exact threshold, "
-        "$\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$, is from $\\pi$ to $\\pi^3/3$ times as large.)",
-        factor=1.0,
+        "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. More is true, and judged: up to $\\pi$ times that, with equality "
+        "at $\\alpha = \\pi$. (The exact threshold is that of Lemma 6.3, $\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$.)",
+        factor=np.pi,
     ),
     control=Form("The same up to 3.15 times that.", factor=3.15),
     arithmetic=_CIRCLE,
@@ -230,8 +230,8 @@ EQUATION_27 = Claim(
     right=lambda alpha, factor: factor * (alpha / np.pi) ** 3,
     scale=1e-12,
     as_printed=Form(
-        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. (With $\\pi$ times the right side there is equality at $\\pi$.)",
-        factor=1.0,
+        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. More is true, and judged: with $\\pi$ times the right side, with equality at $\\pi$.",
+        factor=np.pi,
     ),
     control=Form("The same with 3.15 times the right-hand side.", factor=3.15),
 )

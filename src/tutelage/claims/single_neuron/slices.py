@@ -156,7 +156,9 @@ MINIMUM = Claim(
     ),
     as_meant=_BELOW,
     supplied="the words before it, which ask for a lower bound",
-    corrected=_BELOW,
+    corrected=Form(
+        "It is at least $\\frac{11}6$ times that, with equality at $\\delta = \\pi$.", relation=">=", factor=11 / 6
+    ),
     correction="An equality sign for a lower bound: the integral is from 1.83 to $\\frac73$ times as large.",
     control=Form("It is at least 1.85 times that.", relation=">=", factor=1.85),
     arithmetic="Gauss–Legendre rule",

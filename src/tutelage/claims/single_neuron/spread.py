@@ -10,11 +10,9 @@ import numpy as np
 
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.relation import Relation
-from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import ACTIVATIONS, PAPER, dot, in_plane, sectors, terms
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.claims.statement import Claim, Form
-from tutelage.inputs import ball, gaussian, sphere, student_t
 
 _LAW = {
     "alpha": log_uniform(0.1, 10),
@@ -90,14 +88,19 @@ def _sharp(gap, spread, theta, factor):
     return factor * spread * (opening - np.sin(opening)) / 8 * gap
 
 
-_LAWS = (
-    ("gaussian(2)", lambda: gaussian(2), 9.0),
-    ("ball(2, radius=3)", lambda: ball(2, radius=3.0), 3.0),
-    ("ball(4)", lambda: ball(4), np.sqrt(6.0)),
-    ("sphere(4, radius=0.5)", lambda: sphere(4, radius=0.5), 0.5),
-    ("student_t(3, degrees=3)", lambda: student_t(3, degrees=3.0), 40.0),
-    ("gaussian(2, mean=(0, 1))", lambda: gaussian(2, mean=[0.0, 1.0]), 10.0),
-)
+def _squared(points):
+    return np.sum(points**2, -1)
+
+
+# Plane densities of laws in two to four dimensions, and how far they reach (up to rounding).
+PLANE_LAWS = {
+    "gaussian(2)": (lambda y: np.exp(-_squared(y) / 2) / (2 * np.pi), 9.0),
+    "ball(2, radius=3.0)": (lambda y: np.full(y.shape[:-1], 1 / (9 * np.pi)), 3.0),
+    "ball(4)": (lambda y: (1 - _squared(y) / 6) / (3 * np.pi), np.sqrt(6.0)),
+    "sphere(4, radius=0.5)": (lambda y: np.full(y.shape[:-1], 4 / np.pi), 0.5),
+    "student_t(3, degrees=3.0)": (lambda y: (1 + _squared(y) / 3) ** -2.5 / (2 * np.pi), 40.0),
+    "gaussian(2, mean=[0.0, 1.0])": (lambda y: np.exp(-_squared(y - np.array([0.0, 1.0])) / 2) / (2 * np.pi), 10.0),
+}
 _NAMES = ("relu", "leaky_relu", "linear", "softplus", "tanh", "sigmoid")
 
 
@@ -107,12 +110,13 @@ def _inner_products(count, random):
     sizes = np.concatenate([[1e-3, 1.0, 2.0], random.uniform(0, 2, size=extra)])
     turns = np.concatenate([[0.0, np.pi / 2, np.pi - 0.1], random.uniform(0, np.pi, size=extra)])
     inside = np.linspace(1e-9, 1 - 1e-9, 400)
+    around = np.linspace(0, 2 * np.pi, 65)
     batches = []
-    for law_name, make, reach in _LAWS:
-        law = make()
+    for law, (density, reach) in PLANE_LAWS.items():
         radii = reach * np.array([0.1, 0.5, 0.9, 1 - 1e-9]) if reach < 5 else np.array([0.3, 1.0, 1.9, 3.5])
-        densities = estimators.trade_off(law, "linear", radii).densities
-        rules = [rule(law, 1.0, turn, reach) for turn in turns]
+        # These densities fall with the distance to their centre: they are smallest at the edge of a disc.
+        densities = np.min(density(in_plane(radii[:, None] * np.ones(65), around)), -1)
+        rules = [rule(density, turn, reach) for turn in turns]
         for name in _NAMES:
             value, slope = ACTIVATIONS[name]
             slopes = np.min(slope(2 * radii[:, None] * inside), -1)
@@ -128,7 +132,7 @@ def _inner_products(count, random):
                     rows.append((size, turn, inner, size**2 + 1 - 2 * size * np.cos(turn)))
             batch = dict(zip(("size", "theta", "inner", "gap"), np.array(rows).T, strict=True))
             batch["spread"] = np.full(len(rows), np.max(radii**4 * densities * slopes**2))
-            batches.append(batch | {"law": np.full(len(rows), law_name), "activation": np.full(len(rows), name)})
+            batches.append(batch | {"law": np.full(len(rows), law), "activation": np.full(len(rows), name)})
     return batches
 
 
@@ -156,7 +160,7 @@ THEOREM_4_2 = Claim(
         factor=1.0,
     ),
     control=Form("The sharper form with 1.01 times the constant.", factor=1.01),
-    arithmetic="Gauss–Legendre rules in the plane; densities by tutelage.claims.single_neuron.estimators",
+    arithmetic="Gauss–Legendre rules in the plane",
 )
 
 _OF_RELU = {"size": log_uniform(1e-3, 1e3), "theta": uniform(0, np.pi), **_LAW}
