@@ -162,7 +162,7 @@ def test_slice_moments():
 
 
 def test_a_disc_with_points_by_sampling():
-    """What the statements on spread laws are about, against samples; a disc alone has the closed form of spherical laws."""
+    """What statements on spread laws are about, against samples; a disc alone has the closed form of spherical laws."""
     random = np.random.default_rng(4)
     law = {"size": 0.8, "theta": 1.1, "alpha": 1.5, "share": 0.4, "atoms": random.normal(size=(2, 2))}
     law |= {"weights": np.array([0.3, 0.7]), "left_slope": 0.2, "slope": 1.3}

@@ -24,7 +24,7 @@ def smaller_moment(opening):
 
 
 # The angle between a and b is at most π − δ: the slice opens by δ or more.
-_SLICES = {"delta": log_uniform(1e-3, np.pi), "share": uniform(0, 1), "turn": uniform(0, np.pi)}
+_SLICES = {"delta": log_uniform(1e-2, np.pi), "share": uniform(0, 1), "turn": uniform(0, np.pi)}
 
 
 def _slice(delta, share, turn):
@@ -46,7 +46,7 @@ LEMMA_B_1 = Claim(
     scale=1e-11,
     also=(
         Relation(
-            draw={"delta": log_uniform(1e-3, np.pi)},
+            draw={"delta": log_uniform(1e-2, np.pi)},
             left=lambda delta: delta - np.sin(delta),
             relation=">=",
             right=lambda delta: 4 * np.pi * np.sin(delta / 4) ** 3 / np.sqrt(2),
@@ -118,7 +118,7 @@ RECTANGLES = Claim(
     place="Appendix B, proof of Lemma B.1 and Figure 2",
     title="the slice contains two rectangles",
     hypotheses=("$0 < \\delta \\le \\pi$",),
-    draw={"delta": log_uniform(1e-3, np.pi)},
+    draw={"delta": log_uniform(1e-2, np.pi)},
     left=_corners,
     relation="<=",
     right=1.0,

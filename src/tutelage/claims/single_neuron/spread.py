@@ -130,9 +130,11 @@ def _inner_products(count, random):
                     # A truncated rule leaves out what is not negative.
                     inner = np.sum(nodes.weights * (value(z) - teacher) * slope(z) * (z - nodes.teacher))
                     rows.append((size, turn, inner, size**2 + 1 - 2 * size * np.cos(turn)))
-            batch = dict(zip(("size", "theta", "inner", "gap"), np.array(rows).T, strict=True))
-            batch["spread"] = np.full(len(rows), np.max(radii**4 * densities * slopes**2))
-            batches.append(batch | {"law": np.full(len(rows), law), "activation": np.full(len(rows), name)})
+            about = {"law": law, "activation": name, "spread": np.max(radii**4 * densities * slopes**2)}
+            batches.append(
+                dict(zip(("size", "theta", "inner", "gap"), np.array(rows).T, strict=True))
+                | {key: np.full(len(rows), value) for key, value in about.items()}
+            )
     return batches
 
 
@@ -273,10 +275,11 @@ LEMMA_C_1 = Claim(
     place="Lemma C.1",
     title="one stochastic step in expectation",
     hypotheses=(
-        "Assumptions 4.1 and 5.2: " + _FAMILY,
+        "Assumptions 4.1 and 5.2: " + _FAMILY.replace("two points", "one point").replace("limits", "a limit"),
         "$\\|w_t - v\\|^2 < 1$; steps from $10^{-4}$ to 100 over $c_1c_2^2$",
     ),
-    draw={**NEAR, "product": log_uniform(1e-4, 1e2)},
+    # One point is the hardest case for the square of the step.
+    draw={**NEAR, "atoms": real((1, 2)), "weights": uniform(1, 2, (1,)), "product": log_uniform(1e-4, 1e2)},
     build=with_number("product"),
     where=near,
     left=lambda inner, mean_square, bound, product: -2 * inner + product / bound * mean_square,
