@@ -183,7 +183,9 @@ right = k**2 / (2 * n)
 """,
     ),
     supplied="Equation (15), which has 512 for 256",
-    corrected=Form("The same for supermartingales, $p \\le \\frac12$ here.", most=0.5, divisor=2.0),
+    corrected=Form(
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$ for supermartingales, $p \\le \\frac12$ here.", most=0.5, divisor=2.0
+    ),
     correction="$Z_i$ starts at zero and is never negative: its mean grows, and it is no supermartingale. What is needed, a bound on "
     "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps. (The factor 2 is lost in the display, and back in Equation (15).)",
     control=Form("The same for $p \\le 0.6$.", most=0.6, divisor=2.0),
