@@ -208,7 +208,7 @@ def _dynamic_slice(parameters, shapes):
     sizes, limits = parameters["slice_sizes"], shapes[0]
 
     def function(x, *starts):
-        return x[_window(starts, sizes, limits)]
+        return x[window(starts, sizes, limits)]
 
     return function
 
@@ -218,13 +218,14 @@ def _dynamic_update_slice(parameters, shapes):
 
     def function(x, update, *starts):
         result = np.array(x)
-        result[_window(starts, sizes, limits)] = update
+        result[window(starts, sizes, limits)] = update
         return result
 
     return function
 
 
-def _window(starts, sizes, limits) -> tuple[slice, ...]:
+def window(starts, sizes, limits) -> tuple[slice, ...]:
+    """Return the place of a window of some sizes, moved so far that it lies inside of an array."""
     begins = [min(max(int(begin), 0), limit - size) for begin, size, limit in zip(starts, sizes, limits, strict=True)]
     return tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
 
