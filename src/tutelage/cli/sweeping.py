@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from tutelage._html import counted
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
@@ -201,8 +202,8 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
         table.add_row(*(f"{value:.3g}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
     console.out.print(table)
     console.out.print(
-        f"{console.counted(len(rows), 'cell')}, {console.counted(sum(one.runs for one in ranges), 'run')}, "
-        f"{console.counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
+        f"{counted(len(rows), 'cell')}, {counted(sum(one.runs for one in ranges), 'run')}, "
+        f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
         f"{cores} at once. A guess from the sizes; compiling comes on top.",
         highlight=False,
         soft_wrap=True,
