@@ -297,8 +297,8 @@ def _show_end(results: Results, json: bool) -> None:
         before = f", {again} done before" if again else ""
         command = shlex.join(["tutelage", "summary", str(results.folder)])
         console.out.print(
-            f"{counted(document['runs'], 'run')} in {counted(document['cells'], 'cell')} ({document['failed']} failed{before}), "
-            f"{session['seconds']:.1f} s{_named(document['statuses'])}. Read them with: [bold]{escape(command)}[/]",
+            f"{counted(document['runs'], 'run')} in {counted(document['cells'], 'cell')} "
+            f"({document['failed']} failed{before}), {session['seconds']:.1f} s{_named(document['statuses'])}. Read them with: [bold]{escape(command)}[/]",
             highlight=False,
             soft_wrap=True,
         )
