@@ -298,7 +298,8 @@ def _show_end(results: Results, json: bool) -> None:
         command = shlex.join(["tutelage", "summary", str(results.folder)])
         console.out.print(
             f"{counted(document['runs'], 'run')} in {counted(document['cells'], 'cell')} "
-            f"({document['failed']} failed{before}), {session['seconds']:.1f} s{_named(document['statuses'])}. Read them with: [bold]{escape(command)}[/]",
+            f"({document['failed']} failed{before}), {session['seconds']:.1f} s{_named(document['statuses'])}. "
+            f"Read them with: [bold]{escape(command)}[/]",
             highlight=False,
             soft_wrap=True,
         )
