@@ -75,7 +75,7 @@ def photograph(report: Path) -> None:
         page = chromium.new_page(viewport={"width": 1200, "height": 800}, device_scale_factor=1.5)
         page.goto((report.resolve() / "index.html").as_uri(), wait_until="load")
         figures = f".gallery >> nth={list(PAPERS).index('mild_overparameterization')}"
-        OVERVIEW.write_bytes(thumbnail(_below(_part(page, "h1", ".papers"), _part(page, figures, figures))))
+        OVERVIEW.write_bytes(thumbnail(_below(_part(page, "h1", ".tiles"), _part(page, figures, figures))))
         # A hundred students, one of the trapped ones in sight.
         page.goto(
             (report.resolve() / "explorer" / "index.html").as_uri() + "#committee?runs=100&run=5", wait_until="load"
@@ -92,9 +92,9 @@ def photograph(report: Path) -> None:
 
 
 def _part(page, first: str, last: str) -> Image.Image:
-    top = page.locator(first).bounding_box()["y"] - 12
+    top = page.locator(first).bounding_box()["y"] - 8
     box = page.locator(last).bounding_box()
-    clip = {"x": 100, "y": top, "width": 1000, "height": box["y"] + box["height"] + 12 - top}
+    clip = {"x": 100, "y": top, "width": 1000, "height": box["y"] + box["height"] + 8 - top}
     return Image.open(io.BytesIO(page.screenshot(clip=clip, full_page=True)))
 
 
