@@ -230,3 +230,11 @@ def test_biases_need_a_law_with_an_exact_expectation() -> None:
     with pytest.raises(tl.UnsupportedCombination, match=r"relu with biases under sphere\(3\)"):
         tl.population(problem)
     assert np.isfinite(tl.empirical(problem, np.eye(3)).loss(random_student(problem, 0)))
+
+
+def test_automatic_differentiation_of_a_student_without_all_parts() -> None:
+    """`jax.grad` of the loss is the gradient where the student has output weights and no biases, no constant."""
+    objective = tl.population(tl.problems.two_layer(TEACHER, 2, "erf"))
+    student = Layers(jnp.array([[0.3, 0.4], [1.0, -0.2]]), jnp.array([0.5, 2.0]))
+    found, wanted = jax.grad(objective.loss)(student), objective.gradient(student)
+    np.testing.assert_allclose(ravel_pytree(found)[0], ravel_pytree(wanted)[0], rtol=1e-14)
