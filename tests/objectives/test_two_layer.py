@@ -17,7 +17,7 @@ PLANE = np.stack(np.meshgrid(NODES, NODES, indexing="ij"), axis=-1).reshape(-1, 
 SHARES = np.outer(MASSES, MASSES).ravel()
 
 TEACHER = np.array([[0.9, 0.2], [-0.3, 0.7]])
-SMOOTH = {"erf": erf, "cosine": np.cos, "quadratic": np.square, "tanh": np.tanh}
+SMOOTH = {"erf": erf, "cosine": np.cos, "quadratic": np.square, "tanh": np.tanh, "monomial-3": lambda z: z**3}
 MEAN, COVARIANCE = np.array([0.4, -0.3]), np.array([[1.2, 0.3], [0.3, 0.5]])
 
 

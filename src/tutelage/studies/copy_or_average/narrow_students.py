@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
@@ -42,7 +43,8 @@ def _loss_of(sizes: tuple[int, ...]) -> float:
 
 def _point_of(sizes: tuple[int, ...]) -> Layers:
     members = np.eye(len(sizes))[np.repeat(np.arange(len(sizes)), sizes)].T
-    return Layers(members / np.sqrt([[m * (3 * m - 2)] for m in sizes]), np.array(sizes, dtype=float))
+    weights = members / np.sqrt([[m * (3 * m - 2)] for m in sizes])
+    return Layers(jnp.asarray(weights), jnp.asarray(sizes, dtype=float))
 
 
 def _largest(gradient: Layers) -> float:
@@ -154,7 +156,7 @@ def _expectations(values: Values, pieces: Pieces, ends: pl.DataFrame):
 
 def _figure(values: Values, pieces: Pieces, ends: pl.DataFrame):
     figure, axes = panels(columns=len(values.activations))
-    for panel, activation in zip(np.ravel(axes), values.activations, strict=True):
+    for panel, activation in zip(axes, values.activations, strict=True):
         if activation == "erf":
             every = range(1, values.teachers + 1)
             best = [_loss_of((values.teachers - n + 1, *[1] * (n - 1))) for n in every]
@@ -187,7 +189,7 @@ def _students(values: Values, pieces: Pieces):
     if not shown:
         return None
     figure, axes = panels(columns=len(shown), width=2.4, height=2.4)
-    for panel, (title, loss, cosines) in zip(np.ravel(axes), shown, strict=True):
+    for panel, (title, loss, cosines) in zip(axes, shown, strict=True):
         near = cosines > 0.5 * cosines.max(axis=1, keepdims=True)
         order = np.lexsort([np.argmax(near, axis=1), near.sum(axis=1)])
         first = np.argmax(cosines[order], axis=1).tolist()

@@ -68,14 +68,14 @@ class _Channel(eqx.Module):
         )
 
 
-def _channel_of(point: Layers, first: int, second: int) -> _Channel:
+def _channel_of(point: Any, first: int, second: int) -> _Channel:
     """Return a student in the coordinates of its channel, the neuron with a positive output weight first."""
-    rows, output = np.concatenate([point.weights, np.asarray(point.biases)[:, None]], axis=1), np.array(point.output)
+    rows, output = np.concatenate([point.weights, point.biases[:, None]], axis=1), np.array(point.output)
     if rows[first] @ rows[second] < 0:  # an odd activation may have both signs of a neuron turned
         rows[second], output[second] = -rows[second], -output[second]
     first, second = (first, second) if output[first] > 0 else (second, first)
     others = [neuron for neuron in range(len(output)) if neuron not in (first, second)]
-    rest = Layers(rows[others, :-1], output[others], rows[others, -1])
+    rest = Layers(*map(jnp.asarray, (rows[others, :-1], output[others], rows[others, -1])))
     difference = output[first] * (rows[first] - rows[second])
     return _Channel(0.5 * (rows[first] + rows[second]), difference, output[first] + output[second], rest)
 
@@ -116,7 +116,7 @@ def _measure(values: Values, seed: int) -> Arrays:
     assert isinstance(student, TwoLayer)
     starts = gaussian(problem, values.runs, values.start, seed=seed)
     vectors = np.asarray(jax.vmap(lambda start: ravel_pytree(start)[0])(starts))
-    as_student = ravel_pytree(problem.zero())[1]
+    as_student: Any = ravel_pytree(problem.zero())[1]
     loss = jax.jit(jax.value_and_grad(lambda vector: objective.loss(as_student(vector))))
     ends = [jax.device_get(as_student(_minimum(loss, vector, values))) for vector in vectors]
     losses = np.array([float(objective.loss(end)) for end in ends])
@@ -130,9 +130,10 @@ def _measure(values: Values, seed: int) -> Arrays:
     best = int(np.where(away, losses, np.inf).argmin())
     pair = pairs[best]
     assert pair is not None
-    vector, as_channel = ravel_pytree(_channel_of(ends[best], *pair))
+    made: tuple[Any, Any] = ravel_pytree(_channel_of(ends[best], *pair))
+    vector, as_channel = made
     along = jax.jit(jax.value_and_grad(lambda vector, size: objective.loss(as_channel(vector).student(size))))
-    sizes, path, distances = np.geomspace(*values.sizes, values.points), [], []
+    sizes, path, distances = np.geomspace(values.sizes[0], values.sizes[1], values.points), [], []
     for size in sizes:
         vector = _minimum(lambda vector, size=size: along(vector, size), np.asarray(vector), values)
         path.append(jax.device_get(as_channel(vector).student(size)))
@@ -182,7 +183,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         ),
         below(
             "exponent of the distance to a gated linear unit",
-"the two neurons implement a gated linear unit",
+            "the two neurons implement a gated linear unit",
             exponent(size, measured["distance"]),
             -0.9,
         ),
