@@ -95,7 +95,7 @@ def _refusal(sigma: Activation, tau: Activation, inputs: Inputs, how: str = "") 
     pair = sigma.name if sigma.name == tau.name else f"{sigma.name} with {tau.name}"
     return UnsupportedCombination(
         f"No exact expectation of {pair}{how} under {inputs.name} is known, and none is sampled in its place. "
-        "Use `empirical` or `stream` to sample, or choose a Gaussian law."
+        f"Use `empirical` or `stream` to sample, {'leave the biases out, ' if how else ''}or choose a Gaussian law."
     )
 
 
