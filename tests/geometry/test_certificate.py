@@ -12,7 +12,7 @@ import pytest
 from two_slopes_by_integrals import half_mean_square, transcribed
 
 import tutelage as tl
-from tutelage.geometry import certificate as module
+from tutelage.geometry import proving as module
 from tutelage.geometry.balls import NotProved
 from tutelage.geometry.enclosure import refined
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
-from tutelage.geometry import certificate as module
+from tutelage.geometry import proving as module
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table
 
@@ -119,7 +119,7 @@ def test_a_flat_direction_of_any_type_is_noticed():
     layout = in_balls(Layout((4.0,), (0, 0)))
     with flint.ctx.workdps(40):
         table = np.array([[flint.arb("0.1"), flint.arb("0.5")]] * 2, object)
-        with pytest.raises(tl.geometry.certificate.NotProved):
+        with pytest.raises(tl.geometry.proving.NotProved):
             enclosed_by_symmetry(layout, table, critical=True)
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from tutelage.errors import invalid
 from tutelage.geometry.balls import NotProved, flint_module
-from tutelage.geometry.certificate import GUARD, Certificate, assembled, balls_of, checked_digits, symmetric_proof
+from tutelage.geometry.certificate import Certificate
 from tutelage.geometry.enclosure import at_most
 from tutelage.geometry.families.arithmetic import balls, square
 from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.proving import GUARD, assembled, balls_of, checked_digits, symmetric_proof
 
 if TYPE_CHECKING:
     from tutelage.geometry.families.points import FamilyPoint
