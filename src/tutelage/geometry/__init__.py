@@ -6,6 +6,7 @@ from tutelage.geometry.atlas import load_atlas as load_atlas
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
 from tutelage.geometry.certificate import Certificate as Certificate
+from tutelage.geometry.certified import Verification as Verification
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point

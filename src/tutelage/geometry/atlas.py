@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tutelage.geometry.certificate import Certificate
+    from tutelage.geometry.certified import Verification
     from tutelage.objectives import Objective
 
 # The columns of a table, fields of the entries, and their types in Polars.
@@ -215,6 +216,29 @@ class Atlas:
         from tutelage.geometry.certified import certified
 
         return certified(self, objective, digits, progress)
+
+    def verify(
+        self, objective: "Objective | None" = None, progress: Callable[[int], None] | None = None
+    ) -> "tuple[Verification, ...]":
+        """Check every certificate again, by code that shares nothing with what found it but the formulas.
+
+        It computes with whole numbers of Python alone, and python-flint is not needed. See the numerics page for what
+        is checked, and what is shared.
+
+        Args:
+            objective: The population loss, where the atlas does not say the whole problem; see `certified`.
+            progress: Called with the number of certificates that are checked.
+
+        Returns:
+            What came out, entry by entry.
+
+        Raises:
+            InvalidArgument: If the objective is another one.
+            UnsupportedCombination: If the atlas does not say the whole problem.
+        """
+        from tutelage.geometry.certified import verified
+
+        return verified(self, objective, progress)
 
     def save(self, path: str | Path) -> None:
         """Write the atlas, with its certificates, to one file (`.npz`), complete or not at all; see `load_atlas`."""

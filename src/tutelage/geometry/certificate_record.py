@@ -90,7 +90,14 @@ def document(certificate: Certificate) -> dict[str, Any]:
         }  # fmt: skip
     plain = {name: getattr(certificate, name) for name in ("kind", "reason", "problem", "digits", "blocks", "index")}
     centre = [[place[entry] for entry in row] for row in certificate.decimals]
-    return {**plain, "entries": entries, "centre": centre, "parts": list(certificate.parts), **numbers, "stated": stated}
+    return {
+        **plain,
+        "entries": entries,
+        "centre": centre,
+        "parts": list(certificate.parts),
+        **numbers,
+        "stated": stated,
+    }
 
 
 def _known(value: float) -> float | None:
@@ -123,16 +130,20 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
     decimals = tuple(tuple(record.entries[entry] for entry in row) for row in record.centre)
     loss = None
     if record.stated is not None:
-        said = record.stated.model_dump()
-        lists = {name: None if said[name] is None else np.array(said[name]) for name in ("signs", "outputs")}
+        said: dict[str, Any] = record.stated.model_dump()
+        lists: dict[str, Any] = {
+            name: None if said[name] is None else np.array(said[name]) for name in ("signs", "outputs")
+        }
         loss = BallLoss(teacher, **(said | lists))
     centre: Any = point
     if decimals and not record.parts:
         centre = jnp.asarray([[float(entry) for entry in row] for row in decimals])
         if isinstance(point, Layers):
             centre = point._replace(weights=centre, output=None if loss is None else jnp.asarray(loss.signs))
-    bounds = {name: math.nan if numbers[name] is None else numbers[name] for name in _BOUNDS}
-    pairs = {name: (math.nan, math.nan) if numbers[name] is None else tuple(numbers[name]) for name in _INTERVALS}
+    bounds: dict[str, Any] = {name: math.nan if numbers[name] is None else numbers[name] for name in _BOUNDS}
+    pairs: dict[str, Any] = {}
+    for name in _INTERVALS:
+        pairs[name] = (math.nan, math.nan) if numbers[name] is None else tuple(numbers[name])
     return Certificate(
         kind=record.kind,
         reason=record.reason,
@@ -145,5 +156,5 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
         centre=centre,
         _loss=loss,
         **bounds,
-        **pairs,  # type: ignore[arg-type]
+        **pairs,
     )

@@ -65,6 +65,14 @@ def test_they_are_true_by_other_formulas():
     assert hand.fault(wrong, hand.Problem(np.eye(6).tolist())) is not None
 
 
+@pytest.mark.parametrize(("neurons", "digits"), [(6, "0.0250805810024630"), (20, "0.011275582")])
+def test_known_losses_to_all_digits(neurons, digits):
+    """The minima with blocks k-1 and 1 have the losses that others have found, proved to all digits that were printed."""
+    proof = tl.family("k-1,1").points(neurons)[1].certify()
+    assert proof.kind == "spurious minimum"
+    assert {f"{bound:.{len(digits) - 2}f}" for bound in proof.loss} == {digits}
+
+
 def test_a_hundred_neurons():
     """Ten thousand parameters: global and spurious minima and a saddle, proved in the full space."""
     objective = committee(100)
