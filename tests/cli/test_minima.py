@@ -84,7 +84,7 @@ def test_missing_package_is_named_before_work_starts(monkeypatch):
 def test_students_too_large_for_a_proof_are_refused_before_work_starts(monkeypatch):
     """A search whose points cannot be certified does not begin, so that none is lost."""
     monkeypatch.setattr("tutelage.cli.minima._search", lambda *arguments: pytest.fail("searched"))
-    result = run(app, ["minima", "--neurons", "40", "--students", "41", "--certify"])
+    result = run(app, ["minima", "--neurons", "40", "--students", "41", "--activation", "abs", "--certify"])
     assert result.exit_code == 2 and "1640" in result.stderr and not result.stdout
 
 

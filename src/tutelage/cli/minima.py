@@ -70,8 +70,9 @@ def minima(
         if certify:
             from tutelage.geometry.proving import require_certifiable
 
-            # Before work starts. As many students as teachers may have symmetries, and be as large as they like.
-            require_certifiable(neurons * students if neurons and students and students != neurons else 0)
+            # Before work starts. Committees of ReLU neurons may have symmetries, and be as large as they like.
+            plain = neurons is None or (activation == _ACTIVATION and not output)
+            require_certifiable(0 if plain or neurons is None else neurons * (students or neurons))
         if neurons is None:
             from tutelage.geometry import load_atlas
 

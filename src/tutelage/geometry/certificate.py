@@ -26,7 +26,8 @@ class Certificate:
     Attributes:
         kind: `global minimum`, `spurious minimum` (a strict local minimum whose loss is above that of the global
             minima), `minimum` (a strict local minimum of a problem whose lowest loss is not known, or not told apart),
-            `saddle`, `maximum`, or `not proved`.
+            `saddle`, `maximum`, or `not proved`. With `parts`, minima are strict but for the continuum of students that
+            share the neurons of the centre.
         reason: Why not, or what is left open; empty if nothing is.
         centre: A student close to the critical point.
         decimals: The same in full: decimal numbers, one row per neuron. Those are meant exactly below.
@@ -82,6 +83,8 @@ class Certificate:
             return f"Not proved: {self.reason}.\nProblem: {self.problem}."
         rows = "\n".join(f"  ({', '.join(row)})" for row in self.decimals)
         note = f" ({self.reason})" if self.reason else ""
+        if self.parts:
+            return f"Theorem ({self.kind}){note}.\nProblem: {self.problem}.\n{self._shared(rows)}"
         convex = " The loss is strictly convex there." if self.index == 0 else ""
         return (
             f"Theorem ({self.kind}){note}.\n"
@@ -91,6 +94,41 @@ class Certificate:
             f"It is within r = {_above(self.radius)} of c, its loss is in {_interval(self.loss)},\n"
             f"and its Hessian has {self.index} negative eigenvalues, none that is zero, and the smallest in "
             f"{_interval(self.smallest_eigenvalue)}.\n"
+            f"{self._numbers}"
+        )
+
+    def _shared(self, rows: str) -> str:
+        """Return what is proved of a continuum of students that share neurons."""
+        share = (
+            f"that are positive multiples of its rows {', '.join(str(part + 1) for part in self.parts)},\n"
+            "those of each row adding up to it"
+        )
+        if not self.unique_radius:
+            return (
+                f"Let c be the teacher\n{rows}\n"
+                f"All students with neurons {share}, have the lowest loss.\n"
+                f"One of them is within {_above(self.distance)} of the given point.\n"
+                "Proof: They compute what the teacher does, since the activation is positively homogeneous."
+            )
+        dimension = len(self.parts) - len(self.decimals)
+        minima = "\nThey are local minima, strict but for each other." if self.index == 0 else ""
+        return (
+            f"Let c be the student of {len(self.decimals)} neurons with the rows\n{rows}\n"
+            f"Among students of so many neurons there is exactly one critical point c* within "
+            f"R = {_below(self.unique_radius)} of c.\n"
+            f"It is within r = {_above(self.radius)} of c, and its loss is in {_interval(self.loss)}.\n"
+            f"All students of {len(self.parts)} neurons that share those of c*, that is with neurons {share},\n"
+            f"are critical points; their Hessians have {self.index} negative eigenvalues and exactly {dimension} that "
+            f"are zero, and all critical points close to one of them are of this kind.{minima}\n"
+            f"{self._numbers}\n"
+            "Reduced blocks of neurons with several parts have no eigenvalue in the interval (-s, s) with "
+            f"s = {_below(self.split_curvature)} but the one along the neuron, and K r < s."
+        )
+
+    @property
+    def _numbers(self) -> str:
+        """The numbers of Newton's and Kantorovich's theorem."""
+        return (
             "Proof: At c the gradient's norm is at most "
             f"g = {_above(self.gradient_norm)}, and no eigenvalue of the Hessian is in the interval (-m, m) with "
             f"m = {_below(self.least_curvature)}.\n"
@@ -113,8 +151,9 @@ class Certificate:
         Raises:
             InvalidArgument: If nothing is proved, or the certificate has the distinct entries of its centre only.
         """
-        if not self.proved or self.blocks or self._loss is None:
-            reason = "nothing is proved" if not self.proved else "the centre is not written out"
+        if not self.proved or self.blocks or self.parts or self._loss is None:
+            left_out = "the certificate is that of a continuum" if self.parts else "the centre is not written out"
+            reason = left_out if self.proved else "nothing is proved"
             raise invalid("certificate", "be a proof with its centre in full", reason, "Use `tutelage.certify`")
         return script(self, self.decimals, self._loss)
 
@@ -129,7 +168,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         def interval(bounds: tuple[float, float]) -> str | None:
-            return _interval(bounds, digits=10) if self.proved else None
+            return _interval(bounds, digits=10) if self.proved and not math.isnan(bounds[0]) else None
 
         def number(value: float) -> float | None:
             return value if self.proved else None

@@ -116,7 +116,9 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
         MalformedData: If something does not fit; the text continues a sentence.
     """
     numbers = {name: getattr(record, name) for name in (*_BOUNDS, *_INTERVALS, "index")}
-    needed = {name: value for name, value in numbers.items() if name != "split_curvature"}
+    # Of a continuum of saddles the smallest eigenvalue is not known; of one point there is no other curvature.
+    optional = ("split_curvature", *(("smallest_eigenvalue",) if record.parts else ()))
+    needed = {name: value for name, value in numbers.items() if name not in optional}
     if record.kind == "not proved":
         if any(value is not None for value in numbers.values()) or record.centre:
             raise MalformedData("has a certificate that proves nothing, but with the numbers of a proof")

@@ -12,8 +12,6 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -25,20 +23,30 @@ from scipy.optimize import linear_sum_assignment
 from tutelage import checks
 from tutelage.dynamics.checks import deterministic
 from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_module, frobenius
+from tutelage.geometry.balls import (
+    BallLoss,
+    NotProved,
+    Singular,
+    balls_of,
+    exact,
+    exact_decimals,
+    flint_module,
+    frobenius,
+)
 from tutelage.geometry.certificate import Certificate, ProvedKind
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
+from tutelage.geometry.families.recognition import Recognised, recognised
 from tutelage.geometry.families.reduced import Geometry
-from tutelage.geometry.spectrum import SymmetricOrder, symmetric_order
+from tutelage.geometry.shares import merged_parts, parts_of, shared_zero, with_parts
 from tutelage.geometry.stated import ball_loss, described, signs_of
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
 if TYPE_CHECKING:
-    from flint import arb, arb_mat
+    from flint import arb
 
 # Decimal digits of the arithmetic beyond those of the centre.
 GUARD = 12
@@ -74,7 +82,9 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
         weights ±1, and vectors that stand for all their multiples. Its kind is `not proved` where the proof does not
         succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the Hessian is
-        singular, as at points that a rotation moves and at the global minima of more students than teachers.
+        singular, as at points that a rotation moves. Where students are parallel, what is proved is proved of the whole
+        continuum of students that share their neurons (see `tutelage.geometry.shares`), and of global minima of more
+        students than teachers that one is as close as `Certificate.distance`.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
@@ -92,12 +102,13 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     if loss.signs is not None and not loss.signs.all():
         reason = "an output weight is zero, where rescalings move a neuron that computes nothing"
         return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
-    zero = _zero_of_loss(loss, vectors)
-    if zero is not None:
-        with contextlib.suppress(NotProved, UnsupportedCombination):
-            return _certificate(objective, loss, point, vectors, zero, digits, problem)
+    about = {"digits": digits, "problem": problem, "_loss": loss}
     try:
-        return _certificate(objective, loss, point, vectors, None, digits, problem)
+        with flint_module().ctx.workdps(digits + GUARD):
+            proof = _proof(loss, vectors, digits)
+            centre = proof.pop("centre", None)
+            student = point if centre is None else objective.problem.student.with_vectors(point, jnp.asarray(centre))
+            return Certificate(centre=student, **proof, **about)
     except UnsupportedCombination as failure:
         return Certificate(kind="not proved", reason=str(failure), centre=point, digits=digits, problem=problem)
     except NotProved as failure:
@@ -148,41 +159,41 @@ def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
     return found if same and np.linalg.norm(students - found) <= _CLOSE else None
 
 
-def _certificate(
-    objective: NeuronSum,
-    loss: BallLoss,
-    point: PyTree,
-    vectors: np.ndarray,
-    zero: np.ndarray | None,
-    digits: int,
-    problem: str,
-) -> Certificate:
-    """Prove what the critical point near a point is; near a zero of the loss, that it is this one.
+def _proof(loss: BallLoss, vectors: np.ndarray, digits: int) -> dict[str, Any]:
+    """Return the numbers of a certificate of the critical point near a student.
 
     Raises:
-        NotProved: If that does not succeed.
+        NotProved: If there is no proof.
+        UnsupportedCombination: If the Hessian is too large.
     """
-    with flint_module().ctx.workdps(digits + GUARD):
-        order = _order(objective, loss, point)
-        if order is None:
-            require_certifiable(vectors.size)
-            proof = _dense(loss, vectors, zero, digits)
-        else:
-            proof = _symmetric(order, vectors, zero, digits)
-        away = at_most(frobenius(balls_of(proof.decimals) - exact(vectors)))
-        centre = np.array([[float(entry) for entry in row] for row in proof.decimals])
-        realizable = vectors.shape[0] >= loss.teacher.shape[0]
-        return assembled(
-            proof,
-            away,
-            loss.lowest(),
-            zero is not None,
-            realizable,
-            centre=objective.problem.student.with_vectors(point, jnp.asarray(centre)),
-            digits=digits,
-            problem=problem,
-            _loss=loss,
-        )
+    realizable = vectors.shape[0] >= loss.teacher.shape[0]
+    zero = _zero_of_loss(loss, vectors)
+    if zero is not None:
+        with contextlib.suppress(NotProved, UnsupportedCombination):
+            return _isolated(loss, vectors, zero, digits, realizable)
+    shared = shared_zero(loss, vectors)
+    if shared is not None:
+        return shared
+    parts = parts_of(loss, vectors)
+    if parts is None:
+        return _isolated(loss, vectors, None, digits, realizable)
+    proof = _isolated(loss, merged_parts(vectors, parts), None, digits, realizable)
+    return with_parts(proof, loss, vectors, parts)
+
+
+def _isolated(
+    loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int, realizable: bool
+) -> dict[str, Any]:
+    """Prove what the critical point near a student is; near a zero of the loss, that it is this one."""
+    found = _recognised(loss, vectors)
+    if found is None:
+        require_certifiable(vectors.size)
+        proof = _dense(loss, vectors, zero, digits)
+    else:
+        proof = _symmetric(found, vectors, zero, digits)
+    away = at_most(frobenius(balls_of(proof.decimals) - exact(vectors)))
+    centre = np.array([[float(entry) for entry in row] for row in proof.decimals])
+    return {**assembled(proof, away, loss.lowest(), zero is not None, realizable), "centre": centre}
 
 
 class Proof(NamedTuple):
@@ -199,11 +210,11 @@ class Proof(NamedTuple):
     excess: arb
 
 
-def _order(objective: NeuronSum, loss: BallLoss, point: PyTree) -> SymmetricOrder | None:
-    """Return the order in which a point is block-constant, where there are formulas for it: ReLU, unit variance."""
+def _recognised(loss: BallLoss, vectors: np.ndarray) -> Recognised | None:
+    """Return the layout of a symmetric student, where there are formulas for it: ReLU, unit variance."""
     plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and loss.signs is None and loss.outputs is None
-    known = np.array_equal(loss.teacher, np.eye(*loss.teacher.shape))
-    return symmetric_order(objective, point) if plain and known else None
+    known = np.array_equal(loss.teacher, np.eye(loss.teacher.shape[1]))
+    return recognised(vectors) if plain and known else None
 
 
 def _dense(loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
@@ -212,17 +223,16 @@ def _dense(loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits:
         units = refined(loss, vectors, digits)
         decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
     else:
-        decimals = _exact_decimals(zero)
+        decimals = exact_decimals(zero)
     students = balls_of(decimals)
     # A zero of the loss is a critical point: no loss is smaller.
     found = enclosed(loss, students, critical=zero is not None)
     return Proof(decimals, found, loss.excess(students) + _spread(found) if zero is None else flint_module().arb(0))
 
 
-def _symmetric(order: SymmetricOrder, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
+def _symmetric(found: Recognised, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
     """Return what is proved from the distinct entries of a block-constant student."""
-    layout = Layout(tuple(float(size) for size in order.sizes), tuple(range(len(order.sizes))))
-    place = np.ix_(order.students, order.teachers)
+    layout, place = found.layout, np.ix_(found.students, found.teachers)
     proof = symmetric_proof(
         layout, reduced_table(layout, (vectors if zero is None else zero)[place]), zero is not None, digits
     )
@@ -242,7 +252,7 @@ def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: i
     """
     layout = in_balls(layout)
     if critical:
-        decimals = _exact_decimals(table)
+        decimals = exact_decimals(table)
     else:
         units = refined_table(layout, table, digits)
         decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
@@ -252,8 +262,8 @@ def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: i
     return Proof(decimals, found, arb(0) if critical else Geometry(layout, centre).loss() + _spread(found))
 
 
-def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bool, **described: Any) -> Certificate:
-    """Return the certificate of what is proved.
+def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bool) -> dict[str, Any]:
+    """Return the numbers of the certificate of what is proved.
 
     Args:
         proof: What is enclosed at the centre.
@@ -261,7 +271,6 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bo
         lowest: Half the variance of the noise.
         zero: Whether the centre is a zero of the loss above that.
         realizable: Whether there are at least as many students as teachers.
-        described: Centre, digits and problem.
 
     Raises:
         NotProved: If the given point is outside the ball in which there is one critical point only.
@@ -275,37 +284,21 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bo
     least = max(at_least(excess), 0.0)
     kind, reason = _kind(found, least > 0, zero, realizable)
     total = lowest + excess
-    return Certificate(
-        kind=kind,
-        reason=reason,
-        decimals=proof.decimals,
-        radius=found.radius,
-        unique_radius=found.unique_radius,
-        distance=at_most(flint_module().arb(away) + flint_module().arb(found.radius)),
-        loss=(max(at_least(total), at_least(lowest)), at_most(total)),
-        excess=(least, at_most(excess)),
-        smallest_eigenvalue=(float(found.eigenvalues[0, 0]), float(found.eigenvalues[0, 1])),
-        index=found.index,
-        gradient_norm=found.gradient_norm,
-        least_curvature=found.least_curvature,
-        lipschitz=found.lipschitz,
-        **described,
-    )
-
-
-def _exact_decimals(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in values)
-
-
-def balls_of(decimals: tuple[tuple[str, ...], ...]) -> arb_mat:
-    """Return decimals as balls that contain them."""
-    flint = flint_module()
-
-    def ball(text: str) -> arb:
-        fraction = Fraction(text)
-        return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
-
-    return flint.arb_mat([[ball(entry) for entry in row] for row in decimals])
+    return {
+        "kind": kind,
+        "reason": reason,
+        "decimals": proof.decimals,
+        "radius": found.radius,
+        "unique_radius": found.unique_radius,
+        "distance": at_most(flint_module().arb(away) + flint_module().arb(found.radius)),
+        "loss": (max(at_least(total), at_least(lowest)), at_most(total)),
+        "excess": (least, at_most(excess)),
+        "smallest_eigenvalue": (float(found.eigenvalues[0, 0]), float(found.eigenvalues[0, 1])),
+        "index": found.index,
+        "gradient_norm": found.gradient_norm,
+        "least_curvature": found.least_curvature,
+        "lipschitz": found.lipschitz,
+    }
 
 
 def _decimal(units: int, digits: int) -> str:

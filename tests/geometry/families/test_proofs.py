@@ -47,7 +47,7 @@ def test_certify_takes_the_short_path_and_agrees_with_the_long_one(monkeypatch):
     monkeypatch.setattr(module, "_symmetric", lambda *arguments: pytest.fail("the short path"))
     with pytest.raises(pytest.fail.Exception, match="short path"):
         tl.certify(objective, student)
-    monkeypatch.setattr(module, "_order", lambda *arguments: None)
+    monkeypatch.setattr(module, "_recognised", lambda *arguments: None)
     long = tl.certify(objective, student, digits=30)
     assert (short.kind, short.index, short.decimals) == (long.kind, long.index, long.decimals)
     assert short.proved and short.lipschitz == pytest.approx(long.lipschitz, rel=1e-10)
@@ -67,7 +67,7 @@ def test_they_are_true_by_other_formulas():
 
 @pytest.mark.parametrize(("neurons", "digits"), [(6, "0.0250805810024630"), (20, "0.011275582")])
 def test_known_losses_to_all_digits(neurons, digits):
-    """The minima with blocks k-1 and 1 have the losses that others have found, proved to all digits that were printed."""
+    """The minima with blocks k-1 and 1 have the losses that others found, proved to all digits that they print."""
     proof = tl.family("k-1,1").points(neurons)[1].certify()
     assert proof.kind == "spurious minimum"
     assert {f"{bound:.{len(digits) - 2}f}" for bound in proof.loss} == {digits}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tutelage.errors import invalid
-from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.balls import NotProved, balls_of, flint_module
 from tutelage.geometry.certificate import Certificate
 from tutelage.geometry.enclosure import at_most
 from tutelage.geometry.families.arithmetic import balls, square
 from tutelage.geometry.families.layout import Layout
-from tutelage.geometry.proving import GUARD, assembled, balls_of, checked_digits, symmetric_proof
+from tutelage.geometry.proving import GUARD, assembled, checked_digits, symmetric_proof
 
 if TYPE_CHECKING:
     from tutelage.geometry.families.points import FamilyPoint
@@ -41,7 +41,8 @@ def certified(point: FamilyPoint, digits: int) -> Certificate:
             proof = symmetric_proof(layout, teacher if zero and teacher is not None else point.table, zero, digits)
             away = _distance(layout, proof.decimals, point.table)
             realizable = bool(students >= point.neurons)
-            return assembled(proof, away, flint.arb(0), zero, realizable, **described, blocks="+".join(sizes))
+            numbers = assembled(proof, away, flint.arb(0), zero, realizable)
+            return Certificate(**numbers, **described, blocks="+".join(sizes))
         except NotProved as failure:
             return Certificate(kind="not proved", reason=str(failure), **described)
 

@@ -166,8 +166,8 @@ def _critical(
     _require(index == certificate.index, f"the index is {index}")
     excess = _excess(certificate, network, zero, inner, constant)
     _distance(certificate, vectors, parts, centre, inner, outer)
-    parameters = len(parts) * len(centre[0])
-    _require(certificate.kind in _kinds(index, parameters, zero, excess, network), f"it is no {certificate.kind}")
+    parameters, realizable = len(parts) * len(centre[0]), len(parts) >= len(network.teachers)
+    _require(certificate.kind in _kinds(index, parameters, zero, excess, realizable), f"it is no {certificate.kind}")
 
 
 def _matrices(network: Network) -> list[tuple[int, Matrix, list[int]]]:
@@ -262,11 +262,10 @@ def _dot(first: list[Fraction], second: list[Fraction]) -> Fraction:
     return sum((one * two for one, two in zip(first, second, strict=True)), Fraction(0))
 
 
-def _kinds(index: int, parameters: int, zero: bool, excess: Fraction, network: Network) -> tuple[str, ...]:
+def _kinds(index: int, parameters: int, zero: bool, excess: Fraction, realizable: bool) -> tuple[str, ...]:
     """Return the names of what a critical point is."""
     if index:
         return ("saddle",) if index < parameters else ("maximum",)
     if zero:
         return ("global minimum",)
-    realizable = len(network.students) >= len(network.teachers)
     return ("spurious minimum", "minimum") if excess > 0 and realizable else ("minimum",)
