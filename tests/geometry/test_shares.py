@@ -1,4 +1,4 @@
-"""Critical points of students that share neurons: proved as a continuum, and counted as the whole Hessian counts them."""
+"""Critical points of students that share neurons: proved as a continuum, with the index of the whole Hessian."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_split_minimum_is_a_continuum_of_saddles():
 
 
 def test_any_activation_with_two_slopes():
-    """One neuron between two teachers, minimum of a network of one: its parts are saddles, as the whole Hessian says."""
+    """One neuron between two teachers, the minimum of one neuron: its parts are saddles, as the whole Hessian says."""
     teacher = np.array([[1.0, 0.5], [-1.0, 0.5]])
     objective = tl.population(tl.problems.committee(teacher, students=2, activation="leaky_relu"))
     alone = tl.population(tl.problems.committee(teacher, students=1, activation="leaky_relu"))
@@ -91,7 +91,7 @@ def test_global_minima_are_kept_with_their_atlas(tmp_path):
 
 
 def test_symmetric_students_of_any_number_are_recognised():
-    """One more and two more neurons than teachers: the layout is found in any order, and certify agrees with the table."""
+    """One neuron more than teachers: the layout is found in any order, and certify agrees with the table."""
     draw = np.random.default_rng(0)
     point = tl.family("k-1,1", students="k-1,1,1").points(20)[0]
     student = point.student()[draw.permutation(21)][:, draw.permutation(20)]
