@@ -3,7 +3,6 @@
 import functools
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +11,7 @@ from families import PROBLEMS, random_point
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
+from tutelage.instant import instantly
 from tutelage.points import layout_of
 
 
@@ -33,9 +33,9 @@ class Evaluated(NamedTuple):
 STEP = 1e-5
 
 
-@eqx.filter_jit
+@instantly
 def _evaluate(objective, points, direction):
-    """Everything that is judged of an objective, in one program: compiling takes longer than testing."""
+    """Everything that is judged of an objective, by NumPy; other tests compare NumPy's numbers with XLA's."""
     _, unravel = ravel_pytree(jax.tree.map(lambda s: jnp.zeros(s.shape), objective.problem.template_tree()))
 
     def one(flat):
@@ -132,9 +132,9 @@ def test_teacher_is_a_minimum(name):
         np.testing.assert_allclose(found.gradients[-1], 0.0, atol=1e-9)
 
 
-@eqx.filter_jit
+@instantly
 def _at(objective, point):
-    """Loss and gradient in one program."""
+    """Loss and gradient."""
     return objective.loss(point), objective.gradient(point)
 
 
