@@ -22,6 +22,7 @@ PAGES = (
     "docs/tutorial.md",
     "docs/your-own-claim.md",
     "docs/claims.md",
+    "docs/conjecture-1.md",
     "docs/numerics.md",
     "docs/families.md",
     "docs/two-layers.md",
