@@ -70,7 +70,7 @@ def test_certificates_of_other_problems_are_refused(tmp_path):
     path = tmp_path / "noisy.npz"
     tl.atlas(objective, np.eye(2)[None]).save(path)
     result = run(app, ["minima", str(path), "--certify"])
-    assert result.exit_code == 2 and "--certify takes committees" in result.stderr and not result.stdout
+    assert result.exit_code == 2 and "says its whole problem only for committees" in result.stderr and not result.stdout
 
 
 def test_missing_package_is_named_before_work_starts(monkeypatch):
@@ -84,7 +84,7 @@ def test_missing_package_is_named_before_work_starts(monkeypatch):
 def test_students_too_large_for_a_proof_are_refused_before_work_starts(monkeypatch):
     """A search whose points cannot be certified does not begin, so that none is lost."""
     monkeypatch.setattr("tutelage.cli.minima._search", lambda *arguments: pytest.fail("searched"))
-    result = run(app, ["minima", "--neurons", "40", "--students", "41", "--certify"])
+    result = run(app, ["minima", "--neurons", "40", "--students", "41", "--activation", "abs", "--certify"])
     assert result.exit_code == 2 and "1640" in result.stderr and not result.stdout
 
 
@@ -92,7 +92,7 @@ def test_what_is_not_proved_says_why(saved, monkeypatch):
     """Where a proof does not succeed the table says no, and a line below why; the document has the reason."""
     path, _ = saved
     refused = SimpleNamespace(proved=False, kind="not proved", reason="no [luck]")
-    monkeypatch.setattr(tl, "certify", lambda *arguments: refused)
+    monkeypatch.setattr("tutelage.geometry.certified.certify", lambda *arguments: refused)
     shown = run(app, ["minima", str(path), "--certify"]).stdout
     assert shown.splitlines()[1].split()[-1] == "no" and "0, not proved: no [luck]" in shown
     (entry,) = json.loads(run(app, ["minima", str(path), "--certify", "--json"]).stdout)["minima"]

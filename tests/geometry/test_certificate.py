@@ -12,7 +12,7 @@ import pytest
 from two_slopes_by_integrals import half_mean_square, transcribed
 
 import tutelage as tl
-from tutelage.geometry import certificate as module
+from tutelage.geometry import proving as module
 from tutelage.geometry.balls import NotProved
 from tutelage.geometry.enclosure import refined
 
@@ -197,10 +197,15 @@ def test_points_that_rotations_move_are_refused():
 
 
 def test_more_students_than_teachers():
-    """Global minima of more students than teachers form a continuum: refused, with the reason."""
+    """Global minima of more students than teachers form a continuum: one is close, and two teachers are not one."""
     objective = tl.population(tl.problems.committee(np.eye(2), students=3))
-    certificate = tl.certify(objective, [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
-    assert certificate.kind == "not proved" and "more students" in certificate.reason
+    certificate = tl.certify(objective, [[0.5, 0.01], [0.51, 0.0], [0.0, 1.0]])
+    assert certificate.kind == "global minimum" and certificate.parts == (0, 0, 1) and certificate.excess == (0.0, 0.0)
+    nearest = np.array([[0.5 / 1.01, 0.0], [0.51 / 1.01, 0.0], [0.0, 1.0]])
+    away = np.linalg.norm(np.array([[0.5, 0.01], [0.51, 0.0], [0.0, 1.0]]) - nearest)
+    assert certificate.distance == pytest.approx(away, rel=1e-12) and "share" in certificate.reason
+    assert "positive multiples of its rows 1, 1, 2" in str(certificate)
+    assert tl.certify(objective, [[0.5, 0.1], [0.6, 0.3], [0.0, 1.0]]).kind == "not proved"
 
 
 def test_zero_neurons_are_refused(six):

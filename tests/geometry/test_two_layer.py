@@ -12,8 +12,8 @@ from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
 from tutelage.geometry.balls import exact
-from tutelage.geometry.certificate import ball_loss
 from tutelage.geometry.equivalence import equivalence, reference_of, vectors_of
+from tutelage.geometry.stated import ball_loss
 from tutelage.models import Layers
 
 RELU = tl.population(tl.problems.two_layer(np.eye(3), 3))

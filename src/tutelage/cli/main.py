@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training
+from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training, verify
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import STUDIED, recorded_studies
@@ -159,6 +159,7 @@ app.command()(papers.papers)
 app.command()(papers.show)
 app.command()(papers.errata)
 app.command()(minima.minima)
+app.command()(verify.verify)
 app.command()(family.family)
 app.command()(demo.demo)
 app.command()(exploring.explore)

@@ -66,13 +66,13 @@ def minima(
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         console.bad_input(f"--out must name a file in a folder that exists, but received {out}")
     begun = time.monotonic()
-    certificates = None
     try:
         if certify:
-            from tutelage.geometry.certificate import require_certifiable
+            from tutelage.geometry.proving import require_certifiable
 
-            # Before work starts. As many students as teachers may have symmetries, and be as large as they like.
-            require_certifiable(neurons * students if neurons and students and students != neurons else 0)
+            # Before work starts. Committees of ReLU neurons may have symmetries, and be as large as they like.
+            plain = neurons is None or (activation == _ACTIVATION and not output)
+            require_certifiable(0 if plain or neurons is None else neurons * (students or neurons))
         if neurons is None:
             from tutelage.geometry import load_atlas
 
@@ -83,7 +83,7 @@ def minima(
             step = step or _default_step(neurons, students, output)
             atlas = _search(neurons, students, activation, output, runs, step, steps, seed)
         if certify:
-            certificates = _proofs(atlas)
+            atlas = _proved(atlas)
     except TutelageError as error:
         console.bad_input(str(error))
     if out is not None:
@@ -93,9 +93,9 @@ def minima(
             console.bad_input(f"{out} cannot be written: {error.strerror or error}")
     seconds = atlas.seconds if file is not None else time.monotonic() - begun
     if json:
-        console.print_document(document(atlas, seconds, certificates))
+        console.print_document(document(atlas, seconds))
     else:
-        show(atlas, seconds, certificates)
+        show(atlas, seconds)
 
 
 def _default_step(neurons: int, students: int, output: bool) -> float:
@@ -124,41 +124,20 @@ def _search(
     return tl.atlas(objective, reached)
 
 
-def _proofs(atlas: Atlas) -> list[Certificate]:
-    """Return the certificate of each point of an atlas, whose problem is built again from its description."""
-    import numpy as np
-
-    import tutelage as tl
-    from tutelage.geometry.survey import describe
+def _proved(atlas: Atlas) -> Atlas:
+    """Return an atlas with the certificate of each point."""
     from tutelage.work.job import Progress as Reached
 
-    shapes, teacher = atlas.problem["shapes"], np.array(atlas.problem["teacher"])
-    objective, families = None, {"committee": tl.problems.committee, "two_layer": tl.problems.two_layer}
-    name, activation = atlas.problem["name"], atlas.problem["activation"]
-    if name in families and activation in tl.activations.names():
-        objective = tl.population(families[name](teacher, students=shapes[0][0], activation=activation))
-    # The words leave out kinks, covariances and noise, which a digest stands for.
-    if objective is None or describe(objective) != atlas.problem:
-        raise tl.UnsupportedCombination(
-            "--certify takes committees and networks with output weights under standard Gaussian inputs, all else as "
-            "`tutelage minima` makes it, not the problem of this atlas; "
-            "tutelage.certify takes others"
-        )
-    certificates = []
     with console.watching("proofs") as watch:
-        for entry in atlas:
-            certificates.append(tl.certify(objective, entry.point))
-            watch(Reached(len(atlas), len(certificates)))
-    return certificates
+        return atlas.certified(progress=lambda done: watch(Reached(len(atlas), done)))
 
 
 def _fixed(value: float) -> str:
     return f"{round(value, 4) + 0.0:.4f}"  # no minus sign in front of a rounded zero
 
 
-def document(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = None) -> dict[str, Any]:
-    """Return an atlas as a JSON document, with what is proved of its points if that was asked for."""
-    proofs = [{}] * len(atlas) if certificates is None else [{"proved": _proof(proof)} for proof in certificates]
+def document(atlas: Atlas, seconds: float) -> dict[str, Any]:
+    """Return an atlas as a JSON document, with what is proved of its points."""
     return {
         "neurons": len(atlas.problem["teacher"]),
         "students": atlas.problem["shapes"][0][0],
@@ -177,9 +156,9 @@ def document(atlas: Atlas, seconds: float, certificates: list[Certificate] | Non
                 "split_curvature": entry.split_curvature,
                 "symmetry": entry.symmetry,
                 "point": entry.vectors.tolist(),
-                **proof,
+                **({} if entry.certificate is None else {"proved": _proof(entry.certificate)}),
             }
-            for entry, proof in zip(atlas, proofs, strict=True)
+            for entry in atlas
         ],
     }
 
@@ -203,8 +182,9 @@ def _proof(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def show(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = None) -> None:
-    """Print an atlas as a table, and a small picture of each of its points; and what is proved, if that is given."""
+def show(atlas: Atlas, seconds: float) -> None:
+    """Print an atlas as a table, with what is proved, and a small picture of each of its points."""
+    certificates = [entry.certificate for entry in atlas]
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("count", justify="right")
@@ -212,10 +192,10 @@ def show(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = 
     for heading in ("loss", "norm sum", "smallest λ", "split λ"):
         table.add_column(heading, justify="right")
     table.add_column("blocks")
-    if certificates is not None:
+    if any(certificates):
         table.add_column("proved")
     for number, entry in enumerate(atlas):
-        proved = [] if certificates is None else [_verdict(entry, certificates[number])]
+        proved = [_verdict(entry)] if any(certificates) else []
         table.add_row(
             str(number),
             str(entry.count),
@@ -228,8 +208,8 @@ def show(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = 
             *proved,
         )
     console.out.print(table)
-    for number, certificate in enumerate(certificates or []):
-        if certificate.reason:
+    for number, certificate in enumerate(certificates):
+        if certificate is not None and certificate.reason:
             console.out.print(f"\n{number}, {certificate.kind}: {certificate.reason}", highlight=False, markup=False)
     statuses = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in atlas.statuses.items())
     left = f"; {atlas.left_out} not at a critical point" if atlas.left_out else ""
@@ -241,8 +221,9 @@ def show(atlas: Atlas, seconds: float, certificates: list[Certificate] | None = 
         console.out.print(picture(atlas, number, entry))
 
 
-def _verdict(entry: AtlasEntry, certificate: Certificate) -> str:
-    if not certificate.proved:
+def _verdict(entry: AtlasEntry) -> str:
+    certificate = entry.certificate
+    if certificate is None or not certificate.proved:
         return "no"
     return "yes" if certificate.kind == entry.kind else certificate.kind
 

@@ -6,7 +6,7 @@ from tutelage.geometry.atlas import load_atlas as load_atlas
 from tutelage.geometry.blocks import Block as Block
 from tutelage.geometry.blocks import Structure as Structure
 from tutelage.geometry.certificate import Certificate as Certificate
-from tutelage.geometry.certificate import certify as certify
+from tutelage.geometry.certified import Verification as Verification
 from tutelage.geometry.critical import CriticalPoint as CriticalPoint
 from tutelage.geometry.critical import Tolerances as Tolerances
 from tutelage.geometry.critical import critical_point as critical_point
@@ -31,6 +31,7 @@ from tutelage.geometry.matching import norm_range as norm_range
 from tutelage.geometry.matching import separation as separation
 from tutelage.geometry.matching import teacher_mass as teacher_mass
 from tutelage.geometry.neighbourhoods import Neighbourhood as Neighbourhood
+from tutelage.geometry.proving import certify as certify
 from tutelage.geometry.quotients import Lojasiewicz as Lojasiewicz
 from tutelage.geometry.quotients import OnePointConvexity as OnePointConvexity
 from tutelage.geometry.quotients import PolyakLojasiewicz as PolyakLojasiewicz

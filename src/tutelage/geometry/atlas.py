@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,10 @@ from tutelage.geometry.equivalence import Pattern, Reference, equivalence, signa
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+
+    from tutelage.geometry.certificate import Certificate
+    from tutelage.geometry.certified import Verification
+    from tutelage.objectives import Objective
 
 # The columns of a table, fields of the entries, and their types in Polars.
 _COLUMNS = {
@@ -56,6 +60,7 @@ class AtlasEntry:
             teachers where they may be permuted, in the order of the blocks.
         vectors: The vectors of that student.
         structure: Its blocks.
+        certificate: What is proved of it, where that was asked for; see `Atlas.certified`.
     """
 
     count: int
@@ -71,6 +76,7 @@ class AtlasEntry:
     point: PyTree = field(repr=False)
     vectors: np.ndarray = field(repr=False)
     structure: Structure = field(repr=False)
+    certificate: "Certificate | None" = field(default=None, repr=False)
 
     @property
     def symmetry(self) -> str:
@@ -189,8 +195,53 @@ class Atlas:
 
         return figures.atlas(self, number)
 
+    def certified(
+        self, objective: "Objective | None" = None, digits: int = 50, progress: Callable[[int], None] | None = None
+    ) -> "Atlas":
+        """Return the atlas with what is proved of each point, by ball arithmetic; it is kept with it by `save`.
+
+        Needs python-flint, the extra `certify`. See `certify` for what can be proved.
+
+        Args:
+            objective: The population loss that it is an atlas of. It can be left out for committees and networks with
+                output weights as `tutelage minima` makes them, which the atlas describes in full.
+            digits: Decimal digits of the centres, 20 to 250.
+            progress: Called with the number of proofs that are done.
+
+        Raises:
+            InvalidArgument: If the objective is another one.
+            UnsupportedCombination: If the atlas does not say the whole problem, or the loss has no ball arithmetic.
+            MissingDependency: If python-flint is not installed.
+        """
+        from tutelage.geometry.certified import certified
+
+        return certified(self, objective, digits, progress)
+
+    def verify(
+        self, objective: "Objective | None" = None, progress: Callable[[int], None] | None = None
+    ) -> "tuple[Verification, ...]":
+        """Check every certificate again, by code that shares nothing with what found it but the formulas.
+
+        It computes with whole numbers of Python alone, and python-flint is not needed. See the numerics page for what
+        is checked, and what is shared.
+
+        Args:
+            objective: The population loss, where the atlas does not say the whole problem; see `certified`.
+            progress: Called with the number of certificates that are checked.
+
+        Returns:
+            What came out, entry by entry.
+
+        Raises:
+            InvalidArgument: If the objective is another one.
+            UnsupportedCombination: If the atlas does not say the whole problem.
+        """
+        from tutelage.geometry.certified import verified
+
+        return verified(self, objective, progress)
+
     def save(self, path: str | Path) -> None:
-        """Write the atlas to one file (`.npz`), which appears complete or not at all; read it with `load_atlas`."""
+        """Write the atlas, with its certificates, to one file (`.npz`), complete or not at all; see `load_atlas`."""
         from tutelage.geometry.storage import save
 
         save(self, Path(path))

@@ -51,6 +51,8 @@ constant; the norm of a symmetric trilinear form is attained at three equal vect
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -261,6 +263,12 @@ class BallLoss:
                     row.extend(part)
         return flint.arb_mat([row for band in rows for row in band])
 
+    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
+        """Return the Hessian's block of a neuron less that of its own dual: what splitting it depends on."""
+        own, taught = self._own(students), self._taught(students)
+        total = (_curvature(own, neuron, skip=neuron) - _curvature(taught, neuron)) * self._sign(neuron)
+        return total * (self.even * (2 / flint_module().arb.pi()) / own.norms[neuron])
+
     def lipschitz(self, students: arb_mat, radius: float) -> arb:
         r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
 
@@ -325,6 +333,22 @@ def mixed_constant() -> arb:
 def exact(values: np.ndarray) -> arb_mat:
     """Return a matrix of floats as balls of radius zero."""
     return flint_module().arb_mat(np.asarray(values, float).tolist())
+
+
+def exact_decimals(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
+    """Return floats as decimal numbers, in full."""
+    return tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in values)
+
+
+def balls_of(decimals: tuple[tuple[str, ...], ...]) -> arb_mat:
+    """Return decimals as balls that contain them."""
+    flint = flint_module()
+
+    def ball(text: str) -> arb:
+        fraction = Fraction(text)
+        return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
+
+    return flint.arb_mat([[ball(entry) for entry in row] for row in decimals])
 
 
 def frobenius(matrix: arb_mat) -> arb:

@@ -13,6 +13,7 @@ from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import about, checked_path, read_regular, write_bytes
 from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.blocks import structure
+from tutelage.geometry.certificate_record import CertificateRecord, certificate_of
 from tutelage.geometry.critical import Kind
 from tutelage.geometry.equivalence import Reference
 from tutelage.models import FilterAndOutput, FirstAndOuter, Layers, OuterLayer, WithLinear
@@ -50,7 +51,7 @@ def save(atlas: Atlas, path: Path) -> None:
     manifest = {
         **{name: getattr(atlas, name) for name in _PLAIN},
         "structure": _form_of(atlas[0].point) if atlas.entries else "array",
-        "entries": [{name: getattr(entry, name) for name in _Entry.model_fields} for entry in atlas.entries],
+        "entries": [_described(entry) for entry in atlas.entries],
     }
     reference = atlas._reference
     arrays = {
@@ -66,6 +67,11 @@ def save(atlas: Atlas, path: Path) -> None:
         for place, leaf in enumerate(jax.tree.leaves(entry.point)):
             arrays[f"point_{number}_{place}"] = np.asarray(leaf)
     write_bytes(path, packed(Content(manifest, arrays), _JOB, atlas.problem["digest"]))
+
+
+def _described(entry: AtlasEntry) -> dict[str, Any]:
+    plain = {name: getattr(entry, name) for name in ("count", "kind", "index", "complete")}
+    return plain if entry.certificate is None else {**plain, "certificate": entry.certificate.document()}
 
 
 class _Problem(Document):
@@ -87,6 +93,7 @@ class _Entry(Document):
     kind: Kind
     index: Number
     complete: bool
+    certificate: CertificateRecord | None = None  # files of before have none
 
 
 class _Manifest(Document):
@@ -145,17 +152,20 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
     if np.isinf(numbers).any() or not np.isfinite(numbers[:, :2]).all():
         raise MalformedData("has losses or norms that are no numbers")
+    teacher = np.array(manifest.problem.teacher)
     entries = []
     for place, stored in enumerate(manifest.entries):
         vectors = _taken(arrays, f"vectors_{place}", (len(reference.rows), size))
         leaves = [jnp.asarray(_taken(arrays, f"point_{place}_{leaf}", shape)) for leaf, shape in enumerate(shapes)]
+        point, record = jax.tree.unflatten(treedef, leaves), stored.certificate
         entries.append(
             AtlasEntry(
-                **stored.model_dump(),
+                **stored.model_dump(exclude={"certificate"}),
                 **dict(zip(_NUMBERS, numbers[place].tolist(), strict=True)),
-                point=jax.tree.unflatten(treedef, leaves),
+                point=point,
                 vectors=vectors,
                 structure=structure(reference.pattern(vectors), reference, manifest.tolerance),
+                certificate=None if record is None else certificate_of(record, teacher, point),
             )
         )
     if arrays:

@@ -71,6 +71,11 @@ def test_turning_points_are_found():
     (event,) = [event for event in branch.events if event.kind == "turning"]
     assert event.neurons == pytest.approx(14.2526365774, abs=1e-9) and branch.neurons.min() >= event.neurons - 1e-9
     assert "turned back" in branch.reason
+    # Proved, and refused where there is no turning point, or the branch's own crossing is asked for as one.
+    low, high = branch.enclose(event)
+    assert low <= high < low + 1e-13 and high == pytest.approx(event.neurons, abs=1e-9)
+    with pytest.raises(tl.TutelageError, match="turning point is not proved"):
+        branch.enclose(event._replace(table=start.table, neurons=16.0))
     # On the way back it passes another critical point of the list.
     back = branch.tables[-1]
     other = family.point(16, at_number(family._class, back, 16.0))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
-from tutelage.geometry import certificate as module
+from tutelage.geometry import proving as module
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table
 
@@ -47,7 +47,7 @@ def test_certify_takes_the_short_path_and_agrees_with_the_long_one(monkeypatch):
     monkeypatch.setattr(module, "_symmetric", lambda *arguments: pytest.fail("the short path"))
     with pytest.raises(pytest.fail.Exception, match="short path"):
         tl.certify(objective, student)
-    monkeypatch.setattr(module, "_order", lambda *arguments: None)
+    monkeypatch.setattr(module, "_recognised", lambda *arguments: None)
     long = tl.certify(objective, student, digits=30)
     assert (short.kind, short.index, short.decimals) == (long.kind, long.index, long.decimals)
     assert short.proved and short.lipschitz == pytest.approx(long.lipschitz, rel=1e-10)
@@ -63,6 +63,14 @@ def test_they_are_true_by_other_formulas():
     assert hand.fault(printed, hand.Problem(np.eye(6).tolist())) is None
     wrong = dataclasses.replace(printed, index=1)
     assert hand.fault(wrong, hand.Problem(np.eye(6).tolist())) is not None
+
+
+@pytest.mark.parametrize(("neurons", "digits"), [(6, "0.0250805810024630"), (20, "0.011275582")])
+def test_known_losses_to_all_digits(neurons, digits):
+    """The minima with blocks k-1 and 1 have the losses that others found, proved to all digits that they print."""
+    proof = tl.family("k-1,1").points(neurons)[1].certify()
+    assert proof.kind == "spurious minimum"
+    assert {f"{bound:.{len(digits) - 2}f}" for bound in proof.loss} == {digits}
 
 
 def test_a_hundred_neurons():
@@ -119,7 +127,7 @@ def test_a_flat_direction_of_any_type_is_noticed():
     layout = in_balls(Layout((4.0,), (0, 0)))
     with flint.ctx.workdps(40):
         table = np.array([[flint.arb("0.1"), flint.arb("0.5")]] * 2, object)
-        with pytest.raises(tl.geometry.certificate.NotProved):
+        with pytest.raises(tl.geometry.proving.NotProved):
             enclosed_by_symmetry(layout, table, critical=True)
 
 

@@ -10,6 +10,7 @@ import tutelage as tl
 from tutelage.geometry.families.arithmetic import balls
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import NOBODY, Layout
+from tutelage.geometry.families.moving import Moving, moving
 from tutelage.geometry.families.reduced import Geometry
 
 LAYOUTS = [
@@ -114,3 +115,20 @@ def test_no_digits_are_lost_with_many_neurons():
         loss, gradient = float(enclosed.loss()), enclosed.gradient().astype(float)
     assert loss < 1e-4 and floats.loss() == pytest.approx(loss, rel=1e-11)
     np.testing.assert_allclose(floats.gradient(), gradient, rtol=0, atol=1e5 * 2**-52)
+
+
+def test_derivatives_in_the_number_of_neurons():
+    """Balls that carry their derivative: the gradient's is the limit of its quotients, in digits beyond float64."""
+    symmetry = tl.family("k-2,2")._class
+    table = np.random.default_rng(4).normal(size=symmetry.layout(7.3).weights.shape)
+    with flint.ctx.workdps(60):
+        neurons, step = flint.arb("7.3"), flint.arb(10) ** -20
+        moved = Geometry(symmetry.layout(Moving(neurons, 1)), moving(balls(table))).gradient()
+        ends = [Geometry(symmetry.layout(neurons + sign * step), balls(table)).gradient() for sign in (1, -1)]
+        quotients = (ends[0] - ends[1]) / (2 * step)
+        for mine, quotient in zip(moved.flat, quotients.flat, strict=True):
+            assert abs(mine.slope - quotient) < 1e-30 if isinstance(mine, Moving) else quotient == 0
+        half = Moving(2, 3)
+        assert (
+            (1 - half / 2 == Moving(0, -1.5)) and half > 1 and float(half.sqrt().slope) == pytest.approx(1.5 / 2**0.5)
+        )

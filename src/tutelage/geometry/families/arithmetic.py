@@ -37,7 +37,7 @@ def root(squares: np.ndarray) -> np.ndarray:
 def angle(sine: np.ndarray, cosine: np.ndarray) -> np.ndarray:
     """Return angles from multiples, by one positive factor, of their sines and cosines."""
     if is_ball(sine):
-        return _entrywise(flint_module().arb.atan2, sine, cosine)
+        return _entrywise(lambda one, other: type(one).atan2(one, other), sine, cosine)
     return np.arctan2(sine, cosine)
 
 
@@ -54,7 +54,7 @@ def reciprocal(values: np.ndarray) -> np.ndarray:
 
 def _reciprocal(value: Any) -> Any:
     if value == 0:
-        return flint_module().arb(0)
+        return 0 * value
     if not value > 0:
         raise NotProved("two neurons may be parallel, or one may be zero")
     return 1 / value

@@ -74,30 +74,34 @@ class Branch:
         return np.array([float(Geometry(self._class.layout(float(k)), table).loss()) for k, table in pairs])
 
     def enclose(self, event: Event, width: float = 1e-10) -> tuple[float, float]:
-        """Prove that an eigenvalue crosses zero, and between which numbers of neurons.
+        """Prove that an eigenvalue crosses zero, or that the branch turns back, and between which numbers of neurons.
 
-        Needs python-flint, the extra `certify`. The argument is written out in `tutelage.geometry.families.crossings`.
+        Needs python-flint, the extra `certify`. The arguments are written out in `tutelage.geometry.families.crossings`
+        and `tutelage.geometry.families.folds`.
 
         Args:
-            event: A crossing of this branch.
-            width: Width of the interval.
+            event: An event of this branch.
+            width: Width of the interval; for a turning point, at most.
 
         Returns:
             Both ends of the interval.
 
         Raises:
-            InvalidArgument: If the event is no crossing.
+            InvalidArgument: If it is no event.
             TutelageError: If the proof does not succeed, with the reason.
         """
         from tutelage.geometry.families.crossings import enclosed_crossing
+        from tutelage.geometry.families.folds import enclosed_turning
 
         width = checks.positive("width", width)
-        if not isinstance(event, Event) or event.kind != "crossing":
-            raise invalid("event", "be a crossing of the branch", shown(event), "Pass one of `branch.events`")
+        if not isinstance(event, Event):
+            raise invalid("event", "be an event of the branch", shown(event), "Pass one of `branch.events`")
+        enclosed = enclosed_crossing if event.kind == "crossing" else enclosed_turning
         try:
-            return enclosed_crossing(self._class, event, width)
+            return enclosed(self._class, event, width)
         except NotProved as failure:
-            raise TutelageError(f"The crossing is not proved: {failure}.") from failure
+            name = "crossing" if event.kind == "crossing" else "turning point"
+            raise TutelageError(f"The {name} is not proved: {failure}.") from failure
 
 
 class _State(NamedTuple):

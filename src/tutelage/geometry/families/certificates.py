@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tutelage.errors import invalid
-from tutelage.geometry.balls import NotProved, flint_module
-from tutelage.geometry.certificate import (
-    FEWER,
-    GUARD,
-    Certificate,
-    assembled,
-    balls_of,
-    checked_digits,
-    symmetric_proof,
-)
+from tutelage.geometry.balls import NotProved, balls_of, flint_module
+from tutelage.geometry.certificate import Certificate
 from tutelage.geometry.enclosure import at_most
 from tutelage.geometry.families.arithmetic import balls, square
 from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.proving import FEWER, GUARD, assembled, checked_digits, symmetric_proof
 
 if TYPE_CHECKING:
     from tutelage.geometry.families.points import FamilyPoint
@@ -48,7 +41,8 @@ def certified(point: FamilyPoint, digits: int) -> Certificate:
             proof = symmetric_proof(layout, teacher if zero and teacher is not None else point.table, zero, digits)
             away = _distance(layout, proof.decimals, point.table)
             left_open = "" if students >= point.neurons else FEWER
-            return assembled(proof, away, flint.arb(0), zero, left_open, **described, blocks="+".join(sizes))
+            numbers = assembled(proof, away, flint.arb(0), zero, left_open)
+            return Certificate(**numbers, **described, blocks="+".join(sizes))
         except NotProved as failure:
             return Certificate(kind="not proved", reason=str(failure), **described)
 

@@ -9,6 +9,7 @@ eigenvalue of a type of symmetry has different signs. As it is continuous along 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from flint import arb
 
 _DIGITS, _SECANTS = 40, 5
+
+# Boxes are made larger so often, before a proof is given up.
+_INFLATIONS = 4
 
 # With more digits the crossing moves by a smaller part than this.
 _NEAR = 1e-4
@@ -90,7 +94,6 @@ def _located(symmetry: SymmetryClass, event: Event) -> arb:
 
 def _box(layout: Layout, centre: np.ndarray) -> np.ndarray:
     """Return a box around a table in which there is one critical point, for all sizes in the balls of a layout."""
-    arb = flint_module().arb
     cells = [tuple(cell) for cell in layout.cells]
     units = np.zeros((len(cells), *centre.shape))
     for place, cell in enumerate(cells):
@@ -100,30 +103,65 @@ def _box(layout: Layout, centre: np.ndarray) -> np.ndarray:
     def jacobian(table: np.ndarray) -> np.ndarray:
         return Geometry(layout, table).second_derivative(units) / weights[:, None]
 
+    def at(point: np.ndarray) -> np.ndarray:
+        table = centre.copy()
+        for cell, entry in zip(cells, point, strict=True):
+            table[cell] = entry
+        return table
+
     inverse = balls(np.linalg.inv(floats(jacobian(centre))))
     gradient: Any = Geometry(layout, centre).gradient()
-    shift = inverse @ np.array([gradient[cell] for cell in cells], object)
+    residual = np.array([gradient[cell] for cell in cells], object)
+    point = np.array([centre[cell] for cell in cells], object)
+    return at(krawczyk(point, inverse, residual, lambda box: jacobian(at(box))))
+
+
+def krawczyk(
+    centre: np.ndarray, inverse: np.ndarray, residual: np.ndarray, jacobian: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return a box around a centre in which equations have exactly one solution, at which they are regular.
+
+    Args:
+        centre: The centre, in balls.
+        inverse: A matrix that is close to the inverse of the equations' derivative.
+        residual: The equations' values at the centre, for all parameters at once.
+        jacobian: Their derivative in a box.
+
+    Raises:
+        NotProved: If Krawczyk's operator does not map the box into its interior.
+    """
+    arb = flint_module().arb
+    shift = inverse @ residual
     # A little more than what is needed, so that the image is in the interior.
     radii = [4 * abs(entry).upper() + arb(10) ** -_DIGITS for entry in shift]
-    box = centre.copy()
-    for cell, radius in zip(cells, radii, strict=True):
-        box[cell] = centre[cell] + arb(0, radius)
-    around = np.array([arb(0, radius) for radius in radii], object)
-    defect = np.eye(len(cells)) - inverse @ jacobian(box)
-    moved = defect @ around - shift
-    if not all(abs(entry) < radius for entry, radius in zip(moved, radii, strict=True)):
-        raise NotProved("no critical point is shown to be near")
-    return box
+    for _ in range(_INFLATIONS):
+        around = np.array([arb(0, radius) for radius in radii], object)
+        box = centre + around
+        moved = (np.eye(len(centre)) - inverse @ jacobian(box)) @ around - shift
+        sizes = [abs(entry).upper() for entry in moved]
+        if all(size < radius for size, radius in zip(sizes, radii, strict=True)):
+            return box
+        # Where an entry does not move to first order, the others move it to second order.
+        radii = [radius.max(2 * size) for size, radius in zip(sizes, radii, strict=True)]
+    raise NotProved("no critical point is shown to be near")
 
 
 def _sign(layout: Layout, box: np.ndarray, event: Event) -> int:
-    """Return the sign of the eigenvalue of an event, by the number of negative pivots (Sylvester's law of inertia).
+    """Return the sign of the eigenvalue of an event.
+
+    Raises:
+        NotProved: If it may be zero.
+    """
+    (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
+    return -1 if negative_pivots(kind.matrix(box)) > event.place else 1
+
+
+def negative_pivots(matrix: Any) -> int:
+    """Return how many eigenvalues of a symmetric matrix are negative, by its pivots (Sylvester's law of inertia).
 
     Raises:
         NotProved: If a pivot may be zero.
     """
-    (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
-    matrix: Any = kind.matrix(box)
     negative = 0
     for place in range(len(matrix)):
         pivot = matrix[place, place]
@@ -131,4 +169,4 @@ def _sign(layout: Layout, box: np.ndarray, event: Event) -> int:
             raise NotProved("the eigenvalue is not shown to change its sign")
         negative += bool(pivot < 0)
         matrix = matrix - matrix[:, [place]] * (matrix[[place]] / pivot)
-    return -1 if negative > event.place else 1
+    return negative

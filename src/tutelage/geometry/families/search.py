@@ -19,8 +19,8 @@ from tutelage.geometry.families.reduced import Geometry
 # Starts of a round, rounds at most, and steps of a round.
 _STARTS, _ROUNDS, _STEPS = 192, 24, 120
 
-# Rounds end when each point has been found so often, after so many rounds at least.
-_OFTEN, _LEAST = 4, 3
+# Rounds end when each point has been found so often, after so many rounds at least, and so many without anything new.
+_OFTEN, _LEAST, _QUIET = 4, 3, 2
 
 # A neuron of a smaller norm counts as zero, where the loss has no gradient.
 _ZERO = 1e-8
@@ -44,9 +44,9 @@ _EQUAL = 1e-5
 def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
     """Return the tables of all critical points that are found, up to relabelling of blocks and orbits.
 
-    Rounds of starts go on until every point has been found four times. Points with parallel students are left out:
-    they are not isolated, since students on one ray may share their norms in any way, and compute what fewer students
-    do.
+    Rounds of starts go on until every point has been found four times, and two rounds have found nothing new. Points
+    with parallel students are left out: they are not isolated, since students on one ray may share their norms in any
+    way, and compute what fewer students do.
 
     Args:
         layout: The blocks and orbits, with sizes in float64.
@@ -57,11 +57,16 @@ def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
     found: list[np.ndarray] = []
     images: list[np.ndarray] = []  # all equivalent ones of each
     counts: list[int] = []
+    quiet = 0
     for number in range(1, _ROUNDS + 1):
         begun = starts(layout, _STARTS, generator)
         if found:
-            # Some near what is known: points that a turning point has made are close to each other.
-            begun = np.concatenate([begun, around(layout, np.array(found), _STARTS // 2, generator)])
+            # Some near what is known: points that a turning point has made are close to each other, others differ by
+            # the part that one neuron plays, or lie on either side of a saddle.
+            known, half = np.array(found), _STARTS // 2
+            near = around(layout, known, half, generator), along(layout, known, half, generator)
+            begun = np.concatenate([begun, *near, crossed(images, half, generator)])
+        before = len(found)
         for table in isolated(layout, solved(layout, begun)):
             same = _place(layout, table, images)
             if same is not None:
@@ -70,7 +75,8 @@ def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
                 found.append(table)
                 images.append(relabel(table))
                 counts.append(1)
-        if found and number >= _LEAST and min(counts) >= _OFTEN:
+        quiet = quiet + 1 if len(found) == before else 0
+        if found and number >= _LEAST and quiet >= _QUIET and min(counts) >= _OFTEN:
             break
     return found
 
@@ -107,6 +113,25 @@ def around(layout: Layout, tables: np.ndarray, number: int, generator: np.random
     size = 10 ** generator.uniform(-2, 0, size=(number, 1, 1))
     noise = generator.normal(size=chosen.shape) / np.sqrt(np.maximum(widths, 1.0))
     return (chosen + size * norms * noise) * (layout.weights != 0)
+
+
+def along(layout: Layout, tables: np.ndarray, number: int, generator: np.random.Generator) -> np.ndarray:
+    """Return tables at some distance from given ones, along eigenvectors of small or negative curvature."""
+    chosen = tables[generator.integers(len(tables), size=number)]
+    cells = tuple(layout.cells.T)
+    vectors = np.linalg.eigh(isotypes(layout)[0].matrix(chosen))[1]
+    place = generator.integers(min(4, vectors.shape[-1]), size=number)
+    directions = vectors[np.arange(number), :, place] / np.sqrt(layout.weights[cells])
+    size = 10 ** generator.uniform(-2, 0.5, size=number) * generator.choice([-1.0, 1.0], size=number)
+    chosen[(slice(None), *cells)] += size[:, None] * directions
+    return chosen
+
+
+def crossed(images: list[np.ndarray], number: int, generator: np.random.Generator) -> np.ndarray:
+    """Return tables whose rows are those of given ones, or of equivalent ones, each of any."""
+    pool = np.concatenate(images)
+    orbits = pool.shape[1]
+    return pool[generator.integers(len(pool), size=(number, orbits)), np.arange(orbits)]
 
 
 def isolated(layout: Layout, tables: list[np.ndarray]) -> list[np.ndarray]:

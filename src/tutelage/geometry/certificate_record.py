@@ -1,0 +1,163 @@
+"""Certificates as plain data, to be kept with an atlas or in a table, and as certificates again."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import jax.numpy as jnp
+import numpy as np
+from pydantic import Field
+
+from tutelage.errors import MalformedData
+from tutelage.geometry.balls import BallLoss
+from tutelage.geometry.certificate import Certificate, ProvedKind
+from tutelage.models import Layers
+from tutelage.work.documents import Document
+
+if TYPE_CHECKING:
+    from jaxtyping import PyTree
+
+Bound = Annotated[float, Field(ge=0)] | None
+Interval = Annotated[list[float], Field(min_length=2, max_length=2)] | None
+Place = Annotated[int, Field(ge=0)]
+Decimals = Annotated[str, Field(pattern=r"^-?[0-9]+(\.[0-9]+)?$", max_length=1500)]
+
+# The numbers of a proof, and their pairs.
+_BOUNDS = (
+    "radius", "unique_radius", "distance", "gradient_norm", "least_curvature", "lipschitz", "split_curvature",
+)  # fmt: skip
+_INTERVALS = ("loss", "excess", "smallest_eigenvalue")
+
+
+class StatedLoss(Document):
+    """The numbers of a problem besides its teacher; see `BallLoss`."""
+
+    left: float
+    right: float
+    scale: Annotated[float, Field(gt=0)]
+    noise: Annotated[float, Field(ge=0)]
+    signs: list[float] | None
+    outputs: list[float] | None
+    decay: Annotated[list[float], Field(max_length=2)] = []
+
+
+class CertificateRecord(Document):
+    """A certificate as `document` writes it: see `Certificate` for what the numbers are.
+
+    Attributes:
+        entries: The different decimals of the centre.
+        centre: Which of them stands where, one row per neuron.
+        stated: The numbers of the problem, if the centre is written out in full.
+    """
+
+    kind: ProvedKind
+    reason: str
+    problem: str
+    digits: Annotated[int, Field(ge=1, le=1000)]
+    entries: list[Decimals]
+    centre: list[list[Place]]
+    blocks: str
+    parts: list[Place]
+    index: Place | None
+    radius: Bound
+    unique_radius: Bound
+    distance: Bound
+    gradient_norm: Bound
+    least_curvature: Bound
+    lipschitz: Bound
+    split_curvature: Bound
+    loss: Interval
+    excess: Interval
+    smallest_eigenvalue: Interval
+    stated: StatedLoss | None
+
+
+def document(certificate: Certificate) -> dict[str, Any]:
+    """Return a certificate as plain data; what is not a number is `None`."""
+    entries = sorted({entry for row in certificate.decimals for entry in row}, key=lambda text: (float(text), text))
+    place = {entry: number for number, entry in enumerate(entries)}
+    numbers: dict[str, Any] = {name: _known(getattr(certificate, name)) for name in _BOUNDS}
+    for name in _INTERVALS:
+        low, high = getattr(certificate, name)
+        numbers[name] = None if math.isnan(low) else [low, high]
+    loss = certificate._loss
+    stated = None
+    if loss is not None:
+        signs, outputs = (None if one is None else np.asarray(one).tolist() for one in (loss.signs, loss.outputs))
+        stated = {
+            "left": loss.left, "right": loss.right, "scale": loss.scale, "noise": loss.noise,
+            "signs": signs, "outputs": outputs, "decay": list(loss.decay),
+        }  # fmt: skip
+    plain = {name: getattr(certificate, name) for name in ("kind", "reason", "problem", "digits", "blocks", "index")}
+    centre = [[place[entry] for entry in row] for row in certificate.decimals]
+    return {
+        **plain,
+        "entries": entries,
+        "centre": centre,
+        "parts": list(certificate.parts),
+        **numbers,
+        "stated": stated,
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree) -> Certificate:
+    """Return the certificate of a record, if it fits its problem.
+
+    Args:
+        record: The record.
+        teacher: The teacher's vectors.
+        point: A student of the problem, for the form of the centre.
+
+    Raises:
+        MalformedData: If something does not fit; the text continues a sentence.
+    """
+    numbers = {name: getattr(record, name) for name in (*_BOUNDS, *_INTERVALS, "index")}
+    # Of a continuum of saddles the smallest eigenvalue is not known; of one point there is no other curvature.
+    optional = ("split_curvature", *(("smallest_eigenvalue",) if record.parts else ()))
+    needed = {name: value for name, value in numbers.items() if name not in optional}
+    if record.kind == "not proved":
+        if any(value is not None for value in numbers.values()) or record.centre:
+            raise MalformedData("has a certificate that proves nothing, but with the numbers of a proof")
+    elif any(value is None for value in needed.values()) or not record.centre or record.stated is None:
+        raise MalformedData("has a certificate that lacks some of its numbers")
+    width = teacher.shape[1]
+    if any(len(row) != width or max(row) >= len(record.entries) for row in record.centre):
+        raise MalformedData("has a certificate whose centre does not fit the problem")
+    if record.parts and max(record.parts) >= len(record.centre):
+        raise MalformedData("has a certificate with parts of neurons that are not there")
+    decimals = tuple(tuple(record.entries[entry] for entry in row) for row in record.centre)
+    loss = None
+    if record.stated is not None:
+        said: dict[str, Any] = record.stated.model_dump()
+        lists: dict[str, Any] = {
+            name: None if said[name] is None else np.array(said[name]) for name in ("signs", "outputs")
+        }
+        loss = BallLoss(teacher, **(said | lists | {"decay": tuple(said["decay"])}))
+    centre: Any = point
+    if decimals and not record.parts:
+        centre = jnp.asarray([[float(entry) for entry in row] for row in decimals])
+        if isinstance(point, Layers):
+            centre = point._replace(weights=centre, output=None if loss is None else jnp.asarray(loss.signs))
+    bounds: dict[str, Any] = {name: math.nan if numbers[name] is None else numbers[name] for name in _BOUNDS}
+    pairs: dict[str, Any] = {}
+    for name in _INTERVALS:
+        pairs[name] = (math.nan, math.nan) if numbers[name] is None else tuple(numbers[name])
+    return Certificate(
+        kind=record.kind,
+        reason=record.reason,
+        problem=record.problem,
+        digits=record.digits,
+        decimals=decimals,
+        blocks=record.blocks,
+        parts=tuple(record.parts),
+        index=record.index,
+        centre=centre,
+        _loss=loss,
+        **bounds,
+        **pairs,
+    )

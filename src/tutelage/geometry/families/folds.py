@@ -1,0 +1,154 @@
+r"""Proofs that a branch turns back between two real numbers of neurons, by ball arithmetic.
+
+Let $\ell$ be close to the kernel of the symmetric Hessian $H$ at a turning point. The equations $g(x, k) = 0$ and
+$\ell\cdot x = t$ have the derivative $B = \begin{pmatrix}H & \partial_kg\\ \ell^\top & 0\end{pmatrix}$, which is
+regular there. Krawczyk's operator shows that for all $t \in [t_-, t_+]$ they have exactly one solution $x(t), k(t)$ in
+a box, in which all $B$ are regular, so that $\det B$ has one sign. By Cramer's rule
+
+$$k'(t) = \det H(x(t), k(t))/\det B,$$
+
+and the number of negative eigenvalues of $H$, counted by pivots at $t_-$ and at $t_+$ (Sylvester's law of inertia),
+differs by one. So $k'$ has different signs at both ends: $k$ has an extremum between, where $H$ is singular, and its
+value is in the box. The derivative $\partial_kg$ is that of the closed form, computed along with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.enclosure import at_least, at_most
+from tutelage.geometry.families.arithmetic import balls, floats
+from tutelage.geometry.families.branches import Event
+from tutelage.geometry.families.classes import SymmetryClass
+from tutelage.geometry.families.crossings import krawczyk, negative_pivots
+from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.families.moving import Moving, moving
+from tutelage.geometry.families.reduced import Geometry
+
+if TYPE_CHECKING:
+    from flint import arb
+
+_DIGITS, _SECANTS, _STEPS = 40, 6, 12
+
+# Half the length of the interval of t, as a part of the student's norm: k changes by its square.
+_REACH = 2.0**-45
+
+
+class _Fold(NamedTuple):
+    """The equations near a turning point: the cells that stand for something, and the covector ℓ."""
+
+    symmetry: SymmetryClass
+    cells: list[tuple[int, ...]]
+    along: np.ndarray
+    shape: tuple[int, ...]
+
+    def table(self, point: np.ndarray) -> np.ndarray:
+        arb = flint_module().arb
+        table = np.full(self.shape, arb(0), object)
+        for cell, entry in zip(self.cells, point[:-1], strict=True):
+            table[cell] = entry
+        return table
+
+    def residual(self, point: np.ndarray, place: arb) -> np.ndarray:
+        gradient = Geometry(self.symmetry.layout(point[-1]), self.table(point)).gradient()
+        return np.array(
+            [*(gradient[cell] for cell in self.cells), (balls(self.along) * point[:-1]).sum() - place], object
+        )
+
+    def jacobian(self, point: np.ndarray) -> np.ndarray:
+        layout, table = self.symmetry.layout(point[-1]), self.table(point)
+        units = np.zeros((len(self.cells), *self.shape))
+        for number, cell in enumerate(self.cells):
+            units[(number, *cell)] = 1
+        weights = np.array([layout.weights[cell] for cell in self.cells], object)
+        hessian = Geometry(layout, table).second_derivative(units) / weights[:, None]
+        changing = Geometry(self.symmetry.layout(Moving(point[-1], 1)), moving(table)).gradient()
+        across = np.array([[changing[cell].slope] for cell in self.cells], object)
+        last = np.append(balls(self.along), flint_module().arb(0))
+        return np.vstack([np.hstack([hessian, across]), last])
+
+    def symmetric(self, point: np.ndarray) -> np.ndarray:
+        """Return the Hessian on symmetric students."""
+        return isotypes(self.symmetry.layout(point[-1]))[0].matrix(self.table(point))
+
+    def solved(self, start: np.ndarray, place: arb, inverse: np.ndarray) -> np.ndarray:
+        """Return the solution near a point with many digits; nothing is proved here."""
+        point = start
+        for _ in range(_STEPS):
+            step = inverse @ self.residual(point, place)
+            point = np.array([entry.mid() for entry in point - step], object)
+            if max(abs(float(entry)) for entry in step) < 10.0**-_DIGITS:
+                return point
+        raise NotProved("the turning point is not found again with more digits")
+
+
+def enclosed_turning(symmetry: SymmetryClass, event: Event, width: float) -> tuple[float, float]:
+    """Return an interval of numbers of neurons within which a branch turns back.
+
+    Args:
+        symmetry: The symmetry class.
+        event: The turning point, as it was measured.
+        width: Width of the interval, at most.
+
+    Raises:
+        NotProved: If the proof does not succeed.
+    """
+    flint = flint_module()
+    with flint.ctx.workdps(_DIGITS + 12):
+        layout = symmetry.layout(event.neurons)
+        cells = [tuple(int(part) for part in cell) for cell in layout.cells]
+        fold = _Fold(symmetry, cells, _kernel(layout, cells, event), event.table.shape)
+        start = np.append(balls([event.table[cell] for cell in cells]), flint.arb(event.neurons))
+        inverse = balls(np.linalg.inv(floats(fold.jacobian(start))))
+        centre, place = _located(fold, start, inverse, event.place)
+        reach = flint.arb(_REACH * float(np.linalg.norm(floats(start[:-1]))))
+        inverse = balls(np.linalg.inv(floats(fold.jacobian(centre))))
+        box = krawczyk(centre, inverse, fold.residual(centre, place + flint.arb(0, reach)), fold.jacobian)
+        counts = []
+        for end in (place - reach, place + reach):
+            there = fold.solved(centre, end, inverse)
+            small = krawczyk(there, inverse, fold.residual(there, end), fold.jacobian)
+            if not all(wide.contains(narrow) for wide, narrow in zip(box, small, strict=True)):
+                raise NotProved("the critical points at both ends are not shown to be on one branch")
+            counts.append(negative_pivots(fold.symmetric(small)))
+        if abs(counts[0] - counts[1]) != 1:
+            raise NotProved("the branch is not shown to turn back")
+        low, high = at_least(box[-1]), at_most(box[-1])
+        if high - low > width:
+            raise NotProved(f"the turning point is enclosed in an interval of width {high - low:.3g} only")
+        return low, high
+
+
+def _kernel(layout: Layout, cells: list[tuple[int, ...]], event: Event) -> np.ndarray:
+    """Return the covector ℓ in float64: the kernel of the Hessian in the entries, of length one."""
+    weights = np.array([layout.weights[cell] for cell in cells])
+    vector = np.linalg.eigh(isotypes(layout)[0].matrix(event.table))[1][:, event.place] * np.sqrt(weights)
+    return vector / np.linalg.norm(vector)
+
+
+def _located(fold: _Fold, start: np.ndarray, inverse: np.ndarray, number: int) -> tuple[np.ndarray, arb]:
+    """Return the turning point with many digits, and its value of t, by secants; nothing is proved here."""
+    arb = flint_module().arb
+
+    def value(place: arb) -> tuple[np.ndarray, arb]:
+        point = fold.solved(start, place, inverse)
+        matrix: Any = fold.symmetric(point)
+        vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, number])
+        # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
+        return point, ((vector @ matrix @ vector) / (vector @ vector)).mid()
+
+    first = (balls(fold.along) * start[:-1]).sum().mid()
+    second = first + arb(2) ** -20
+    values = value(first)[1], value(second)[1]
+    for _ in range(_SECANTS):
+        if values[0] == values[1]:
+            break
+        first, second = second, ((second * values[0] - first * values[1]) / (values[0] - values[1])).mid()
+        if not abs(second - first) < 1e-2:
+            raise NotProved("the turning point is not found again with more digits")
+        values = values[1], value(second)[1]
+    return value(second)[0], second

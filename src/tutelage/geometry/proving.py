@@ -1,0 +1,357 @@
+r"""From measured to proved: certificates of critical points by ball arithmetic.
+
+The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
+conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, in which
+every rounding error is inside a ball. What is proved holds for the loss with the closed form of the duals, with the
+float64 numbers of the problem (teacher, slopes, variance of the inputs, noise) taken exactly. A network with output
+weights is certified up to its rescalings, as a sum of neurons with signs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy
+from jaxtyping import PyTree
+
+from tutelage import checks
+from tutelage.dynamics.checks import deterministic
+from tutelage.errors import UnsupportedCombination, invalid
+from tutelage.geometry.balls import (
+    BallLoss,
+    NotProved,
+    Singular,
+    balls_of,
+    exact,
+    exact_decimals,
+    flint_module,
+    frobenius,
+)
+from tutelage.geometry.certificate import Certificate, ProvedKind
+from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
+from tutelage.geometry.families.recognition import Recognised, recognised
+from tutelage.geometry.families.reduced import Geometry
+from tutelage.geometry.shares import merged_parts, parts_of, shared_zero, with_parts
+from tutelage.geometry.stated import ball_loss, described, signs_of
+from tutelage.geometry.symmetry import zero_modes
+from tutelage.objectives import Objective
+from tutelage.objectives.population.neuron_sum import NeuronSum
+
+if TYPE_CHECKING:
+    from flint import arb
+
+# Decimal digits of the arithmetic beyond those of the centre.
+GUARD = 12
+
+_FEWEST_DIGITS, _MOST_DIGITS = 20, 250
+
+# The Hessian and a few matrices of its size are held in balls, each of which is an object of its own on the way.
+_MOST_PARAMETERS = 1600
+
+# Why the lowest loss is not known.
+FEWER = "the lowest loss of fewer students than teachers is not known"
+
+# Students this close to a zero of the loss that is known exactly are compared with it first.
+_CLOSE = 1e-3
+
+
+def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificate:
+    r"""Prove that there is exactly one critical point near a point, and what it is, by ball arithmetic.
+
+    Newton's method with many digits brings the point close to a critical point; Newton–Kantorovich's theorem, with
+    gradient, Hessian and its Lipschitz constant enclosed in Arb balls, proves that there is one, where it is, its index
+    and bounds of its loss. Of symmetric students of twelve ReLU neurons or more only the distinct entries are computed
+    with (see `tutelage.geometry.families.proofs`). A global minimum is proved by finding the teacher itself in the ball
+    in which there is one critical point only.
+
+    Needs python-flint, the extra `certify`.
+
+    Args:
+        objective: The population loss of a `neuron`, a `committee` or a `two_layer` network that learns its output
+            weights, with two slopes (ReLU, leaky ReLU, absolute value), under a rotation-invariant law; without biases,
+            constant and scale. Weight decay may be on all that is learned.
+        point: A student near a critical point.
+        digits: Decimal digits of the centre, 20 to 250; bounds of position and loss are about as good.
+
+    Returns:
+        The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
+        weights ±1, and vectors that stand for all their multiples. With weight decay it stands for the one among them
+        that decay leaves where it is, with $\lambda\|w\|^2 = \lambda'a^2$. Its kind is `not proved` where the proof
+        does not succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the
+        Hessian is singular, as at points that a rotation moves. Where students are parallel, what is proved is proved of the whole
+        continuum of students that share their neurons (see `tutelage.geometry.shares`), and of global minima of more
+        students than teachers that one is as close as `Certificate.distance`.
+
+    Raises:
+        UnsupportedCombination: If the loss has no ball arithmetic here.
+        InvalidArgument: If the point does not fit the problem, or the number of digits is out of range.
+        MissingDependency: If python-flint is not installed.
+    """
+    deterministic(objective)
+    objective, loss = ball_loss(objective)
+    point = objective.problem.student.canonical(objective.problem.point(point))
+    loss = replace(loss, signs=signs_of(objective, point))
+    checked_digits(digits)
+    vectors = np.asarray(jax.device_get(objective.problem.student.vectors(point)))
+    flint_module()
+    problem = described(objective, loss, vectors)
+    if loss.signs is not None and not loss.signs.all():
+        reason = "an output weight is zero, where rescalings move a neuron that computes nothing"
+        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
+    about = {"digits": digits, "problem": problem, "_loss": loss}
+    try:
+        with flint_module().ctx.workdps(digits + GUARD):
+            proof = _proof(loss, vectors, digits)
+            centre = proof.pop("centre", None)
+            student = point if centre is None else objective.problem.student.with_vectors(point, jnp.asarray(centre))
+            return Certificate(centre=student, **proof, **about)
+    except UnsupportedCombination as failure:
+        return Certificate(kind="not proved", reason=str(failure), centre=point, digits=digits, problem=problem)
+    except NotProved as failure:
+        reason = _explained(failure, objective, point, loss, vectors.shape[0])
+        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
+
+
+def require_certifiable(parameters: int) -> None:
+    """Refuse what no certificate can be made of, whatever the point, if it has no symmetries.
+
+    Raises:
+        UnsupportedCombination: If there are too many parameters.
+        MissingDependency: If python-flint is not installed.
+    """
+    flint_module()
+    if parameters > _MOST_PARAMETERS:
+        raise UnsupportedCombination(
+            f"Certificates without symmetries are for at most {_MOST_PARAMETERS} parameters, not {parameters}: "
+            "they need the whole Hessian in ball arithmetic."
+        )
+
+
+def checked_digits(digits: int) -> int:
+    """Return a number of decimal digits, or raise if it is out of range."""
+    if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:
+        raise invalid("digits", f"be between {_FEWEST_DIGITS} and {_MOST_DIGITS}", digits, "Pass 50, for instance")
+    return digits
+
+
+def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
+    """Return a student close to the given one whose loss above the noise is exactly zero, if one is found.
+
+    It has the vectors of the teacher, in another order and with other signs: these do not matter for an even
+    activation, and for others if the vectors with a minus sign add up to zero, because only odd parts change.
+    """
+    if (
+        loss.decay
+        or students.shape != loss.teacher.shape
+        or (loss.outputs is not None and (np.abs(loss.outputs) != 1).any())
+    ):
+        return None
+    mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
+    other = np.where(mine[:, None] == theirs, 0.0, 1e3)  # a neuron with another sign is another one
+    plus, minus = (np.linalg.norm(students[:, None] - sign * loss.teacher, axis=-1) for sign in (1, -1))
+    rows, columns = scipy.optimize.linear_sum_assignment(np.minimum(plus, minus) ** 2 + other)
+    if other[rows, columns].any():
+        return None
+    negative = minus[rows, columns] < plus[rows, columns]
+    found = np.where(negative[:, None], -1.0, 1.0) * loss.teacher[columns]
+    signed = mine.min() < 0 and negative.any()
+    same = loss.left == -loss.right or (not signed and all(math.fsum(column) == 0 for column in found[negative].T))
+    return found if same and np.linalg.norm(students - found) <= _CLOSE else None
+
+
+def _proof(loss: BallLoss, vectors: np.ndarray, digits: int) -> dict[str, Any]:
+    """Return the numbers of a certificate of the critical point near a student.
+
+    Raises:
+        NotProved: If there is no proof.
+        UnsupportedCombination: If the Hessian is too large.
+    """
+    left_open = "the lowest loss with weight decay is not known" if loss.decay else ""
+    if vectors.shape[0] < loss.teacher.shape[0]:
+        left_open = FEWER
+    if loss.decay:  # which tells apart what neurons may share
+        return _isolated(loss, vectors, None, digits, left_open)
+    zero = _zero_of_loss(loss, vectors)
+    if zero is not None:
+        with contextlib.suppress(NotProved, UnsupportedCombination):
+            return _isolated(loss, vectors, zero, digits, left_open)
+    shared = shared_zero(loss, vectors)
+    if shared is not None:
+        return shared
+    parts = parts_of(loss, vectors)
+    if parts is None:
+        return _isolated(loss, vectors, None, digits, left_open)
+    proof = _isolated(loss, merged_parts(vectors, parts), None, digits, left_open)
+    return with_parts(proof, loss, vectors, parts)
+
+
+def _isolated(
+    loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int, left_open: str
+) -> dict[str, Any]:
+    """Prove what the critical point near a student is; near a zero of the loss, that it is this one."""
+    found = _recognised(loss, vectors)
+    if found is None:
+        require_certifiable(vectors.size)
+        proof = _dense(loss, vectors, zero, digits)
+    else:
+        proof = _symmetric(found, vectors, zero, digits)
+    away = at_most(frobenius(balls_of(proof.decimals) - exact(vectors)))
+    centre = np.array([[float(entry) for entry in row] for row in proof.decimals])
+    return {**assembled(proof, away, loss.lowest(), zero is not None, left_open), "centre": centre}
+
+
+class Proof(NamedTuple):
+    """What is enclosed at a centre.
+
+    Attributes:
+        decimals: The centre, one row per neuron, or per orbit of neurons.
+        found: The critical point's enclosure.
+        excess: Its loss above half the variance of the noise.
+    """
+
+    decimals: tuple[tuple[str, ...], ...]
+    found: Enclosure
+    excess: arb
+
+
+def _recognised(loss: BallLoss, vectors: np.ndarray) -> Recognised | None:
+    """Return the layout of a symmetric student, where there are formulas for it: ReLU, unit variance."""
+    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and not loss.decay
+    plain = plain and loss.signs is None and loss.outputs is None
+    known = np.array_equal(loss.teacher, np.eye(loss.teacher.shape[1]))
+    return recognised(vectors) if plain and known else None
+
+
+def _dense(loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
+    """Return what is proved from the whole Hessian."""
+    if zero is None:
+        units = refined(loss, vectors, digits)
+        decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
+    else:
+        decimals = exact_decimals(zero)
+    students = balls_of(decimals)
+    # A zero of the loss is a critical point: no loss is smaller.
+    found = enclosed(loss, students, critical=zero is not None)
+    return Proof(decimals, found, loss.excess(students) + _spread(found) if zero is None else flint_module().arb(0))
+
+
+def _symmetric(found: Recognised, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
+    """Return what is proved from the distinct entries of a block-constant student."""
+    layout, place = found.layout, np.ix_(found.students, found.teachers)
+    proof = symmetric_proof(
+        layout, reduced_table(layout, (vectors if zero is None else zero)[place]), zero is not None, digits
+    )
+    rows = np.empty(vectors.shape, object)
+    rows[place] = layout.matrix(np.array(proof.decimals, object))
+    return proof._replace(decimals=tuple(map(tuple, rows.tolist())))
+
+
+def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: int) -> Proof:
+    """Return what is proved of the critical point near a table, in full space; the decimals are those of the table.
+
+    Args:
+        layout: Blocks and orbits of whole sizes.
+        table: A table close to the critical point, or that of the teacher itself.
+        critical: Whether it is the teacher.
+        digits: Decimal digits.
+    """
+    layout = in_balls(layout)
+    if critical:
+        decimals = exact_decimals(table)
+    else:
+        units = refined_table(layout, table, digits)
+        decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
+    centre = np.array(balls_of(decimals).tolist(), object)
+    found = enclosed_by_symmetry(layout, centre, critical)
+    arb = flint_module().arb
+    return Proof(decimals, found, arb(0) if critical else Geometry(layout, centre).loss() + _spread(found))
+
+
+def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str) -> dict[str, Any]:
+    """Return the numbers of the certificate of what is proved.
+
+    Args:
+        proof: What is enclosed at the centre.
+        away: The given point is within this distance of the centre.
+        lowest: Half the variance of the noise.
+        zero: Whether the centre is a zero of the loss above that.
+        left_open: Why the lowest loss of all students is not known; empty where it is `lowest`.
+
+    Raises:
+        NotProved: If the given point is outside the ball in which there is one critical point only.
+    """
+    found, excess = proof.found, proof.excess
+    if away > found.unique_radius:
+        raise NotProved(
+            f"the critical point that Newton's method finds is {away:.3g} away, further than the "
+            f"{found.unique_radius:.3g} within which it is the only one"
+        )
+    least = max(at_least(excess), 0.0)
+    kind, reason = _kind(found, least > 0, zero, left_open)
+    total = lowest + excess
+    return {
+        "kind": kind,
+        "reason": reason,
+        "decimals": proof.decimals,
+        "radius": found.radius,
+        "unique_radius": found.unique_radius,
+        "distance": at_most(flint_module().arb(away) + flint_module().arb(found.radius)),
+        "loss": (max(at_least(total), at_least(lowest)), at_most(total)),
+        "excess": (least, at_most(excess)),
+        "smallest_eigenvalue": (float(found.eigenvalues[0, 0]), float(found.eigenvalues[0, 1])),
+        "index": found.index,
+        "gradient_norm": found.gradient_norm,
+        "least_curvature": found.least_curvature,
+        "lipschitz": found.lipschitz,
+    }
+
+
+def _decimal(units: int, digits: int) -> str:
+    """Return a whole number of units of `10^-digits` as a decimal number."""
+    text = f"{abs(units):0{digits + 1}d}"
+    return f"{'-' if units < 0 else ''}{text[:-digits]}.{text[-digits:]}"
+
+
+def _spread(found: Enclosure) -> arb:
+    """Return a ball around zero that contains the difference of the losses of the critical point and of the centre.
+
+    By Taylor's formula around the critical point, where the gradient is zero.
+    """
+    ball = flint_module().arb
+    curvature = ball(float(np.abs(found.eigenvalues).max())) + ball(found.lipschitz) * ball(found.radius)
+    return ball(0, (curvature * ball(found.radius) ** 2 / 2).upper())
+
+
+def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tuple[ProvedKind, str]:
+    """Return the kind, and what is left open."""
+    if 0 < found.index < found.parameters:
+        return "saddle", ""
+    if found.index:
+        return "maximum", ""
+    if zero:
+        return "global minimum", ""
+    if left_open:
+        return "minimum", left_open
+    if not above_zero:
+        return "minimum", "whether its loss is the lowest one is left open"
+    return "spurious minimum", ""
+
+
+def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: BallLoss, students: int) -> str:
+    """Return why a proof did not succeed, with what is known of a singular Hessian."""
+    reason = str(failure)
+    if isinstance(failure, Singular):
+        moved = zero_modes(objective, point).get("rotations", 0)
+        if moved:
+            reason += f"; rotations that fix the teacher move the point in {moved} directions without changing the loss"
+        elif students > loss.teacher.shape[0]:
+            reason += "; with more students than teachers, critical points may form a continuum"
+    return reason
