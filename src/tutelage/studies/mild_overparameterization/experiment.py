@@ -9,7 +9,7 @@ from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.starts import large_norm, xavier
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
 from tutelage.studies.expectations import above, below, described
-from tutelage.studies.mild_overparameterization.common import objective_of
+from tutelage.studies.mild_overparameterization.common import objective_of, tables_of
 from tutelage.studies.tables import table
 
 _NUMBERS = ("count", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature", "index")
@@ -38,6 +38,7 @@ def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
         **{name: classes[name].to_numpy() for name in _NUMBERS},
         "kind": np.array(classes["kind"].to_list(), dtype="U40"),
         "symmetry": np.array(classes["symmetry"].to_list(), dtype="U80"),
+        **tables_of([entry.vectors for entry in found], [entry.structure.student_sizes for entry in found]),
         "run_norm_sum": np.linalg.norm(np.asarray(runs.points), axis=-1).sum(axis=-1),
         "run_loss": runs.losses,
         "run_steps": runs.steps,
