@@ -24,7 +24,7 @@ def _name(blocks: str, place: int) -> str:
 
 def _pieces(values: Values):
     # The longest first.
-    return {_name(*one): dict(zip(("blocks", "place"), one, strict=True)) for one in reversed(values.classes)}
+    return {_name(blocks, place): {"blocks": blocks, "place": place} for blocks, place in reversed(values.classes)}
 
 
 def _measure(values: Values, seed: int, blocks: str, place: int) -> Arrays:
@@ -98,7 +98,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         apart[_name(*one)] = np.array([distance for distance, _ in pairs])
         growing += [number - k for (_, number), k in zip(pairs, neurons, strict=True)]
     first, begins = pieces["k-1+1-1"], pieces["k-1+1-1"]["begins"]
-    slopes = [exponent(neurons[1:], distances[1:]) for distances in apart.values()]
+    slopes = [exponent(neurons, distances) for distances in apart.values()]
     expectations = [
         within(
             f"exponent of the loss in k, blocks {name[:-2].replace('+', ', ')}",
