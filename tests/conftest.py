@@ -1,11 +1,15 @@
 """Settings of all tests: the CPU, and the same examples in every run."""
 
+import gc
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["MPLBACKEND"] = "Agg"
 
 from hypothesis import HealthCheck, settings
+
+# Tracing makes many objects and hardly any garbage: by default Python looks for it a fifteenth of the time.
+gc.set_threshold(100_000, 20, 50)
 
 # Compilation and a busy machine make examples slow, so there is no limit of time; they depend on the test alone.
 settings.register_profile(

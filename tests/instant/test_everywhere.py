@@ -17,6 +17,7 @@ from tutelage import duals
 from tutelage.duals.quadrature import Integrated
 from tutelage.errors import UnsupportedCombination
 from tutelage.inputs.examples import registry
+from tutelage.instant import calls
 
 # One law for each column of the table of what is supported, and a mixture.
 LAWS = ("gaussian", "gaussian_correlated", "gaussian_shifted", "sphere", "uniform_box", "finite", "mixture")
@@ -76,27 +77,35 @@ def test_duals_in_numpy_are_those_of_xla(law: str, activation: str) -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_objectives_in_numpy_are_those_of_xla(name: str) -> None:
-    """Loss, gradient, Hessian, error estimate and predictions of every family, at random and degenerate students."""
+    """Loss, gradient, Hessian and its products, of every family, at random and degenerate students."""
     problem = PROBLEMS[name]()
     objective = tl.population(problem)
 
-    @eqx.filter_jit
-    def compiled(objective, point):
-        return objective.loss(point), objective.gradient(point), objective.hessian(point), objective.singular(point)
+    def everything(objective, point):
+        product = objective.hessian_vector(point, point)
+        return objective.loss(point), objective.gradient(point), objective.hessian(point), product
 
     points = {"random": jax.tree.map(np.asarray, random_point(problem, 3))}
     vectors = problem.student.vectors(points["random"])
     for kind in ("parallel", "opposite", "coincident"):
         changed = DEGENERATE[kind](np.asarray(vectors), np.random.default_rng(4))
         points[kind] = jax.tree.map(np.asarray, problem.student.with_vectors(points["random"], changed))
+    compiled = eqx.filter_jit(everything)
     for kind, point in points.items():
-        methods = (objective.loss, objective.gradient, objective.hessian, objective.singular)
-        _agree([method(point) for method in methods], compiled(objective, point), kind)
+        _agree(everything(objective, point), compiled(objective, point), kind)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_nothing_is_compiled(name: str) -> None:
-    """From the problem to its Hessian, in a dimension that no other test uses."""
+def test_nothing_is_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the problem to its Hessian; nor has another test compiled what is left to XLA."""
+    traced, left = calls._traced, []
+
+    def noted(function, *kinds):
+        program, results = traced(function, *kinds)
+        left.extend([] if program else [function.__qualname__])
+        return program, results
+
+    monkeypatch.setattr(calls, "_traced", noted)
     with compilations() as compiled:
         problem = PROBLEMS[name]()
         objective = tl.population(problem)
@@ -108,7 +117,7 @@ def test_nothing_is_compiled(name: str) -> None:
         inputs = np.ones((*problem.input_shape(2), problem.dimension))
         problem.student.predict(point, inputs)
         tl.empirical(problem, inputs).gradient(point)
-    assert compiled == []
+    assert (compiled, left) == ([], [])
 
 
 def test_a_fresh_process_compiles_nothing() -> None:

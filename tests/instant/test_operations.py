@@ -16,6 +16,16 @@ POSITIVE = np.exp(X)
 WHOLE = _random.integers(-9, 9, size=(4, 5))
 PLACES = np.array([3, 0, 2, 2])
 
+
+def _sines(x):
+    return jax.lax.fori_loop(0, 3, lambda i, total: total + jnp.sin((i + 1) * x), x)
+
+
+def _rows(x):
+    """Linear in `x`, in a way whose transpose writes to its rows."""
+    return jax.lax.fori_loop(0, 4, lambda i, total: total + Y * x[i, :, None].sum() * x[..., i, None] * 0.5, X)
+
+
 FUNCTIONS = {
     "arithmetic": (lambda x, y: (x + y, x - y, x * y, x / y, -x, abs(x), x**2, x**3, x**-3, x**0), X, Y),
     "roots and powers": (lambda x: (jnp.sqrt(x), jax.lax.rsqrt(x), jnp.cbrt(x), x**0.3, x**1.5), POSITIVE),
@@ -56,6 +66,9 @@ FUNCTIONS = {
     "sorting": (lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1)), X),
     "a loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, total: total * x + x[i], x), X),
     "a scan": (lambda x: jax.lax.scan(lambda c, row: (c + row, c * row), x[0], x, reverse=True), X),
+    "the slope of a loop": (lambda x: jax.grad(lambda x: _sines(x).sum())(x), X),
+    "the slope of a loop over rows": (lambda x: jax.vjp(_rows, x)[1](x)[0], X),
+    "the curvature of a loop": (lambda x: jax.jvp(jax.grad(lambda x: _sines(x).sum()), (x,), (x,))[1], X),
     "a map": (lambda x: jax.lax.map(lambda row: row * row.sum(), x, batch_size=3), X),
     "while": (
         lambda x: jax.lax.while_loop(lambda c: c[1] < 50, lambda c: (c[0] + 1, 2 * c[1] + 1), (0, abs(x[0, 0]))),

@@ -3,7 +3,6 @@
 import functools
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,9 +32,9 @@ class Evaluated(NamedTuple):
 STEP = 1e-5
 
 
-@eqx.filter_jit
+@tl.instant.instantly
 def _evaluate(objective, points, direction):
-    """Everything that is judged of an objective, in one program: compiling takes longer than testing."""
+    """Everything that is judged of an objective, by NumPy; other tests compare NumPy's numbers with XLA's."""
     _, unravel = ravel_pytree(jax.tree.map(lambda s: jnp.zeros(s.shape), objective.problem.template_tree()))
 
     def one(flat):
@@ -132,9 +131,9 @@ def test_teacher_is_a_minimum(name):
         np.testing.assert_allclose(found.gradients[-1], 0.0, atol=1e-9)
 
 
-@eqx.filter_jit
+@tl.instant.instantly
 def _at(objective, point):
-    """Loss and gradient in one program."""
+    """Loss and gradient."""
     return objective.loss(point), objective.gradient(point)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -170,4 +171,7 @@ app.command()(sweeping.summary)
 
 def main() -> None:
     """Run the command line."""
+    # Python looks for garbage after every 700 new objects. Importing and tracing make millions of them and hardly any
+    # garbage: a tenth of the time of a short command.
+    gc.set_threshold(100_000, 20, 50)
     app()

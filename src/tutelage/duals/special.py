@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.special
+import scipy
 from jaxtyping import Array, Bool, Float
 
 from tutelage.instant.leaves import leaf, total
@@ -96,7 +96,7 @@ def _distribution_change(arrays, changes):
     return normal_density(arrays[0]) * changes[0]
 
 
-@leaf(_distribution_change, in_numpy=scipy.special.ndtr)
+@leaf(_distribution_change, in_numpy=lambda x: scipy.special.ndtr(x))
 def normal_distribution(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal distribution function $\Phi(x)$."""
     return jax.scipy.special.ndtr(x)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from tutelage.geometry.equivalence import Pattern, Reference, blocks_of, codes
 
@@ -60,7 +60,7 @@ def structure(pattern: Pattern, reference: Reference, tolerance: float) -> Struc
     if reference.teacher is None:
         teachers = np.arange(len(columns))
     else:
-        _, matched = linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)
+        _, matched = scipy.optimize.linear_sum_assignment(np.abs(pattern.cross[students]), maximize=True)
         rest = np.setdiff1d(np.arange(len(columns)), matched)
         teachers = _gathered(np.concatenate([matched, rest[np.argsort(columns[rest], kind="stable")]]), columns)
     numbers = codes(pattern.cross, tolerance)

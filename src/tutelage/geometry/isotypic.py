@@ -22,10 +22,10 @@ invariant under the Hessian is checked by the products themselves.
 Reference: Y. Arjevani and M. Field use these symmetries to study the spectra of this problem's minima.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 # Entries that differ by less are equal; Hessians then commute with the symmetries up to about as much.
 _TOLERANCE = 1e-7
@@ -111,20 +111,20 @@ def _orthonormal(dimension: int, matrices: list[np.ndarray]) -> Isotypic:
     return Isotypic(dimension, np.linalg.qr(vectors.T)[0].T)
 
 
-def symmetric_spectrum(operator: LinearOperator, types: list[Isotypic]) -> np.ndarray | None:
-    """Return all eigenvalues, with repetitions, of an operator that commutes with the symmetries.
+def symmetric_spectrum(product: Callable[[np.ndarray], np.ndarray], types: list[Isotypic]) -> np.ndarray | None:
+    """Return all eigenvalues, with repetitions, of a symmetric matrix that commutes with the symmetries.
 
     Args:
-        operator: The operator, on matrices read row by row.
+        product: Returns the matrix times a vector, whose entries are those of a student read row by row.
         types: The types of matrices under the symmetries.
 
     Returns:
-        The eigenvalues in increasing order, or `None` where the operator does not commute with the symmetries.
+        The eigenvalues in increasing order, or `None` where the matrix does not commute with the symmetries.
     """
     found = []
     worst = scale = 0.0
     for kind in types:
-        images = np.array([operator.matvec(vector) for vector in kind.vectors])
+        images = np.array([product(vector) for vector in kind.vectors])
         small = images @ kind.vectors.T
         worst = max(worst, float(np.abs(images - small @ kind.vectors).max()))
         values = np.linalg.eigvalsh(0.5 * (small + small.T))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
-from scipy.optimize import linear_sum_assignment
 
 from tutelage.checks import between, finite_array, flag, not_negative
 from tutelage.errors import invalid
@@ -230,7 +230,7 @@ def match(students: Any, teachers: Any, angle: float = 0.1, tiny: float = 0.05) 
     left, right = _pair(finite_array("students", students, dimensions=2), teachers, nonzero=True)
     angle, tiny = between("angle", angle, 0, np.pi), not_negative("tiny", tiny)
     turn = np.asarray(line_angles(left, right))
-    rows, columns = linear_sum_assignment(turn)
+    rows, columns = scipy.optimize.linear_sum_assignment(turn)
     partner = np.full(right.shape[0], -1)
     partner[columns] = rows
     norms, sizes = np.linalg.norm(left, axis=-1), np.linalg.norm(right, axis=-1)

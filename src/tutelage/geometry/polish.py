@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import PyTree
-from scipy.sparse.linalg import minres
 
 from tutelage.dynamics.base import norm
 from tutelage.dynamics.newton import newton_steps
@@ -49,7 +49,8 @@ def polished(objective: Objective, point: PyTree) -> PyTree:
     """
 
     def solve(student: PyTree, gradient: np.ndarray) -> np.ndarray:
-        return minres(hessian_operator(objective, student), gradient, rtol=1e-12, maxiter=20 * len(gradient))[0]
+        operator = hessian_operator(objective, student)
+        return scipy.sparse.linalg.minres(operator, gradient, rtol=1e-12, maxiter=20 * len(gradient))[0]
 
     start = as_vector(point)
     current, size = point, float(norm(objective.gradient(point)))

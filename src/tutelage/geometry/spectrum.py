@@ -1,15 +1,18 @@
 """The spectrum of the Hessian at a point: dense for small students, its ends by Lanczos for large ones."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy  # its parts are imported where they are used, and take a while
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from tutelage.checks import count, one_of
 from tutelage.dynamics.checks import deterministic
@@ -22,6 +25,9 @@ from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 from tutelage.objectives.population.reduction import in_coordinates
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 # A dense spectrum of so many parameters takes seconds; ten thousand would take minutes and 800 MB.
 DENSE_LIMIT = 2600
@@ -85,21 +91,23 @@ def _apply(linear, vector):
     return linear(vector)
 
 
+def hessian_product(objective: Objective, point: PyTree) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what multiplies a vector by the Hessian at a point, without forming it."""
+    if _size(point) <= _NUMPY_PRODUCTS:
+        point = jax.tree.map(np.asarray, point)
+        return lambda vector: as_vector(objective.hessian_vector(point, as_student(vector, point)))
+    linear = _linearized(objective, point)
+    return lambda vector: np.asarray(_apply(linear, jnp.asarray(vector.reshape(-1))))
+
+
 def hessian_operator(objective: Objective, point: PyTree) -> LinearOperator:
     """Return the Hessian at a point as a SciPy operator, by Hessian–vector products."""
-    size = sum(leaf.size for leaf in jax.tree.leaves(point))
-    if size <= _NUMPY_PRODUCTS:
-        point = jax.tree.map(np.asarray, point)
+    product = hessian_product(objective, point)
+    return scipy.sparse.linalg.LinearOperator((_size(point),) * 2, matvec=product, dtype=np.float64)  # type: ignore
 
-        def product(vector: np.ndarray) -> np.ndarray:
-            return as_vector(objective.hessian_vector(point, as_student(vector, point)))
-    else:
-        linear = _linearized(objective, point)
 
-        def product(vector: np.ndarray) -> np.ndarray:
-            return np.asarray(_apply(linear, jnp.asarray(vector.reshape(-1))))
-
-    return LinearOperator((size, size), matvec=product, dtype=np.float64)  # type: ignore[call-arg]
+def _size(point: PyTree) -> int:
+    return sum(leaf.size for leaf in jax.tree.leaves(point))
 
 
 def spectrum(
@@ -129,7 +137,7 @@ def spectrum(
     one_of("how", how, HOW)
     number = count("number", number)
     point = objective.problem.point(point)
-    size = sum(leaf.size for leaf in jax.tree.leaves(point))
+    size = _size(point)
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:
         inner, reduced, copies = beside
         if reduced.size <= DENSE_LIMIT or how == "dense":
@@ -138,17 +146,17 @@ def spectrum(
         return Spectrum(values, True, size)
     if how == "dense" or (how == "auto" and size <= DENSE_LIMIT) or size <= 2 * number + 2:
         return Spectrum(np.linalg.eigvalsh(np.asarray(objective.hessian(point))), True, size)
-    operator = hessian_operator(objective, point)
+    linalg, operator = scipy.sparse.linalg, hessian_operator(objective, point)
     start = np.random.default_rng(0).normal(size=size)  # fixed, so that the outcome is
     try:
         options = {"which": "LA", "v0": start, "tol": 1e-10, "return_eigenvectors": False}
-        largest = float(eigsh(operator, k=1, **options)[0])  # type: ignore[arg-type]
-        lowest = float(eigsh(-operator, k=1, **(options | {"tol": 1e-2}))[0])  # type: ignore[arg-type]
+        largest = float(linalg.eigsh(operator, k=1, **options)[0])  # type: ignore[arg-type]
+        lowest = float(linalg.eigsh(-operator, k=1, **(options | {"tol": 1e-2}))[0])  # type: ignore[arg-type]
         # Shifted, so that the tolerance is relative to the scale of the spectrum and not to eigenvalues near zero.
         shift = 1.05 * max(largest, -lowest, 1e-300)
-        identity = LinearOperator((size, size), matvec=lambda vector: shift * vector, dtype=np.float64)  # type: ignore
-        lower = shift - eigsh(identity - operator, k=number, **options)  # type: ignore[arg-type]
-    except ArpackNoConvergence as error:
+        identity = linalg.LinearOperator((size, size), matvec=lambda vector: shift * vector, dtype=np.float64)  # type: ignore
+        lower = shift - linalg.eigsh(identity - operator, k=number, **options)  # type: ignore[arg-type]
+    except linalg.ArpackNoConvergence as error:
         raise TutelageError(
             'Lanczos\' method did not converge on the Hessian. Pass how="dense" for all eigenvalues.'
         ) from error
@@ -230,7 +238,7 @@ def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
     student = objective.problem.student
     ordered = np.asarray(student.vectors(point))[np.ix_(order.students, order.teachers)]
     types = isotypic(order.sizes)
-    return symmetric_spectrum(hessian_operator(objective, student.with_vectors(point, jnp.asarray(ordered))), types)
+    return symmetric_spectrum(hessian_product(objective, student.with_vectors(point, jnp.asarray(ordered))), types)
 
 
 class _Padded(NamedTuple):

@@ -12,7 +12,6 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Complex, Float, PRNGKeyArray
-from scipy.special import gamma, gammaln
 
 from tutelage import checks
 from tutelage.arrays import of_jax
@@ -121,7 +120,7 @@ def gamma_ratio(start: float, order: float) -> float:
     high dimensions.
     """
     if not (0 <= order <= 64 and order == int(order)):
-        return float(np.exp(gammaln(start + order / 2) - gammaln(start)))
+        return math.exp(math.lgamma(start + order / 2) - math.lgamma(start))
     ratio = 1.0
     if order % 2 == 1:
         ratio, start = _half_step(start), start + 0.5
@@ -131,7 +130,7 @@ def gamma_ratio(start: float, order: float) -> float:
 def _half_step(x: float) -> float:
     r"""The ratio $\Gamma(x + \tfrac12) / \Gamma(x)$, for large $x$ by its asymptotic series."""
     if x < 150:
-        return float(gamma(x + 0.5) / gamma(x))
+        return math.gamma(x + 0.5) / math.gamma(x)
     series = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
     return math.sqrt(x) * sum(coefficient / x**power for power, coefficient in enumerate(series))
 

@@ -1,4 +1,4 @@
-"""Gathering slices at places that are arrays themselves, as XLA defines it, in NumPy."""
+"""Gathering slices at places that are arrays themselves, and writing them, as XLA defines it, in NumPy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from tutelage.instant.rules import Unsupported, window
 
 
 def gather(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callable:
@@ -41,5 +43,30 @@ def gather(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callabl
             inside = np.all((indices >= 0) & (indices <= limits), axis=-1).reshape(batch + (1,) * len(kept))
             result = np.where(inside, result, parameters["fill_value"] or np.array(np.nan).astype(x.dtype))
         return np.transpose(result, order)
+
+    return function
+
+
+def scatter(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callable:
+    """Return what writes one window of an array: what differentiating a loop over rows asks for.
+
+    Raises:
+        Unsupported: If several windows are written, or one that may lie outside of the array.
+    """
+    numbers, (operand, places, updates) = parameters["dimension_numbers"], shapes
+    if len(places) != 1 or numbers.operand_batching_dims or "CLIP" not in str(parameters["mode"]).upper():
+        raise Unsupported("scatter")
+    kept = [axis for axis in range(len(operand)) if axis not in numbers.inserted_window_dims]
+    sizes = [1] * len(operand)
+    for axis, own in zip(kept, numbers.update_window_dims, strict=True):
+        sizes[axis] = updates[own]
+
+    def function(x, places, update):
+        starts = [0] * len(operand)
+        for axis, place in zip(numbers.scatter_dims_to_operand_dims, places, strict=True):
+            starts[axis] = place
+        result = np.array(x)
+        result[window(starts, sizes, operand)] = np.reshape(update, sizes)
+        return result
 
     return function

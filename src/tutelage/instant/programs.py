@@ -14,7 +14,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from tutelage.instant import keys
-from tutelage.instant.indexing import gather
+from tutelage.instant.indexing import gather, scatter
 from tutelage.instant.rules import COSTS, SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
 
 # Operations that call a traced function, and what they call it.
@@ -22,7 +22,7 @@ _NESTED = {
     **dict.fromkeys(("jit", "pjit", "remat", "remat2", "checkpoint"), "jaxpr"),
     **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
 }
-STRUCTURAL.update({**keys.RULES, "gather": gather})
+STRUCTURAL.update({**keys.RULES, "gather": gather, "scatter": scatter})
 
 
 class Value(NamedTuple):
@@ -136,6 +136,8 @@ class Program:
             return [self._broadcast(parameters, arguments[0], outputs[0].shape)]
         if name == "iota":
             return [self._constant(_iota(parameters))]
+        if name == "empty2":  # a place that a scan will write to
+            return [self._constant(np.zeros((), parameters["dtype"]))]
         if (function := elementwise(name, parameters, outputs[0].dtype)) is not None:
             shape = np.broadcast_shapes(*(argument.shape for argument in arguments))
             return self._step((name, _key(parameters)), function, arguments, [shape], single=True)

@@ -81,7 +81,7 @@ def two_layer(
         _numbers("teacher_biases", teacher_biases, teachers),
         None if teacher_constant is None else of_jax(finite_number("teacher_constant", teacher_constant)),
     )
-    if target.output is not None and not np.any(target.output):
+    if target.output is not None and not np.asarray(target.output).any():
         raise invalid("teacher_output", "not be all zero", "zeros", "A teacher that is zero teaches nothing")
     shown = tuple(name for name, part in zip(PARTS, target, strict=True) if part is not None)
     student_model = TwoLayer(activation, names, fixed, _scale(scale, students))
