@@ -2,11 +2,14 @@
 
 from functools import lru_cache
 
+import jax
 import numpy as np
 import pytest
 import scipy.special
+from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
+from tutelage.instant import instantly
 
 ACTIVATIONS = ("relu", "leaky_relu", "abs", "erf")
 TIGHT = 1e-12  # of the natural size of a loss or gradient at the point
@@ -23,14 +26,19 @@ LOOK = """({make, points}) => {
 def _compare(evaluate, make, objective, points, flat, sizes):
     """Compare losses and gradients at points, given the natural size of the student and teacher at each."""
     measured = np.array(evaluate(LOOK, {"make": make, "points": flat.tolist()}))
-    losses = np.array([objective.loss(point) for point in points])
-    gradients = np.stack([_flattened(objective.gradient(point)) for point in points])
+    losses, gradients = _losses_and_gradients(objective, points)
     assert (np.abs(measured[:, 0] - losses) <= TIGHT * sizes**2).all()
     assert (np.abs(measured[:, 1:] - gradients).max(axis=1) <= TIGHT * sizes).all()
 
 
-def _flattened(point):
-    return np.concatenate([np.ravel(part) for part in point]) if isinstance(point, tuple) else np.ravel(point)
+@instantly
+def _losses_and_gradients(objective, points):
+    """At all points at once, by NumPy."""
+
+    def one(point):
+        return objective.loss(point), ravel_pytree(objective.gradient(point))[0]
+
+    return jax.vmap(one)(points)
 
 
 def _written(array):
@@ -100,7 +108,7 @@ def test_filter(evaluate):
         points[4] = np.concatenate([filter, np.linalg.norm(filter) * output])
         points[5, dimension:] = 0
         objective = tl.population(tl.problems.convolution(filter, output))
-        students = [tl.models.FilterAndOutput(point[:dimension], point[dimension:]) for point in points]
+        students = tl.models.FilterAndOutput(points[:, :dimension], points[:, dimension:])
         sizes = 1 + np.linalg.norm(filter) * np.abs(output).sum() + np.abs(points[:, dimension:]).sum(axis=1)
         # The gradient in the filter grows like one over its norm.
         norms = np.linalg.norm(points[:, :dimension], axis=1)

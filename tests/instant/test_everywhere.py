@@ -17,7 +17,7 @@ from tutelage import duals
 from tutelage.duals.quadrature import Integrated
 from tutelage.errors import UnsupportedCombination
 from tutelage.inputs.examples import registry
-from tutelage.instant import calls
+from tutelage.instant import calls, instantly
 
 # One law for each column of the table of what is supported, and a mixture.
 LAWS = ("gaussian", "gaussian_correlated", "gaussian_shifted", "sphere", "uniform_box", "finite", "mixture")
@@ -65,7 +65,7 @@ def test_duals_in_numpy_are_those_of_xla(law: str, activation: str) -> None:
         pull, turn = jax.jvp(lambda w, v: kernel._pull(w, v, weights, False), (first, second), (second, first))
         return kernel._gram(first, second, False), kernel._gram(first, first, True), pull, turn
 
-    compiled, at_once = eqx.filter_jit(everything), tl.instant.instantly(everything)
+    compiled, at_once = eqx.filter_jit(everything), instantly(everything)
     for name, change in DEGENERATE.items():
         if isinstance(kernel, Integrated) and name in ("huge", "tiny"):
             continue  # beyond the radius of the quadrature

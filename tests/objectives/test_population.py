@@ -11,6 +11,7 @@ from families import PROBLEMS, random_point
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
+from tutelage.instant import instantly
 from tutelage.points import layout_of
 
 
@@ -32,7 +33,7 @@ class Evaluated(NamedTuple):
 STEP = 1e-5
 
 
-@tl.instant.instantly
+@instantly
 def _evaluate(objective, points, direction):
     """Everything that is judged of an objective, by NumPy; other tests compare NumPy's numbers with XLA's."""
     _, unravel = ravel_pytree(jax.tree.map(lambda s: jnp.zeros(s.shape), objective.problem.template_tree()))
@@ -131,7 +132,7 @@ def test_teacher_is_a_minimum(name):
         np.testing.assert_allclose(found.gradients[-1], 0.0, atol=1e-9)
 
 
-@tl.instant.instantly
+@instantly
 def _at(objective, point):
     """Loss and gradient."""
     return objective.loss(point), objective.gradient(point)
