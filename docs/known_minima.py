@@ -111,7 +111,7 @@ def figure(frame: pl.DataFrame) -> bytes:
                     linewidth=1,
                     label=label,
                 )
-            axes[0].annotate(name, curve[-1][:2], xytext=(3, 0), textcoords="offset points", fontsize=5, va="center")
+            axes[0].annotate(name, curve[-1][:2], xytext=(3, 0), textcoords="offset points", fontsize=4, va="center")
         axes[0].plot(spurious["neurons"], spurious["loss"], ".", color=GREY, markersize=2.5)
         axes[1].plot(frame["neurons"], frame["smallest_eigenvalue"], ".", color=GREY, markersize=2.5)
         axes[0].set(xlabel="$k$", ylabel="loss", ylim=(0, None), xmargin=0.08)
@@ -138,7 +138,10 @@ def families(frame: pl.DataFrame) -> Iterator[tuple[str, list[tuple[float, float
             fewer = point.neurons - 1
             if fewer - sum(rest) < 2:
                 break
-            branch = symmetry.follow(point, fewer)
+            try:
+                branch = symmetry.follow(point, fewer)
+            except (tl.TutelageError, ValueError):
+                break  # close to a turning point, beyond which there is no minimum
             if branch.reason != "reached":
                 break
             point = symmetry.point(fewer, branch.tables[-1])
