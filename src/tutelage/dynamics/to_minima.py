@@ -60,7 +60,7 @@ def descend_to_minima(
 
 def _method(objective: Objective, step: float) -> Method:
     """Return the method that follows gradient descent in the fewest gradients."""
-    if has_collective(objective) and len(objective.problem.zero()) >= _LEAST_COLLECTIVE:
+    if has_collective(objective) and objective.problem.template[1][0][0] >= _LEAST_COLLECTIVE:
         return CollectiveDescent(step)
     vectors = len(objective.problem.teacher.vectors(objective.target))
     return ChebyshevDescent(step, min(_TOLERANCE, _TOLERANCE_TIMES_VECTORS / max(vectors, 1)))

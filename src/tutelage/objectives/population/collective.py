@@ -97,7 +97,7 @@ def has_collective(objective: Objective) -> bool:
         and student.fixed_coefficients
         and len(objective.student_duals) == 1
         and isinstance(dual, PiecewiseLinear)
-        and objective.problem.parameters == student.vectors(objective.problem.zero()).size
+        and [len(shape) for shape in objective.problem.template[1]] == [2]
     )
 
 
