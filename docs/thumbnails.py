@@ -1,8 +1,8 @@
 """Pictures of the documentation, from a finished report: `python docs/thumbnails.py build/report`.
 
 Each figure of each study becomes a small picture in docs/assets/gallery/, and `gallery.json` says what it shows. With a
-Chromium at hand, two parts of the report's overview are photographed for the README as well: its top, and some
-figures of the single-neuron paper.
+Chromium at hand, two parts of the report's overview are photographed for the README as well, its top and some figures,
+and the explorer with a hundred students of a committee.
 """
 
 import io
@@ -18,6 +18,7 @@ from tutelage.studies import all_studies
 
 TARGET = Path(__file__).parent / "assets" / "gallery"
 OVERVIEW = Path(__file__).parent / "assets" / "report.png"
+EXPLORER = Path(__file__).parent / "assets" / "explorer.png"
 WIDTH, COLOURS = 1200, 256
 
 
@@ -61,11 +62,11 @@ def collect(report: Path) -> dict[str, dict]:
 
 
 def photograph(report: Path) -> None:
-    """Take a picture of two parts of the overview, one below the other; without a browser, the old one stays."""
+    """Take pictures of the overview, in two parts, and of the explorer; without a browser the old ones stay."""
     names = ("chromium", "chromium-browser", "google-chrome")
     browser = next((path for name in names if (path := shutil.which(name))), None)
     if browser is None:
-        print("No Chromium: docs/assets/report.png stays as it is")
+        print("No Chromium: the pictures of the report and the explorer stay as they are")
         return
     from playwright.sync_api import sync_playwright
 
@@ -73,21 +74,35 @@ def photograph(report: Path) -> None:
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         page = chromium.new_page(viewport={"width": 1200, "height": 800}, device_scale_factor=1.5)
         page.goto((report.resolve() / "index.html").as_uri(), wait_until="load")
-
-        def part(first: str, last: str) -> Image.Image:
-            top = page.locator(first).bounding_box()["y"] - 12
-            box = page.locator(last).bounding_box()
-            clip = {"x": 100, "y": top, "width": 1000, "height": box["y"] + box["height"] + 12 - top}
-            return Image.open(io.BytesIO(page.screenshot(clip=clip, full_page=True)))
-
-        number = list(PAPERS).index("single_neuron")
-        figures = part(f"h3.group >> nth={number}", f".gallery >> nth={number} >> .card >> nth=2")
-        parts = [part("h1", ".tiles"), figures]
+        figures = f".gallery >> nth={list(PAPERS).index('mild_overparameterization')}"
+        OVERVIEW.write_bytes(thumbnail(_below(_part(page, "h1", ".tiles"), _part(page, figures, figures))))
+        # A hundred students, one of the trapped ones in sight.
+        page.goto(
+            (report.resolve() / "explorer" / "index.html").as_uri() + "#committee?runs=100&run=5", wait_until="load"
+        )
+        page.set_viewport_size({"width": 1200, "height": 1000})
+        page.fill("#speed", "9")
+        page.click("#play")
+        page.wait_for_selector("#play[aria-pressed=false]", timeout=120_000)
+        page.wait_for_function("[...document.querySelectorAll('.ends tbody tr')].every(r => r.cells[2].textContent)")
+        height = page.locator("details.code:visible").bounding_box()["y"]
+        clip = {"x": 0, "y": 0, "width": 1200, "height": height}
+        EXPLORER.write_bytes(thumbnail(Image.open(io.BytesIO(page.screenshot(clip=clip, full_page=True)))))
         chromium.close()
-    whole = Image.new("RGB", (parts[0].width, sum(one.height for one in parts)), "white")
-    whole.paste(parts[0], (0, 0))
-    whole.paste(parts[1], (0, parts[0].height))
-    OVERVIEW.write_bytes(thumbnail(whole))
+
+
+def _part(page, first: str, last: str) -> Image.Image:
+    top = page.locator(first).bounding_box()["y"] - 8
+    box = page.locator(last).bounding_box()
+    clip = {"x": 100, "y": top, "width": 1000, "height": box["y"] + box["height"] + 8 - top}
+    return Image.open(io.BytesIO(page.screenshot(clip=clip, full_page=True)))
+
+
+def _below(one: Image.Image, other: Image.Image) -> Image.Image:
+    whole = Image.new("RGB", (one.width, one.height + other.height), "white")
+    whole.paste(one, (0, 0))
+    whole.paste(other, (0, one.height))
+    return whole
 
 
 def _manifest(report: Path, study) -> Path:

@@ -17,5 +17,5 @@ if os.environ.get("TUTELAGE_CACHE"):
 
     _from_environment()
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

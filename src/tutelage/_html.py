@@ -26,6 +26,11 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 claim, 2 claims."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def briefly(value: Any) -> str:
     """Return a dataclass in a line: its name and its fields, numbers as numbers; what is `None` is left out."""
     named = ((field.name, getattr(value, field.name)) for field in fields(value))

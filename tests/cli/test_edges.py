@@ -16,6 +16,7 @@ line in `COMMANDS`.
 """
 
 import errno
+import itertools
 import os
 import pty
 import subprocess
@@ -177,8 +178,11 @@ def test_no_arguments():
 
 @pytest.mark.parametrize("command", COMMANDS, **by_name)
 def test_help(command):
-    """Every command says what it does and gives an example."""
+    """Every command says what it does and gives an example, in lines that are as long as the terminal is wide."""
     result = run(app, [command.name, "--help"], env={"COLUMNS": "80"})
+    prose = [line.strip() for line in result.stdout.partition("╭")[0].splitlines()]
+    for line, following in itertools.pairwise(prose):
+        assert not (line and following) or len(line) + len(following.split()[0]) >= 78, line
     assert result.exit_code == 0 and f"tutelage {command.name}" in " ".join(result.stdout.split())
     assert "Example" in result.stdout and not result.stderr
 

@@ -131,6 +131,33 @@ def test_summary_table_fits_eighty_columns(cheap, tmp_path):
     assert "0.433–0.819" in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
 
 
+def test_no_word_of_a_summary_is_broken(monkeypatch):
+    """The settings of the example's grid, some of its runs diverged: what matters least is left out at 80 columns."""
+    monkeypatch.setattr(sweeping.console.out, "_width", 80)
+    settings = {
+        "problem.students": [6, 6],
+        "problem.activation": ["leaky_relu", "abs"],
+        "method.step": [0.6, 1.5],
+        "problem.teacher.neurons": [6, 8],
+        "problem.teacher.dimension": [6, 8],
+    }
+    counts = {"runs": [50, 50], "failed": [0, 0], "diverged": [0, 50], "rate": [1.0, 0.0]}
+    ends = {
+        "low": [0.929, 0.0],
+        "high": [1.0, 0.071],
+        "steps": [594.0, 14.0],
+        "loss": [1e-12, None],
+        "seconds": [3.6, 3.5],
+    }
+    table = sweeping._summary_table(pl.DataFrame(settings | counts | ends), list(settings))
+    with sweeping.console.out.capture() as shown:
+        sweeping.console.out.print(table)
+    lines = shown.get().splitlines()
+    assert len(lines) == 4 and max(map(len, lines)) <= 80  # two of headings: equal columns are one
+    words = " ".join(lines).split()
+    assert {"students", "activation", "leaky_relu", "neurons,", "dimension", "diverged"} <= set(words)
+
+
 def test_failed_runs_end_with_exit_code_one(cheap, tmp_path, monkeypatch):
     """The reason is named, and `--retry-failed` computes them again."""
     monkeypatch.chdir(tmp_path)

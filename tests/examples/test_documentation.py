@@ -22,6 +22,7 @@ PAGES = (
     "docs/tutorial.md",
     "docs/your-own-claim.md",
     "docs/claims.md",
+    "docs/conjecture-1.md",
     "docs/numerics.md",
     "docs/families.md",
     "docs/two-layers.md",
@@ -155,6 +156,8 @@ def test_the_readme_counts_what_is_there() -> None:
         numbers = (len(own), *(stands[name] for name in ("holds", "slip", "fails")), len(studies_of(key)))
         wanted.append(tuple(map(str, (paper.year, *numbers))))
     assert rows == wanted
+    total, failing = (sum(int(row[column]) for row in rows) for column in (1, 4))
+    assert f"Of the {total} statements" in text and f"finds {failing} that fail as meant" in " ".join(text.split())
     measured = re.findall(r"^\| \d+ \| \d+ \| \d+ \| [\d.]+ \| \d+× \|", text, flags=re.MULTILINE)
     performance = (DOCS / "performance.md").read_text(encoding="utf-8")
     assert measured and all(row in performance for row in measured)

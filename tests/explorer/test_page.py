@@ -7,6 +7,9 @@ import pytest
 from browsing import Visit
 
 import tutelage as tl
+from tutelage.explorer import shown_claims
+from tutelage.papers import recorded_witnesses
+from tutelage.papers.documents import entries
 from tutelage.sweeps import Range, Sweep
 
 TRAPPED = 5  # the first of the starts of seed 0, for eight neurons, that ends in a trap
@@ -134,6 +137,68 @@ def test_the_witness_against_lemma_6_3(visit):
     before = _fact(page, "norm")
     page.click("#once")
     assert _fact(page, "norm") < before
+
+
+def _loss_at_witness(exploration, witness, extra):
+    """The library's loss at the numbers of a witness, and the page's name for it."""
+    if exploration == "neuron":
+        theta, size = witness.get("theta"), witness.get("size")
+        student = witness["start"] if theta is None else [size * np.cos(theta), size * np.sin(theta)]
+        law = tl.inputs.gaussian(2, mean=np.array(extra.get("mean", [0.0, 0.0])))
+        return "loss", tl.population(tl.problems.neuron(np.array([1.0, 0.0]), inputs=law)).loss(np.array(student))
+    if exploration == "committee":
+        moved = np.array(witness.get("minimum", 0.0)) + np.array(witness.get("way", 0.0))
+        student = np.array(witness.get("student", moved))
+        problem = tl.problems.committee(np.array(witness["teacher"]), students=len(student))
+        return "loss", tl.population(problem).loss(student)
+    if exploration == "sharing":
+        problem = tl.problems.wave(np.array(witness["u"]), int(witness["k"]), slope=extra.get("slope"))
+        return "shared", tl.population(problem).loss(np.array(witness["w"]))
+    target, output = np.array(witness.get("w_star", [1.0, 0.0])), np.array(witness["a_star"])
+    if "a" not in witness:
+        # The picture's own start; of the witness it shows the second stationary point, turned around.
+        mean, k = output.mean(), len(output)
+        turned = mean * (k - 1) / (k + np.pi - 1) - (output - mean) / (np.pi - 1)
+        name, student = "second", tl.models.FilterAndOutput(-target, turned)
+    else:
+        name, student = "loss", tl.models.FilterAndOutput(np.array(witness["v"]), np.array(witness["a"]))
+    scale = np.linalg.norm(target) * np.linalg.norm(output)
+    return name, tl.population(tl.problems.convolution(target, output)).loss(student) / scale**2
+
+
+def test_refuted_statements_open_at_their_witnesses(visit):
+    """By address, each of them: the loss shown there is the library's at the witness, and the finding is in words."""
+    page = visit()
+    said = dict(entries("claims"))
+    addresses = shown_claims()
+    shown = "document.querySelector('section:not([hidden]) .witness select').value"
+    for claim, address in addresses.items():
+        same = [other for other, there in addresses.items() if there == address]
+        page.evaluate("(hash) => { location.hash = hash; }", address)
+        page.wait_for_function(f"{same}.includes({shown})")
+        assert said[page.evaluate(shown)]["finding"] in page.text_content("section:not([hidden]) .finding")
+        (witness,) = (
+            entry["witness"]
+            for entry in recorded_witnesses(claim.partition(".")[0])
+            if (entry["id"], entry["form"]) == (claim, "as_printed")
+        )
+        name, loss = _loss_at_witness(said[claim]["explore"], witness, said[claim].get("explore_at", {}))
+        assert _fact(page, name) == pytest.approx(float(loss), rel=1e-3, abs=1e-9), claim
+    # From the list of a tab: the same place.
+    page.evaluate("location.hash = '#neuron'")
+    page.select_option("section:not([hidden]) .witness select", "single_neuron.lemma-6.3")
+    assert "witness against the print" in page.text_content("section:not([hidden]) .say")
+
+
+def test_a_given_student_is_copied(visit, tmp_path):
+    """The code of a witness with six neurons for four, in five dimensions, has the same loss."""
+    page = visit(shown_claims()["mild_overparameterization.section-3.example"])
+    python, toml = _code(page)
+    names = _run(python.split("stop =")[0])
+    assert names["objective"].loss(names["starts"][0]) == pytest.approx(0.25) == _fact(page, "loss")
+    assert "neurons = 4, dimension = 5" in toml
+    _play(page)
+    assert _train(toml, tmp_path)["loss"][0] == pytest.approx(_fact(page, "loss"), rel=1e-3, abs=1e-9)
 
 
 def test_a_hundred_students(visit, tmp_path):

@@ -33,6 +33,20 @@ def test_page(browser, report, name, width):
     page.close()
 
 
+def test_the_overview_is_a_few_screens(browser, report):
+    """Lists are closed until something is searched for; then those open that have it."""
+    visit = Visit(browser, (report / "index.html").as_uri(), 1280)
+    page = visit.page
+    assert page.evaluate("document.documentElement.scrollHeight") < 4 * 900
+    opened = "[...document.querySelectorAll('details.group')].map(group => [group.open, group.hidden])"
+    assert page.evaluate(opened) == [[False, False]] * len(PAPERS)
+    page.fill("[data-filter=words]", "the norm grows near the origin")
+    assert page.evaluate(opened).count([True, False]) == 1
+    page.fill("[data-filter=words]", "")
+    assert page.evaluate(opened) == [[False, False]] * len(PAPERS)
+    page.close()
+
+
 def test_the_table_of_verdicts_is_filtered(browser, report):
     """By a click on a tile or on a paper's link, by words, and by the kind of failure."""
     visit = Visit(browser, (report / "index.html").as_uri(), 1280)

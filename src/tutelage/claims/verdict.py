@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tutelage import checks
-from tutelage._html import facts
+from tutelage._html import counted, facts
 from tutelage.claims.outcome import Judgement
 
 Reading = Literal["as_printed", "as_meant", "corrected", "control"]
@@ -63,8 +63,12 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return the verdict in a line, without the witness."""
-        found = f"smallest margin {self.margin:.3g} over {self.instances:,} instances{self._strength('; ')}"
-        return f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict} ({found})"
+        return f"{self.id}, {self.form.replace('_', ' ')}: {self.verdict} ({self.tried}{self._strength('; ')})"
+
+    @property
+    def tried(self) -> str:
+        """The smallest margin met, and over how many instances, in words."""
+        return f"smallest margin {self.margin:.3g} over {counted(self.instances, 'instance')}"
 
     @property
     def reading(self) -> Reading:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.markup import escape
 
+from tutelage._html import counted
 from tutelage.claims import Verdict
 from tutelage.cli import console
 from tutelage.cli.papers import STYLES
@@ -45,7 +46,7 @@ def show(verdicts: Sequence[Verdict]) -> None:
     summary = ", ".join(
         f"{found.count(name)} {words[found.count(name) > 1]}" for name, words in _COUNTED.items() if name in found
     )
-    console.out.print(f"\n[bold]{console.counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
+    console.out.print(f"\n[bold]{counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
     records = recorded_verdicts()
     for verdict in printed:
         record = records.get(verdict.id)

@@ -74,6 +74,13 @@ err = _Console(stderr=True)
 class Commands(TyperGroup):
     """The commands, with one clear line for whatever ends them early."""
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; the lines of its help flow with the terminal, whatever the source's are."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.help:
+            command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in command.help.split("\n\n"))
+        return command
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
@@ -268,11 +275,6 @@ def forewarn(sweep: Sweep, cores: int) -> None:
     estimate = sweep.estimate()
     if (seconds := estimate.seconds / max(cores, 1)) >= _LONG:
         notice(f"{about(seconds).removesuffix(' left').capitalize()} of work, by a guess. {estimate.advice}")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words: 1 claim, 2 claims."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def notice(text: str) -> None:

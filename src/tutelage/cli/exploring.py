@@ -27,13 +27,13 @@ def explore(
 
     Example: [bold]tutelage explore[/], or [bold]tutelage explore single_neuron.lemma-6.3[/]
     """
-    from tutelage.explorer import shown_claims, witness_address, write_explorer
+    from tutelage.explorer import witness_address, write_explorer
 
     address = witness_address(claim) if claim else ""
     if claim and not address:
         console.bad_input(
-            f"`claim` must be one whose witness the explorer shows ({', '.join(shown_claims())}), but received "
-            f"{claim}. Leave it out to open the explorer as it is."
+            "`claim` must be one whose witness the explorer shows, such as single_neuron.lemma-6.3, but received "
+            f"{claim}. Leave it out: each tab of the explorer lists its refuted statements."
         )
     try:
         page = write_explorer(console.writable_folder(out))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
-Workers = Annotated[int, typer.Option(help="Processes; one a core by default.", min=0)]
+Workers = Annotated[int, typer.Option(help="Processes; one per core by default.", show_default=False, min=0)]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N to start one with N workers.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what is there already.")]
 RandomSeed = Annotated[int, typer.Option(help="Seed of all that is random.", min=0)]

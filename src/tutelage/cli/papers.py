@@ -202,8 +202,7 @@ def _show(claim: Claim, verdicts: list[Verdict]) -> None:
         found = f"[{STYLES[verdict.verdict]}]{verdict.verdict}{', proved' * verdict.proved}[/]"
         say(f"\n[bold]{_READINGS[verdict.form]}[/]{supplied}: {found}")
         say(escape(form.statement), indent=2)
-        met = f"smallest margin {verdict.margin:.3g} over {verdict.instances:,} instances"
-        judged = [part for part in (met, verdict.arithmetic, verdict.power, verdict.note) if part]
+        judged = [part for part in (verdict.tried, verdict.arithmetic, verdict.power, verdict.note) if part]
         say(f"[dim]{escape('; '.join(judged))}[/]", indent=2)
     if claim.correction:
         say("\n[bold]Why[/]")

@@ -8,13 +8,15 @@ import shlex
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
+from tutelage._html import counted
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
@@ -101,8 +103,8 @@ def status(
         return
     share = document["done"] / document["runs"] if document["runs"] else 1.0
     console.out.print(
-        f"[bold]{escape(str(folder))}[/]: {document['done']} of {document['runs']} runs ({share:.0%}) "
-        f"in {document['cells']} cells, {document['failed']} failed{_named(document['statuses'])}",
+        f"[bold]{escape(str(folder))}[/]: {document['done']} of {counted(document['runs'], 'run')} ({share:.0%}) "
+        f"in {counted(document['cells'], 'cell')}, {document['failed']} failed{_named(document['statuses'])}",
         highlight=False,
         soft_wrap=True,
     )
@@ -149,30 +151,52 @@ def summary(
         rows = table.to_dicts()
         console.print_document({**_status(results), "by": fields, "settings": rows})
         return
-    shown = console.table()
-    short = [name.rsplit(".", 1)[-1] for name in fields]
-    for name, last in zip(fields, short, strict=True):
-        right = "right" if table[name].dtype.is_numeric() else "left"
-        shown.add_column(last if short.count(last) == 1 else name, justify=right, overflow="fold")
-    any_failed = [name for name in ("failed", "diverged") if table[name].sum()]
-    for heading in ("runs", *any_failed, "success", "95 %", "steps", "loss", "seconds"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    for row in table.iter_rows(named=True):
-        known = row["rate"] is not None
-        shown.add_row(
-            *(f"{row[name]:g}" if isinstance(row[name], float) else escape(str(row[name])) for name in fields),
-            *(str(row[name]) for name in ("runs", *any_failed)),
-            f"{row['rate']:.3f}" if known else "–",
-            f"{row['low']:.3f}–{row['high']:.3f}" if known else "–",
-            "–" if row["steps"] is None else f"{row['steps']:.0f}",
-            "–" if row["loss"] is None else f"{row['loss']:.2e}",
-            f"{row['seconds']:.1f}",
-        )
-    console.out.print(shown)
+    console.out.print(_summary_table(table, fields))
     _tell_diverged(results)
     done, runs = results.coverage.runs, results.manifest.runs
     if done < runs:
         console.notice(f"{done} of {runs} runs are there; the rest: {results.manifest.command}")
+
+
+def _summary_table(table: Any, fields: Sequence[str]) -> Table:
+    """Return a summary to print; in a narrow terminal without what matters least, before words are broken."""
+    for left_out in ((), ("seconds",), ("seconds", "steps")):
+        shown = _summary_columns(table, fields, left_out)
+        if console.out.measure(shown, options=console.out.options.update(max_width=1000)).maximum <= console.out.width:
+            break
+    return shown
+
+
+def _summary_columns(table: Any, fields: Sequence[str], left_out: Sequence[str]) -> Table:
+    columns: dict[tuple, list[str]] = {}
+    for name in fields:
+        columns.setdefault(tuple(table[name].to_list()), []).append(name)  # what is always equal shares a column
+    short = [name.rsplit(".", 1)[-1] for name in fields]
+    shown = console.table(collapse_padding=bool(left_out))
+    for names in columns.values():
+        right = "right" if table[names[0]].dtype.is_numeric() else "left"
+        lasts = {name: name.rsplit(".", 1)[-1] for name in names}
+        headings = (last if short.count(last) == 1 else name for name, last in lasts.items())
+        shown.add_column(",\n".join(headings), justify=right, overflow="fold")
+    any_failed = [name for name in ("failed", "diverged") if table[name].sum()]
+    measured = {
+        **{name: lambda row, name=name: str(row[name]) for name in ("runs", *any_failed)},
+        "success": lambda row: "–" if row["rate"] is None else f"{row['rate']:.3f}",
+        "95 %": lambda row: "–" if row["rate"] is None else f"{row['low']:.3f}–{row['high']:.3f}",
+        "steps": lambda row: "–" if row["steps"] is None else f"{row['steps']:.0f}",
+        "loss": lambda row: "–" if row["loss"] is None else f"{row['loss']:.2e}",
+        "seconds": lambda row: f"{row['seconds']:.1f}",
+    }
+    kept = {name: written for name, written in measured.items() if name not in left_out}
+    for heading in kept:
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for row in table.iter_rows(named=True):
+        settings = (row[names[0]] for names in columns.values())
+        shown.add_row(
+            *(f"{value:g}" if isinstance(value, float) else escape(str(value)) for value in settings),
+            *(written(row) for written in kept.values()),
+        )
+    return shown
 
 
 def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> None:
@@ -201,8 +225,8 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
         table.add_row(*(f"{value:.3g}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
     console.out.print(table)
     console.out.print(
-        f"{console.counted(len(rows), 'cell')}, {console.counted(sum(one.runs for one in ranges), 'run')}, "
-        f"{console.counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
+        f"{counted(len(rows), 'cell')}, {counted(sum(one.runs for one in ranges), 'run')}, "
+        f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
         f"{cores} at once. A guess from the sizes; compiling comes on top.",
         highlight=False,
         soft_wrap=True,
@@ -273,8 +297,9 @@ def _show_end(results: Results, json: bool) -> None:
         before = f", {again} done before" if again else ""
         command = shlex.join(["tutelage", "summary", str(results.folder)])
         console.out.print(
-            f"{document['runs']} runs in {document['cells']} cells ({document['failed']} failed{before}), "
-            f"{session['seconds']:.1f} s{_named(document['statuses'])}. Read them with: [bold]{escape(command)}[/]",
+            f"{counted(document['runs'], 'run')} in {counted(document['cells'], 'cell')} "
+            f"({document['failed']} failed{before}), {session['seconds']:.1f} s{_named(document['statuses'])}. "
+            f"Read them with: [bold]{escape(command)}[/]",
             highlight=False,
             soft_wrap=True,
         )
@@ -301,7 +326,7 @@ def _tell_diverged(results: Results) -> None:
     for row in table.iter_rows(named=True):
         if row["diverged"]:
             where = ", ".join(f"{name} = {row[name]}" for name in results.fields) or "the only cell"
-            told = f"{row['diverged']} of {row['runs']} runs diverged ({where})"
+            told = f"{row['diverged']} of {counted(row['runs'], 'run')} diverged ({where})"
             console.notice(f"{told}: choose a smaller method.step there.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from tutelage.explorer.witnesses import witnesses_script
 from tutelage.files import read_regular, write_bytes
 from tutelage.work.folder import claim, inner_folder
 
@@ -24,6 +25,7 @@ def write_explorer(folder: Path) -> Path:
     """
     claim(folder, "explorer")
     copy_assets("tutelage.explorer", folder)
+    _put(folder / "witnesses.js", witnesses_script().encode())
     return folder / "index.html"
 
 
@@ -40,8 +42,13 @@ def copy_assets(package: str, folder: Path) -> None:
     with as_file(files(package).joinpath("assets")) as source:
         for path in sorted(source.rglob("*")):
             place = path.relative_to(source)
-            if path.is_file() and _content(inner_folder(folder, *place.parts[:-1]) / place.name) != path.read_bytes():
-                write_bytes(folder / place, path.read_bytes())
+            if path.is_file():
+                _put(inner_folder(folder, *place.parts[:-1]) / place.name, path.read_bytes())
+
+
+def _put(path: Path, content: bytes) -> None:
+    if _content(path) != content:
+        write_bytes(path, content)
 
 
 def _content(path: Path) -> bytes | None:

@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 
 
 def at_once() -> int:
-    """Return how many tiles are worked on at once: as many as JAX has devices, one a core unless told otherwise."""
+    """Return how many tiles are worked on at once: as many as JAX has devices, one per core unless told otherwise."""
     return len(jax.devices())
 
 

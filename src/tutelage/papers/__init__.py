@@ -64,6 +64,7 @@ class Paper:
         authors: Its authors.
         year: Its year.
         arxiv: Its number at arXiv.
+        edition: Which of its texts was read, as far as the text says.
         highlights: What a reader should take away from our audit, a sentence or two each, with formulas in `$…$`.
         headline: The same in one sentence.
         important: The claims whose failure matters most, the most important first.
@@ -74,6 +75,7 @@ class Paper:
     authors: str
     year: int
     arxiv: str
+    edition: str
     highlights: tuple[str, ...] = ()
     headline: str = ""
     important: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ def _paper(key: str) -> Paper:
         said["authors"],
         said["year"],
         said["arxiv"],
+        said["edition"],
         tuple(said.get("highlights", ())),
         said.get("headline", ""),
         tuple(f"{key}.{name}" for name in said.get("important", ())),

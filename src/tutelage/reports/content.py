@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tutelage._html import shown
 from tutelage.claims import Claim, Verdict, claims_of
 from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
@@ -176,9 +175,8 @@ def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
         verdict = entry["verdict"] if entry else getattr(record, name)
         numbers, note, witness = "", "", ""
         if entry:
-            margin, instances = shown(entry["margin"]), entry["instances"]
             judged = Verdict.from_document(entry)
-            parts = [f"smallest margin {margin} over {instances:,} instances", entry["arithmetic"], judged.power]
+            parts = [judged.tried.replace("-", "−"), entry["arithmetic"], judged.power]
             numbers, note = "; ".join(part for part in parts if part), entry["note"]
             if entry["verdict"] == "refuted" and entry["witness"]:
                 witness = claim.paste(judged)

@@ -226,14 +226,15 @@
       return this;
     }
 
-    // Lines and words that say what the lines are.
-    legend(entries) {
+    // Lines and words that say what the lines are, in the upper or lower right corner.
+    legend(entries, { low = false } = {}) {
       const c = this.context;
       c.textBaseline = "middle";
       c.textAlign = "left";
       const width = Math.max(...entries.map(([words]) => c.measureText(words).width));
       entries.forEach(([words, colour, dash = []], i) => {
-        const [x, y] = [this.frame.right - width - 40, this.frame.top + 14 + 17 * i];
+        const top = low ? this.frame.bottom - 17 * entries.length - 6 : this.frame.top;
+        const [x, y] = [this.frame.right - width - 40, top + 14 + 17 * i];
         c.save();
         c.globalAlpha = 0.8;
         c.fillStyle = this.colours.paper;

@@ -5,32 +5,32 @@ tutelage.explorations.committee = {
     "k neurons learn a sum of k orthonormal neurons, from random starts. Drop students and play: most find the teacher, some " +
     "end in a trap, a minimum that computes something else. Split a neuron of a trapped student: the trap becomes a saddle, and the run goes down.",
   speed: 5,
-  defaults: { neurons: 8, students: 8, activation: "relu", runs: 10, seed: 0, step: 1, run: 0, split: -1 },
+  defaults: { neurons: 8, students: 8, activation: "relu", runs: 10, seed: 0, step: 1, run: 0, split: -1, start: [] },
 
   mount(body, lab) {
     const { Committee, Run, Plot, axes, xavier, blocks, symmetry, smallestEigenvalue, split, element, shown, code } = tutelage;
-    const bench = element("div", "", "bench");
-    const [left, right] = [document.createElement("div"), document.createElement("div")];
-    bench.append(left, right);
     const controls = element("div", "", "controls");
-    body.append(controls, bench);
+    body.append(controls);
+    const [left, right] = lab.bench(body);
     // Steps in units of the usual one: 5/k is the mild over-parameterization paper's.
     const USUAL = { relu: 5, leaky_relu: 5, abs: 2.5, erf: 5 };
     const stepFor = (students) => (lab.get("step") * USUAL[lab.get("activation")]) / Math.max(lab.get("neurons"), students, 6);
+    // Random starts, and nothing split.
+    const anew = { run: 0, split: -1, start: [] };
     const drops = element("div", "", "buttons");
     controls.append(drops);
     for (const count of [1, 10, 100]) {
       lab.button(drops, `Drop ${count}`, () => {
-        lab.set({ runs: count, run: 0, split: -1 });
+        lab.set({ ...anew, runs: count });
         lab.play();
       });
     }
-    const neurons = (value) => lab.set({ neurons: value, students: value, run: 0, split: -1 });
-    lab.slider(controls, "neurons", "Teacher neurons k", { min: 2, max: 12, step: 1, set: neurons });
-    lab.slider(controls, "students", "Student neurons", { min: 1, max: 13, step: 1, set: (value) => lab.set({ students: value, run: 0, split: -1 }) });
-    lab.choice(controls, "activation", "Activation", Object.fromEntries(Object.entries(tutelage.ACTIVATIONS).map(([key, { words }]) => [key, words])));
+    const neurons = (value) => lab.set({ ...anew, neurons: value, students: value });
+    lab.slider(controls, "neurons", "Teacher neurons k", { min: 1, max: 12, step: 1, set: neurons });
+    lab.slider(controls, "students", "Student neurons", { min: 1, max: 13, step: 1, set: (value) => lab.set({ ...anew, students: value }) });
+    lab.activations(controls);
     lab.slider(controls, "step", "Step", { min: 0.1, max: 4, log: true, format: (value) => shown(stepFor(lab.get("students")), 3) });
-    lab.slider(controls, "seed", "Seed", { min: 0, max: 20, step: 1, set: (value) => lab.set({ seed: value, run: 0, split: -1 }) });
+    lab.slider(controls, "seed", "Seed", { min: 0, max: 20, step: 1, set: (value) => lab.set({ ...anew, seed: value }) });
     const curves = new Plot(
       lab.figure(left, "Loss of every run against steps", "Loss of every run; the thick line is the run whose matrix is shown."),
       { x: [0, 100], y: [1e-12, 10], xLabel: "steps", yLabel: "loss", logY: true, ratio: 0.5 });
@@ -50,16 +50,18 @@ tutelage.explorations.committee = {
 
     const options = (students) => ({ tolerance: 1e-10, limit: 20000, goal: students > lab.get("neurons") ? 1e-10 : 0 });
     const even = () => lab.get("activation") === "abs";
-    const start = (i) => xavier(lab.get("students"), lab.get("neurons"), lab.get("seed"), i);
+    // One student may be given: the rows of `start`, in a space that is as large as the teacher's or larger.
+    const dimension = () => (lab.get("start").length ? lab.get("start").length / lab.get("students") : lab.get("neurons"));
+    const start = (i) => (lab.get("start").length ? lab.get("start") : xavier(lab.get("students"), lab.get("neurons"), lab.get("seed"), i));
     const follow = (on, from) => new Run(on, from, stepFor(on.students), options(on.students));
 
     function begin() {
-      const k = lab.get("neurons");
-      form = new Committee(axes(k), k, lab.get("students"), lab.get("activation"));
+      if (!Number.isInteger(dimension()) || dimension() < lab.get("neurons")) lab.settings.start = [];
+      form = new Committee(axes(lab.get("neurons"), dimension()), dimension(), lab.get("students"), lab.get("activation"));
       classes = new Map();
       [tableText, splitText, base, down] = ["", "", null, null];
       if (lab.get("split") < 0) {
-        runs = Array.from({ length: lab.get("runs") }, (_, i) => follow(form, start(i)));
+        runs = Array.from({ length: lab.get("start").length ? 1 : lab.get("runs") }, (_, i) => follow(form, start(i)));
         lab.settings.run = Math.min(lab.get("run"), runs.length - 1);
         return;
       }
@@ -138,7 +140,7 @@ tutelage.explorations.committee = {
     function showSplits() {
       const run = chosen();
       const trapped = !down && run.status === "converged" && run.loss > 1e-7;
-      const text = JSON.stringify([trapped, Boolean(down), run.form.students, lab.get("activation"), order(run)]);
+      const text = JSON.stringify([trapped, Boolean(down), run.form.students, lab.get("activation"), order(run), runs.filter(({ status }) => status === "converged").length]);
       if (text === splitText) return;
       splitText = text;
       splits.replaceChildren();
@@ -147,7 +149,8 @@ tutelage.explorations.committee = {
       } else if (lab.get("activation") === "erf") {
         splits.append(element("span", "Halves of an erf neuron do not add up to it."));
       } else if (!trapped) {
-        splits.append(element("span", "Play until runs are trapped, and show one of them."));
+        const others = runs.some((other) => other.status === "converged" && other.loss > 1e-7);
+        splits.append(element("span", others ? "Press “show” beside a class of trapped runs." : "Play until runs are trapped, and show one of them."));
       } else {
         order(run).forEach((neuron, place) => {
           const button = lab.button(splits, String(place + 1), () => {
@@ -262,14 +265,15 @@ tutelage.explorations.committee = {
       const ended = runs.filter(({ status }) => status !== "running");
       const taught = ended.filter(({ loss }) => loss < 1e-7).length;
       const lost = ended.filter(({ status }) => status === "diverged").length;
-      if (!ended.length) return { words: runs[0].steps ? `${runs.length} running, ${runs[0].steps} steps.` : `${runs.length} student${runs.length > 1 ? "s" : ""} dropped for k = ${k}. Press Play.` };
+      if (!ended.length) return { words: runs[0].steps ? `${runs.length} running, ${runs[0].steps} steps.` : `${runs.length} student${runs.length > 1 ? "s" : ""} dropped for k = ${k}${runs.length > 1 ? "" : `, loss ${shown(runs[0].loss)}`}. Press Play.` };
       const trapped = ended.length - taught - lost;
       const parts = [`${taught} found the teacher`, ...(trapped ? [`${trapped} trapped`] : []), ...(lost ? [`${lost} diverged`] : []), ...(ended.length < runs.length ? [`${runs.length - ended.length} still running`] : [])];
       return { bad: trapped + lost > 0, words: `Of ${runs.length}: ${parts.join(", ")}.` };
     }
 
     const students = () => chosen().form.students;
-    const teacher = () => `np.eye(${lab.get("neurons")})`;
+    const teacher = () => `np.eye(${lab.get("neurons")}${dimension() === lab.get("neurons") ? "" : `, ${dimension()}`})`;
+    const given = () => code.matrix(down ? Array.from(down.point, (entry, i) => entry + 0.01 * down.direction[i]) : lab.get("start"), form.dimension);
 
     return {
       begin,
@@ -283,17 +287,19 @@ tutelage.explorations.committee = {
         `${code.header}problem = tl.problems.committee(${teacher()}, students=${students()}, activation="${lab.get("activation")}")\n` +
         "objective = tl.population(problem)\n" +
         (down
-          ? `# A trap of ${form.students} neurons, one of them split in two halves that part a little.\nstarts = np.array([${code.matrix(Array.from(down.point, (entry, i) => entry + 0.01 * down.direction[i]), form.dimension)}])\n`
-          : `starts = tl.starts.xavier(problem, runs=${runs.length}, seed=${lab.get("seed")})\n`) +
+          ? `# A trap of ${form.students} neurons, one of them split in two halves that part a little.\nstarts = np.array([${given()}])\n`
+          : lab.get("start").length
+            ? `starts = np.array([${given()}])\n`
+            : `starts = tl.starts.xavier(problem, runs=${runs.length}, seed=${lab.get("seed")})\n`) +
         `stop = ${code.stop(options(students()))}\n` +
         `runs = tl.descend(objective, starts, tl.GradientDescent(${code.float(stepFor(students()))}), stop, tl.record("loss"))\n` +
         "for entry in tl.atlas(objective, runs):\n    print(entry.symmetry, entry.count, entry.loss, entry.smallest_eigenvalue)\n",
       toml: () =>
         `runs = ${runs.length}\nseed = ${lab.get("seed")}\nsuccess = 1e-7\nkeep_points = true\n\n[problem]\nfamily = "committee"\nstudents = ${students()}\n` +
-        `activation = "${lab.get("activation")}"\nteacher = { generator = "orthonormal", neurons = ${lab.get("neurons")}, dimension = ${lab.get("neurons")} }\n\n` +
+        `activation = "${lab.get("activation")}"\nteacher = { generator = "orthonormal", neurons = ${lab.get("neurons")}, dimension = ${dimension()} }\n\n` +
         code.procedure({
           ...options(students()),
-          starts: down ? `law = "given"\npoints = [${code.matrix(Array.from(down.point, (entry, i) => entry + 0.01 * down.direction[i]), form.dimension)}]` : 'law = "xavier"',
+          starts: down || lab.get("start").length ? `law = "given"\npoints = [${given()}]` : 'law = "xavier"',
           step: stepFor(students()),
           quantities: ["loss"],
         }),

@@ -6,14 +6,11 @@ tutelage.explorations.filter = {
     "are two stationary points: the teacher, and one with the filter turned around. Drag the start; move the ratio (1·a*)²/‖a*‖² beyond " +
     "(k + π − 1)/π, and the second minimum turns into a saddle.",
   speed: 1,
-  defaults: { patches: 4, ratio: 1, start: [2.2, -0.6], step: 0.2 },
+  defaults: { patches: 4, ratio: 1, start: [2.2, -0.6], across: "settled", step: 0.2 },
 
   mount(body, lab) {
     const { Filter, Run, Plot, Handle, dot, element, shown, code } = tutelage;
-    const bench = element("div", "", "bench");
-    const [left, right] = [document.createElement("div"), document.createElement("div")];
-    bench.append(left, right);
-    body.append(bench);
+    const [left, right] = lab.bench(body);
     const COLUMNS = 48;
     const ROWS = 40;
     const portrait = new Plot(
@@ -42,13 +39,16 @@ tutelage.explorations.filter = {
       return Float64Array.from({ length: k }, (_, i) => cosine / Math.sqrt(k) + (i < 2 ? ((i ? -1 : 1) * sine) / Math.SQRT2 : 0));
     }
 
-    // The student with an angle and a signal whose weight across the teacher's is in equilibrium.
-    function onSlice(phi, signal) {
+    // The student with an angle and a signal; its weight across the teacher's is in equilibrium, or as given.
+    function onSlice(phi, signal, given = NaN) {
       const make = (amount) => Float64Array.from([Math.cos(phi), Math.sin(phi), ...output.map((entry, i) => signal * entry + amount * across[i])]);
+      if (Number.isFinite(given)) return make(given);
       const pull = (amount) => dot(form.gradient(make(amount)).subarray(2), across);
       const [zero, one] = [pull(0), pull(1)];
       return make(Math.abs(one - zero) > 1e-12 ? -zero / (one - zero) : 0);
     }
+
+    const student = () => onSlice(...lab.get("start"), Number(lab.get("across")));
 
     function begin() {
       const k = lab.get("patches");
@@ -63,7 +63,7 @@ tutelage.explorations.filter = {
       const point = Float64Array.from([-1, 0, ...turned]);
       second = { signal: dot(turned, output), loss: form.loss(point), saddle: lab.get("ratio") > threshold() };
       const remember = (one) => ({ loss: one.loss, phi: form.angle(one.point), signal: dot(one.point.subarray(2), output) });
-      const start = onSlice(...lab.get("start"));
+      const start = student();
       run = new Run(form, start, lab.get("step"), { ...options, remember });
       whole = new Run(form, start, lab.get("step"), { ...options, remember });
       whole.advance(options.limit);
@@ -91,17 +91,13 @@ tutelage.explorations.filter = {
       return from.loss < 1e-4;
     }
 
-    // Some starts of the basins, in an order that fills the picture evenly.
-    function idle() {
+    // One start of the basins, in an order that fills the picture evenly; whether there was one left.
+    function judgeStart() {
       const total = COLUMNS * ROWS;
       if (cell >= total) return false;
-      const deadline = performance.now() + 10;
-      const step = Math.min(0.5, 0.9 / threshold());
-      while (cell < total && performance.now() < deadline) {
-        const number = (cell * 997) % total;
-        basins[number] = findsTeacher(onSlice(...place(number)), step) ? 1 : 0;
-        cell += 1;
-      }
+      const number = (cell * 997) % total;
+      basins[number] = findsTeacher(onSlice(...place(number)), Math.min(0.5, 0.9 / threshold())) ? 1 : 0;
+      cell += 1;
       return true;
     }
 
@@ -156,16 +152,15 @@ tutelage.explorations.filter = {
       path(run, { width: 3 });
       portrait.dot(0, 1, c.blue, { size: 9 });
       portrait.dot(Math.PI, second.signal, second.saddle ? c.ink : c.orange, { size: 8, shape: second.saddle ? "cross" : "square" });
-      const now = run.history.entries.at(-1);
       portrait.dot(form.angle(run.point), dot(run.point.subarray(2), output), colour, { size: 5 });
       handle.place();
       losses.x = [0, Math.max(whole.steps, 10)];
-      losses.y = [1e-10, Math.max(10 ** Math.ceil(Math.log10(whole.history.entries[0].loss)), 1e-2)];
+      losses.y = [whole.loss < 1e-6 ? 1e-10 : 10 ** (Math.floor(Math.log10(second.loss)) - 1), Math.max(10 ** Math.ceil(Math.log10(whole.history.entries[0].loss)), 1e-2)];
       losses.begin().axes();
       losses.line([0, losses.x[1]], [second.loss, second.loss], c.orange, { dash: [5, 4] });
       losses.line(whole.history.steps, whole.history.entries.map((e) => e.loss), colour, { alpha: 0.35 });
       losses.line(run.history.steps, run.history.entries.map((e) => e.loss), colour, { width: 2 });
-      losses.legend([["second stationary point", c.orange, [5, 4]]]);
+      losses.legend([["second stationary point", c.orange, [5, 4]]], { low: true });
       const judged = basins.filter((taught) => taught >= 0).length;
       show({
         loss: shown(Math.max(run.loss, 0)),
@@ -189,20 +184,15 @@ tutelage.explorations.filter = {
       name: "Start",
       className: "start",
       get: () => lab.get("start"),
-      set: ([phi, signal]) => lab.set({ start: [Math.min(Math.max(phi, 0.02), 3.12), signal] }),
+      set: ([phi, signal]) => lab.set({ across: "settled", start: [Math.min(Math.max(phi, 0.02), 3.12), signal] }),
     });
-
-    const student = () => onSlice(...lab.get("start"));
 
     return {
       begin,
       draw,
       say,
-      idle,
-      advance: (steps) => {
-        idle();
-        return run.advance(steps);
-      },
+      idle: () => tutelage.inSlices(judgeStart),
+      advance: (steps) => run.advance(steps),
       result: () => ({ loss: whole.loss, steps: whole.steps, point: Array.from(whole.point) }),
       python: () =>
         `${code.header}problem = tl.problems.convolution(np.array([1.0, 0.0]), np.array(${code.list(output)}))\n` +

@@ -9,12 +9,8 @@ tutelage.explorations.neuron = {
   defaults: { activation: "relu", teacher: [1, 0], mean: [0, 0], start: [-1.2, 1.6], step: 0.2, thresholds: "yes" },
 
   mount(body, lab) {
-    const { Neuron, Run, Plot, Handle, onGrid, levelsOf, code, dot, norm, halves, shown } = tutelage;
-    const { element } = tutelage;
-    const bench = element("div", "", "bench");
-    const [left, right] = [document.createElement("div"), document.createElement("div")];
-    bench.append(left, right);
-    body.append(bench);
+    const { Neuron, Run, Plot, Handle, onGrid, levelsOf, code, dot, norm, halves, element, shown } = tutelage;
+    const [left, right] = lab.bench(body);
     const plane = new Plot(
       lab.figure(left, "Level lines of the loss in the plane of the student, with the path of gradient descent",
         "Level lines: the loss. Dashed: the norm up to which Lemma 6.3 says that the norm grows (orange), and up to which it does (green)."),
@@ -23,7 +19,7 @@ tutelage.explorations.neuron = {
     const losses = small(left, "Loss against steps", "loss", true);
     const controls = element("div", "", "controls");
     right.append(controls);
-    lab.choice(controls, "activation", "Activation", Object.fromEntries(Object.entries(tutelage.ACTIVATIONS).map(([key, { words }]) => [key, words])));
+    lab.activations(controls);
     lab.slider(controls, "step", "Step", { min: 0.01, max: 10, log: true, format: (value) => String(value) });
     lab.choice(controls, "thresholds", "Lemma 6.3's thresholds", { yes: "show", no: "hide" });
     const row = element("div", "", "buttons");
@@ -33,7 +29,7 @@ tutelage.explorations.neuron = {
     lab.button(row, "A step too large", () =>
       lab.set({ activation: "relu", teacher: [1, 0], mean: [0, 0], start: [0.6, 1], step: 6 }));
     const show = lab.facts(right, { loss: "loss", steps: "steps", angle: "angle to the teacher", norm: "norm", slope: "norm of the gradient", threshold: "norm grows below: printed, true" });
-        const angles = small(right, "Angle to the teacher against steps", "angle", false);
+    const angles = small(right, "Angle to the teacher against steps", "angle", false);
     const norms = small(right, "Norm of the student against steps", "norm", false);
 
     const options = { tolerance: 1e-10, limit: 2000, largest: 1e12 };

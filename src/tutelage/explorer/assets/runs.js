@@ -66,7 +66,7 @@
     return startNormals(seed, run, students * dimension).map((entry) => scale * entry);
   }
 
-  const axes = (k) => Float64Array.from({ length: k * k }, (_, i) => (i % (k + 1) === 0 ? 1 : 0));
+  const axes = (k, dimension = k) => Float64Array.from({ length: k * dimension }, (_, i) => (i % (dimension + 1) === 0 ? 1 : 0));
 
   // Numbers by gaps in their sorted list: entries that differ by less than the tolerance get one code.
   function codesOf(entries, tolerance) {

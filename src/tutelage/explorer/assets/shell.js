@@ -2,7 +2,9 @@
 //
 // An exploration has a `title`, a `lead`, `defaults` (its settings: numbers, words or lists of numbers), a usual `speed`
 // and `mount(panel, lab)`, which returns: `begin()` (after a change of settings), `advance(steps, deadline)` (whether
-// something still moves), `draw()`, `say()` (a sentence on what is seen), `python()` and `toml()`.
+// something still moves), `idle()` if there is work besides (does a little in every frame, and says whether there was some),
+// `draw()`, `say()` (a sentence on what is seen), `python()` and `toml()`. A default that is an empty list holds any number
+// of numbers.
 {
   const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100];
   // Milliseconds of a frame for computing; the rest of sixteen is for drawing.
@@ -20,7 +22,7 @@
   function read(text, like) {
     if (Array.isArray(like)) {
       const numbers = text.split(",").map(Number);
-      return numbers.length === like.length && numbers.every(Number.isFinite) ? numbers : like;
+      return text !== "" && (like.length === 0 || numbers.length === like.length) && numbers.every(Number.isFinite) ? numbers : like;
     }
     if (typeof like === "number") return text !== "" && Number.isFinite(Number(text)) ? Number(text) : like;
     return text;
@@ -81,6 +83,20 @@
       select.addEventListener("input", () => this.set({ [key]: select.value }));
       this.controls.push(update);
       update();
+    }
+
+    activations(parent) {
+      const words = Object.entries(tutelage.ACTIVATIONS).map(([key, shape]) => [key, shape.words]);
+      this.choice(parent, "activation", "Activation", Object.fromEntries(words));
+    }
+
+    // Two columns, of pictures and of numbers.
+    bench(parent) {
+      const bench = element("div", "", "bench");
+      const columns = [document.createElement("div"), document.createElement("div")];
+      bench.append(...columns);
+      parent.append(bench);
+      return columns;
     }
 
     // A canvas with a caption, as a figure.
@@ -154,8 +170,8 @@
     return `#${lab.name}${query.length ? `?${query.join("&")}` : ""}`;
   }
 
-  function fromAddress() {
-    const [, name, query = ""] = /^#?([a-z]*)\??(.*)$/.exec(decodeURIComponent(location.hash)) ?? [];
+  function parsed(text) {
+    const [, name, query = ""] = /^#?([a-z]*)\??(.*)$/.exec(decodeURIComponent(text)) ?? [];
     const known = names.includes(name) ? name : names[0];
     const { defaults } = tutelage.explorations[known];
     const settings = structuredClone(defaults);
@@ -164,6 +180,38 @@
       if (key in defaults) settings[key] = read(text, defaults[key]);
     }
     return [known, settings];
+  }
+
+  // The refuted statements whose witnesses this exploration shows, each by its address.
+  function witnessesOf(lab) {
+    return tutelage.witnesses
+      .map(({ claim, address: text, finding }) => ({ claim, finding, at: parsed(text) }))
+      .filter(({ at }) => at[0] === lab.name)
+      .map(({ claim, finding, at: [, settings] }) => ({ claim, finding, settings, address: address({ ...lab, settings }) }));
+  }
+
+  // A choice among them, and what is wrong with the statement whose witness is shown.
+  function showWitnesses(lab, panel) {
+    const row = element("div", "", "witness");
+    const box = control(row, "Refuted statements");
+    const select = document.createElement("select");
+    select.id = `${lab.name}-witness`;
+    select.add(new Option("open at a witness …", ""));
+    for (const { claim } of lab.witnesses) select.add(new Option(claim.replace("_", " ").replace(".", ": "), claim));
+    box.append(select);
+    select.addEventListener("input", () => {
+      const chosen = lab.witnesses.find(({ claim }) => claim === select.value);
+      if (chosen) lab.set(structuredClone(chosen.settings));
+    });
+    lab.finding = element("p", "", "finding");
+    row.append(lab.finding);
+    panel.querySelector(".lead").after(row);
+    lab.showFinding = (now) => {
+      const seen = lab.witnesses.find(({ claim, address: there }) => there === now && (!select.value || claim === select.value))
+        ?? lab.witnesses.find(({ address: there }) => there === now);
+      select.value = seen?.claim ?? "";
+      lab.finding.textContent = seen ? `Witness: ${seen.finding}` : "";
+    };
   }
 
   function mount(name) {
@@ -176,6 +224,8 @@
     lab.parts = lab.exploration.mount(body, lab);
     lab.words = element("p", "", "say");
     body.prepend(lab.words);
+    lab.witnesses = witnessesOf(lab);
+    if (lab.witnesses.length) showWitnesses(lab, panel);
     const details = element("details", "", "code");
     details.append(element("summary", "Code that reproduces this picture"));
     const pair = element("div", "", "pair");
@@ -216,7 +266,7 @@
   function showSpeed() {
     current.speed = Number(byId("speed").value);
     const speed = SPEEDS[current.speed];
-    document.querySelector(".speed output").textContent = speed < 1 ? `1 step in ${1 / speed}` : `${speed} a frame`;
+    document.querySelector(".speed output").textContent = speed < 1 ? `1 step in ${1 / speed}` : `${speed} per frame`;
     byId("speed").setAttribute("aria-valuetext", `${speed} steps per frame`);
   }
 
@@ -239,10 +289,21 @@
       current.toml.textContent = current.parts.toml();
     }
     const wanted = address(current);
+    current.showFinding?.(wanted);
     if (!playing && location.hash !== wanted) history.replaceState(null, "", wanted);
   }
 
+  // Do small pieces of work for a while, as long as there are some; whether there were.
+  function inSlices(work) {
+    const deadline = performance.now() + BUDGET;
+    if (!work()) return false;
+    while (performance.now() < deadline) if (!work()) break;
+    return true;
+  }
+
   function frame() {
+    const busy = current?.parts.idle?.() ?? false;
+    const active = playing || busy;
     if (playing && current) {
       due += SPEEDS[current.speed];
       const steps = Math.floor(due);
@@ -255,8 +316,8 @@
         setPlaying(false);
         byId("status").textContent = current.parts.say().words;
       }
-      refresh();
-    } else if (current?.parts.idle?.()) refresh();
+    }
+    if (active) refresh();
     requestAnimationFrame(frame);
   }
 
@@ -313,11 +374,11 @@
     byId("play").click();
   });
   addEventListener("hashchange", () => {
-    if (location.hash !== address(current)) open(...fromAddress());
+    if (location.hash !== address(current)) open(...parsed(location.hash));
   });
   addEventListener("resize", refresh);
   addEventListener("themechange", refresh);
-  Object.assign(tutelage, { element, shown, clock });
-  open(...fromAddress());
+  Object.assign(tutelage, { element, shown, clock, inSlices });
+  open(...parsed(location.hash));
   requestAnimationFrame(frame);
 }

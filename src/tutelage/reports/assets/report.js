@@ -10,6 +10,7 @@ if (bar) {
   const texts = rows.map((row) => row.textContent.toLowerCase());
   const filters = [...bar.querySelectorAll("[data-filter]")];
   const heading = bar.closest("main").querySelector("#verdicts, #statements");
+  const groups = [...document.querySelectorAll("details.group")];
   const update = () => {
     let shown = 0;
     rows.forEach((row, i) => {
@@ -19,6 +20,12 @@ if (bar) {
       row.hidden = !visible;
       shown += visible;
     });
+    // A filter opens the lists in which it has found something.
+    const filtered = filters.some(({ value }) => value);
+    for (const group of groups) {
+      group.hidden = !group.querySelector("tbody tr:not([hidden])");
+      group.open = filtered;
+    }
     bar.querySelector(".shown").textContent = `${shown} of ${rows.length}`;
   };
   // What the address does not name is shown.
