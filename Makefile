@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo tour record test lint format types layers docs gallery bench check lock clean
+.PHONY: help setup demo tour record minima test lint format types layers docs gallery bench check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ bench: $(STAMP) ## Run the benchmarks: ratios measured in one run, accuracy besi
 record: $(STAMP) ## Judge all claims, and keep the verdicts that the report shows where no audit was run
 	@mkdir -p build; set -e; for paper in $$($(VENV)/bin/tutelage papers --json | $(RUN) -c 'import json, sys; print(*(paper["key"] for paper in json.load(sys.stdin)["papers"]))'); do \
 		{ $(VENV)/bin/tutelage audit $$paper --json > build/$$paper.json || [ $$? -eq 1 ]; } && mv build/$$paper.json src/tutelage/papers/$$paper.verdicts.json; done
+
+EXPERIMENT := build/experiment
+minima: $(STAMP) ## Renew the data set of known minima from the experiment at paper scale, as far as it has gone (EXPERIMENT=folder)
+	@$(RUN) docs/known_minima.py $(EXPERIMENT)
 
 check: lint types layers docs test ## All checks: lint, types, layers, docs, test
 

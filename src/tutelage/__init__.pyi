@@ -47,6 +47,7 @@ from .geometry import critical_point as critical_point
 from .geometry import descent_direction as descent_direction
 from .geometry import family as family
 from .geometry import global_minima as global_minima
+from .geometry import known_minima as known_minima
 from .geometry import load_atlas as load_atlas
 from .geometry import merge as merge
 from .geometry import split as split

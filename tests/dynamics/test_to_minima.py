@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -9,6 +10,8 @@ import pytest
 
 import tutelage as tl
 from tutelage.dynamics.chebyshev import _table
+from tutelage.dynamics.collective import _LENGTHS, CollectiveDescent
+from tutelage.objectives.population.collective import collective, has_collective
 
 pytestmark = pytest.mark.optimized
 
@@ -30,7 +33,8 @@ def test_shortcuts_reach_the_points_of_plain_descent(neurons: int):
     assert ended.sum() >= 200
     finished = tl.descend(objective, starts, tl.GradientDescent(step), TOLERANCE, finish=tl.NewtonKrylov())
     short = tl.descend(objective, starts, tl.ChebyshevDescent(step), TOLERANCE, finish=tl.NewtonKrylov())
-    for runs in (finished, short):
+    shortest = tl.descend(objective, starts, CollectiveDescent(step), TOLERANCE, finish=tl.NewtonKrylov())
+    for runs in (finished, short, shortest):
         assert set(runs.statuses) == {"converged"}
         assert runs.gradient_norms.max() <= 1e-12
         assert (runs.newton_steps > 0).all()
@@ -38,6 +42,7 @@ def test_shortcuts_reach_the_points_of_plain_descent(neurons: int):
         assert distances[ended].max() < 1e-8
     assert finished.steps.sum() < 0.6 * plain.steps.sum()
     assert short.steps.sum() < (0.6 if neurons == 20 else 1.2) * finished.steps.sum()
+    assert shortest.steps.sum() < 0.6 * short.steps.sum()
     # Not all runs end at the teacher: there are several minima to confuse.
     assert short.losses.min() < 1e-20 < 1e-3 < short.losses.max()
 
@@ -169,3 +174,60 @@ def test_groups_stand_for_descent():
 def test_bad_settings_are_refused(arguments: dict, message: str):
     with pytest.raises(tl.InvalidArgument, match=message):
         tl.ChebyshevDescent(**arguments)
+
+
+def test_collective_curvature():
+    """Its functions are those of its matrix, and the rest of the Hessian does not grow with the number of neurons."""
+    generator = np.random.default_rng(1)
+    objective = tl.population(tl.problems.committee(np.eye(5), students=4))
+    weights, move = generator.normal(size=(2, 4, 5))
+    modes = collective(objective, jnp.asarray(weights))
+    directions = (weights / np.linalg.norm(weights, axis=1, keepdims=True)).ravel()
+    mean = np.kron(np.ones((4, 4)), np.eye(5))
+    matrix = mean / 4 + np.outer(directions, directions) / (2 * np.pi)
+    values, vectors = np.linalg.eigh(matrix)
+    applied = (vectors @ (np.exp(-values) * (vectors.T @ move.ravel()))).reshape(4, 5)
+    along = modes.function(1.0, jnp.exp(-modes.curvatures), modes.coordinates(move))
+    np.testing.assert_allclose(move + modes.expanded(along), applied, rtol=0, atol=1e-14)
+    for neurons in (8, 16):
+        objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
+        directions = np.eye(neurons).ravel()
+        mean = np.kron(np.ones((neurons, neurons)), np.eye(neurons))
+        hessian = np.asarray(objective.hessian(np.eye(neurons)))
+        rest = np.linalg.eigvalsh(hessian - mean / 4 - np.outer(directions, directions) / (2 * np.pi))
+        assert np.abs(rest).max() < 0.45 < 0.24 * neurons < np.linalg.eigvalsh(hessian)[-1]
+
+
+def test_three_gradients_lead_where_a_group_of_plain_steps_leads():
+    """Relative to the way made, the difference is of third order in the number of steps."""
+    neurons, step = 12, 0.05
+    objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
+    gradient = eqx.filter_jit(objective.gradient)
+
+    def plainly(point, steps):
+        for _ in range(steps):
+            point = point - step * gradient(point)
+        return point
+
+    begun = plainly(tl.starts.xavier(objective.problem, runs=1, seed=2)[0], 200)
+    method, differences = CollectiveDescent(step), []
+    advance = eqx.filter_jit(method.advance)
+    for level in (1, 8):
+        state = method.init(objective, begun)
+        state, point = state._replace(place=state.place._replace(level=jnp.asarray(level))), begun
+        for stage in range(3):
+            point, state = advance(objective, point, gradient(point), state, jnp.asarray(stage), None)
+        plain = plainly(begun, _LENGTHS[level])
+        differences.append(float(jnp.linalg.norm(point - plain) / jnp.linalg.norm(plain - begun)))
+    assert differences[0] < 1e-4
+    assert 2.5 < np.log(differences[1] / differences[0]) / np.log(_LENGTHS[8] / _LENGTHS[1]) < 3.5
+
+
+def test_where_collective_modes_are_known():
+    """Committees of neurons with two slopes have them; others are refused in a sentence."""
+    committee = tl.population(tl.problems.committee(np.eye(3), students=3))
+    smooth = tl.population(tl.problems.committee(np.eye(3), students=3, activation="erf"))
+    assert has_collective(committee) and not has_collective(smooth)
+    start = tl.starts.xavier(smooth.problem, runs=1, seed=0)
+    with pytest.raises(tl.UnsupportedCombination, match="needs the population loss of a committee"):
+        tl.descend(smooth, start, CollectiveDescent(0.1))

@@ -289,6 +289,7 @@ def right_calls() -> dict[str, Call]:
     add("geometry.Tolerances")
     add("geometry.certify", objective=w.neuron_objective, point=np.eye(3)[0], unbounded="a point that is not proved")
     add("geometry.spectrum", **at)
+    add("geometry.known_minima", neurons=6, probe=lambda result: [one.student() for one in result])
     few = tl.family("k-1,1")
     add("geometry.family", blocks="k", probe=lambda result: result.points(4))
     add("geometry.Family.points", of=few.points, neurons=4)
@@ -462,7 +463,18 @@ NOT_CALLED = {
     "geometry": {
         *("Atlas", "AtlasEntry", "Block", "Certificate", "ConvexityRadius", "CriticalPoint", "Descent"),
         *("Branch", "Eigenvalue", "Event", "Expansion", "Family", "FamilyExpansion", "FamilyPoint", "FamilyPoints"),
-        *("FittedExponent", "GlobalMinima", "Matching", "Partition", "Quotient", "Spectrum", "Structure", "Worst"),
+        *(
+            "FittedExponent",
+            "GlobalMinima",
+            "KnownMinima",
+            "KnownMinimum",
+            "Matching",
+            "Partition",
+            "Quotient",
+            "Spectrum",
+            "Structure",
+            "Worst",
+        ),
         "load_atlas",
     },
     "claims": {"Attempt", "Law", "Outcome", "Verdict", "all_claims"},

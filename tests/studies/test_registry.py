@@ -83,6 +83,7 @@ SMALLER = {
     "mild_overparameterization.table-1": {"neurons": (5,), "copies": (2, 5), "samples": 20},
     "mild_overparameterization.more-students": {"neurons": (6,), "runs": 4, "steps": 50},
     "mild_overparameterization.splitting": {"neurons": (8,), "runs": 20, "classes": 1, "steps": 200},
+    "mild_overparameterization.large-networks": {"neurons": (256, 1024)},
     "single_neuron.figure-1": {"iterations": 400, "grid": 9},
     "single_neuron.success-rates": {"dimensions": (20,), "taus": (0.1,), "runs": 20},
     "single_neuron.hard-law": {"dimensions": (4, 32), "runs": 20},

@@ -28,22 +28,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 from numpy.polynomial import chebyshev
 
 from tutelage.checks import positive
 from tutelage.dynamics.base import Method, Traits, norm, select
+from tutelage.dynamics.groups import Place, advanced, first_place, judge
 from tutelage.objectives import Objective
 
 # Numbers of stages. The first is gradient descent itself: one gradient, one step.
 _STAGES = (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 27, 30)
-# A run begins with so many plain steps. Where groups are not accurate enough it makes some before it tries again: as
-# many as the smaller number at first, and twice as many each time, up to the larger one.
-_FIRST_PLAIN, _PLAIN = 128, (8, 512)
-# The group that is tried first: the shorter ones gain too little.
-_FIRST_LEVEL = 3
-# By how much a group may be longer or shorter than the one before, given its error.
-_SAFETY, _LEAST_FACTOR, _MOST_FACTOR = 0.85, 0.3, 2.5
 
 
 class _Table(NamedTuple):
@@ -105,11 +99,7 @@ class _State(NamedTuple):
     origin: PyTree  # where the present group of steps began
     slope: PyTree  # the gradient there
     previous: PyTree  # the stage before the present one
-    stage: Int[Array, ""]  # stages made of the present group; all of them at its end
-    level: Int[Array, ""]
-    plain: Int[Array, ""]  # plain steps still to be made before a group is tried
-    pause: Int[Array, ""]  # how many there are to be next time
-    steps: Int[Array, ""]  # steps of descent made before the present group
+    place: Place
 
 
 class ChebyshevDescent(Method):
@@ -140,22 +130,19 @@ class ChebyshevDescent(Method):
         return Traits(equivariant=True, steady_step=self.step)
 
     def init(self, objective: Objective, point: PyTree) -> _State:
-        zero = jnp.zeros((), int)
         nothing = jax.tree.map(jnp.zeros_like, point)
-        return _State(point, nothing, nothing, zero, zero, zero + _FIRST_PLAIN, zero + _PLAIN[0], zero)
+        return _State(point, nothing, nothing, first_place())
 
     def advance(self, objective, point, gradient, state: _State, step, key):
         table = jax.tree.map(jnp.asarray, _table(self.stiffness))
-        ended = state.stage == table.stages[state.level]
+        ended = state.place.stage == table.stages[state.place.level]
         accepted, factor = self._judge(table, point, gradient, state)
         begins = ended | (step == 0)
         renewed = begins & (accepted | (step == 0))
         origin = select(renewed, point, state.origin)
         slope = select(renewed, gradient, state.slope)
-        done = state.steps + jnp.where(ended & accepted, table.steps[state.level], 0)
-        chosen = _next_level(table, state, factor, accepted)
-        level, plain, pause = select(ended, chosen, (state.level, state.plain, state.pause))
-        stage = jnp.where(begins, 1, state.stage + 1)
+        place = advanced(state.place, table.steps, begins, ended, accepted, factor)
+        level, stage = place.level, place.stage
 
         h = self.step * table.steps[level]
         mu, nu = table.previous[level, stage], table.before[level, stage]
@@ -172,11 +159,11 @@ class ChebyshevDescent(Method):
             gradient,
             slope,
         )
-        return moved, _State(origin, slope, point, stage, level, plain, pause, done)
+        return moved, _State(origin, slope, point, place)
 
     def _judge(self, table: _Table, point, gradient, state: _State) -> tuple[Bool[Array, ""], Float[Array, ""]]:
         """Return whether a group that has ended is good enough, and by how much to change the next one."""
-        h = self.step * table.steps[state.level]
+        h = self.step * table.steps[state.place.level]
         first, last = 0.5 * (h + self.step), 0.5 * (h - self.step)
         error = norm(
             jax.tree.map(
@@ -184,24 +171,8 @@ class ChebyshevDescent(Method):
             ),
         )
         allowed = self.tolerance * norm(jax.tree.map(jnp.subtract, point, state.origin))
-        ratio = error / jnp.maximum(allowed, 1e-300)
-        factor = jnp.clip(_SAFETY * jnp.maximum(ratio, 1e-3) ** -0.5, _LEAST_FACTOR, _MOST_FACTOR)
-        return (state.level == 0) | (ratio <= 1.0), factor
+        return judge(state.place.level, error, allowed)
 
     def time(self, state: _State, step) -> Float[Array, ""]:
-        table = jax.tree.map(jnp.asarray, _table(self.stiffness))
-        return state.steps + table.reached[state.level, state.stage] * table.steps[state.level]
-
-
-def _next_level(table: _Table, state: _State, factor, accepted) -> tuple[Array, Array, Array]:
-    """Return the longest group that the error allows, how many plain steps to make first, and how many next time."""
-    wanted = table.steps[state.level] * factor
-    allowed = jnp.sum(table.steps <= wanted) - 1
-    allowed = jnp.where(accepted, allowed, jnp.minimum(allowed, state.level - 1))
-    plainly = state.level == 0
-    useless = ~plainly & (allowed < 1)
-    first = jnp.where(state.plain > 1, 0, _FIRST_LEVEL)
-    level = jnp.where(plainly, first, jnp.where(useless, 0, allowed))
-    plain = jnp.where(plainly, state.plain - 1, jnp.where(useless, state.pause, 0))
-    pause = jnp.where(useless, jnp.minimum(2 * state.pause, _PLAIN[1]), state.pause)
-    return level, plain, jnp.where(accepted & (state.level > _FIRST_LEVEL), _PLAIN[0], pause)
+        table, place = jax.tree.map(jnp.asarray, _table(self.stiffness)), state.place
+        return place.steps + table.reached[place.level, place.stage] * table.steps[place.level]

@@ -22,6 +22,9 @@ from tutelage.geometry.families import family as family
 from tutelage.geometry.global_minima import GlobalMinima as GlobalMinima
 from tutelage.geometry.global_minima import Partition as Partition
 from tutelage.geometry.global_minima import global_minima as global_minima
+from tutelage.geometry.known import KnownMinima as KnownMinima
+from tutelage.geometry.known import KnownMinimum as KnownMinimum
+from tutelage.geometry.known import known_minima as known_minima
 from tutelage.geometry.matching import Matching as Matching
 from tutelage.geometry.matching import average_neurons as average_neurons
 from tutelage.geometry.matching import line_angles as line_angles

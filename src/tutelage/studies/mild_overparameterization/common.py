@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from tutelage.geometry.isotypic import is_symmetric
 from tutelage.objectives import Objective, population
 from tutelage.problems import committee
+from tutelage.studies.base import Arrays
 
 # Every spurious minimum of these problems has a larger loss, and runs that are on their way to a global one a smaller.
 SPURIOUS = 1e-3
@@ -12,3 +14,32 @@ SPURIOUS = 1e-3
 def objective_of(neurons: int, students: int) -> Objective:
     """The exact loss of ReLU students that learn as many orthonormal teachers as there are dimensions."""
     return population(committee(np.eye(neurons), students=students))
+
+
+def tables_of(students: list[np.ndarray], sizes: list[tuple[int, ...]]) -> Arrays:
+    """Return symmetric students by their distinct entries, as in `FamilyPoint.table`, and others in full.
+
+    Args:
+        students: Students in the order of their blocks, as many as coordinates.
+        sizes: Sizes of the blocks.
+
+    Returns:
+        `block_sizes` and `block_table`, of a width that the largest number of blocks asks for; where a student does not have the
+        symmetries of its blocks they are zero, and it is one of `unsymmetric`.
+    """
+    symmetric = [is_symmetric(student, blocks) for student, blocks in zip(students, sizes, strict=True)]
+    most = max((len(blocks) for blocks, regular in zip(sizes, symmetric, strict=True) if regular), default=0)
+    block_sizes, tables = np.zeros((len(students), most), int), np.zeros((len(students), most, most + 1))
+    for number in np.flatnonzero(symmetric):
+        blocks, student = sizes[number], students[number]
+        first = np.cumsum(blocks) - np.asarray(blocks)
+        block_sizes[number, : len(blocks)] = blocks
+        for row, (begin, size) in enumerate(zip(first, blocks, strict=True)):
+            # Of the own block an entry beside the diagonal, if there is one.
+            columns = [begin + (size > 1) if column == row else other for column, other in enumerate(first)]
+            tables[number, row, : len(blocks)] = student[begin, columns]
+            tables[number, row, row] *= size > 1
+            tables[number, row, -1] = student[begin, begin]
+    rest = [student for student, regular in zip(students, symmetric, strict=True) if not regular]
+    shape = (len(rest), *students[0].shape) if students else (0, 0, 0)
+    return {"block_sizes": block_sizes, "block_table": tables, "unsymmetric": np.array(rest).reshape(shape)}

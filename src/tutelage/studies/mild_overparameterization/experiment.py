@@ -8,8 +8,8 @@ from tutelage.geometry import atlas
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.starts import large_norm, xavier
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
-from tutelage.studies.expectations import above, below, described
-from tutelage.studies.mild_overparameterization.common import objective_of
+from tutelage.studies.expectations import above, at_least, below, described
+from tutelage.studies.mild_overparameterization.common import objective_of, tables_of
 from tutelage.studies.tables import table
 
 _NUMBERS = ("count", "loss", "norm_sum", "smallest_eigenvalue", "split_curvature", "index")
@@ -38,6 +38,7 @@ def _measure(values: Values, seed: int, kind: str, k: int) -> Arrays:
         **{name: classes[name].to_numpy() for name in _NUMBERS},
         "kind": np.array(classes["kind"].to_list(), dtype="U40"),
         "symmetry": np.array(classes["symmetry"].to_list(), dtype="U80"),
+        **tables_of([entry.vectors for entry in found], [entry.structure.student_sizes for entry in found]),
         "run_norm_sum": np.linalg.norm(np.asarray(runs.points), axis=-1).sum(axis=-1),
         "run_loss": runs.losses,
         "run_steps": runs.steps,
@@ -53,12 +54,20 @@ def _rows(arrays: Arrays, kind: str, k: int):
         yield {"k": k, "starts": kind, **dict(zip(names, entry, strict=True))}
 
 
+def _spread(arrays: Arrays) -> float:
+    """The largest difference of a run's norm sum from the closest one of a class, of the runs that have converged."""
+    sums = arrays["run_norm_sum"][arrays["run_converged"]]
+    return float(np.abs(sums[:, None] - arrays["norm_sum"]).min(axis=1).max(initial=0.0))
+
+
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     frame = table(_pieces(values), pieces, _rows).sort("k", "starts", "loss")
     spurious = frame.filter(pl.col("loss") > 1e-9)
     excess = (frame["norm_sum"] - frame["k"]).to_numpy()
     relative = (spurious["norm_sum"] / spurious["k"]).to_numpy()
     converged = np.concatenate([arrays["run_converged"] for arrays in pieces.values()])
+    standard_converged = np.concatenate([pieces[f"xavier-{k}"]["run_converged"] for k in values.neurons])
+    spread = max(_spread(arrays) for arrays in pieces.values())
     diverged, settled = (
         np.concatenate([pieces[f"large-{k}"][f"same_step_{status}"] for k in values.neurons])
         for status in ("diverged", "converged")
@@ -66,6 +75,26 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     smallest = frame["smallest_eigenvalue"].to_numpy().min()
     curvature = spurious["split_curvature"].to_numpy()
     expectations = (
+        at_least("share of Xavier runs that reach the gradient norm with step 5/k", 1, standard_converged.mean()),
+        described(
+            "share of runs from large norm sums that step 5/k brings to a gradient norm of 1e-6",
+            "all were run with the fixed step 5/k to the end",
+            settled.mean(),
+            settled.all(),
+            "all of them",
+        ),
+        below(
+            "largest difference of a run's norm sum from that of its class",
+            "points of a class agree up to a Frobenius norm of 5e-9",
+            spread,
+            5e-9,
+        ),
+        below(
+            "largest norm sum over k², over all classes",
+            "at most 1: there are no minima with a larger norm sum (Proposition 1)",
+            (frame["norm_sum"] / frame["k"] ** 2).to_numpy().max(),
+            1,
+        ),
         above(
             "smallest eigenvalue of the Hessian over all classes of points reached",
             "positive, always: all are minima",
@@ -95,7 +124,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
     standard = spurious.filter(starts="xavier")
     counts = standard.group_by("k").agg(pl.len().alias("classes"), pl.col("count").sum().alias("runs")).sort("k")
     remarks = (
-        f"{converged.mean():.1%} of {len(converged)} runs reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
+        f"{converged.mean():.1%} of {len(converged)} runs, those from large norm sums with step {values.large_step:g}/k, reached a gradient norm of {values.tolerance:g} within {values.steps:,} "
         "steps; the others are not counted.",
         "Spurious classes found from Xavier starts: "
         + ", ".join(f"{row['classes']} for k = {row['k']}" for row in counts.iter_rows(named=True))
