@@ -39,7 +39,7 @@ class StatedLoss(Document):
     noise: Annotated[float, Field(ge=0)]
     signs: list[float] | None
     outputs: list[float] | None
-    decay: Annotated[list[float], Field(max_length=2)] = []
+    decay: Annotated[list[float], Field(max_length=2, default_factory=list)]
 
 
 class CertificateRecord(Document):

@@ -86,9 +86,9 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         weights ±1, and vectors that stand for all their multiples. With weight decay it stands for the one among them
         that decay leaves where it is, with $\lambda\|w\|^2 = \lambda'a^2$. Its kind is `not proved` where the proof
         does not succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the
-        Hessian is singular, as at points that a rotation moves. Where students are parallel, what is proved is proved of the whole
-        continuum of students that share their neurons (see `tutelage.geometry.shares`), and of global minima of more
-        students than teachers that one is as close as `Certificate.distance`.
+        Hessian is singular, as at points that a rotation moves. Where students are parallel, what is proved is proved
+        of the whole continuum of students that share their neurons (see `tutelage.geometry.shares`), and of global
+        minima of more students than teachers that one is as close as `Certificate.distance`.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
