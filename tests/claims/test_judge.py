@@ -34,6 +34,19 @@ def true(**parts) -> Claim:
     return claim_of(left=squared, relation=">=", right=lambda x, bound: np.abs(x[..., 0]) ** 2 * bound, **parts)
 
 
+def test_a_shape_is_one_law():
+    """Forms of a claim whose draw is a shape differ by a parameter alone: the mildest strengthening is measured."""
+    right = lambda x, power: np.abs(x[..., 0]) ** power  # noqa: E731
+    equal = {
+        "left": lambda x: np.exp(2 * np.log(np.abs(x[..., 0]))),
+        "relation": "==",
+        "right": right,
+        "control": Form("false", power=2.1),
+    }
+    (verdict,) = judge(claim_of(as_printed=Form("an identity", power=2.0), **equal))
+    assert verdict.verdict == "holds" and 1 < verdict.refuted_from["factor"] < 1.001
+
+
 def test_true_statement_holds():
     """A true inequality holds on every instance tried."""
     (verdict,) = judge(true())

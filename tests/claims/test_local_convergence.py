@@ -78,19 +78,18 @@ def test_hermite_coefficients_by_sampling():
     assert hermite.hermite_coefficient(large) ** 2 * large**2.5 == pytest.approx((2 / np.pi) ** 1.5, rel=1e-3)
 
 
-def test_constant_of_lemma_c_4_grows():
-    """Orthonormal teachers and Hadamard students: the mass far away is not bounded by a multiple of √L."""
-    quotients = []
-    for r in (2, 8, 32):
-        stray = hadamard(r) / np.sqrt(r)
-        teachers = np.eye(r)
-        share = np.linalg.solve(formulas.kernel(teachers, teachers), formulas.kernel(teachers, stray).sum(axis=1))
-        mass = 1e-3
-        students = formulas.students_of(np.concatenate([(1 - mass * share)[:, None] * teachers, mass * stray]))
-        turn = formulas.line_angles(students, teachers).min(axis=1)
-        moved = np.sum(formulas.norms(students) ** 2 * turn**2)
-        quotients.append(moved / np.sqrt(formulas.loss(students, teachers)))
-    assert quotients[0] < 6 and quotients[1] > 18 and quotients[2] > 45
+def test_frames_of_lemma_c_4_are_networks():
+    """Orthonormal teachers with Hadamard students: mass and loss are the network's; their quotient grows like √r."""
+    mass, teachers, stray = 1e-3, np.eye(16), hadamard(16) / 4
+    share = np.linalg.solve(formulas.kernel(teachers, teachers), formulas.kernel(teachers, stray).sum(axis=1))
+    students = formulas.students_of(np.concatenate([(1 - mass * share)[:, None] * teachers, mass * stray]))
+    turn = formulas.line_angles(students, teachers).min(axis=1)
+    assert hermite._frame_mass(2, mass) == pytest.approx(np.sum(formulas.norms(students) ** 2 * turn**2))
+    assert hermite._frame_loss(2, mass) == pytest.approx(formulas.loss(students, teachers), rel=1e-6)
+    power = np.arange(2, 11)
+    quotients = hermite._frame_mass(power, mass) / np.sqrt(hermite._frame_loss(power, mass))
+    assert np.diff(np.log2(quotients)) == pytest.approx(np.ones(8), abs=0.3)
+    assert quotients[-1] > 1000
 
 
 def test_hermite_norm_by_sampling():
@@ -112,7 +111,7 @@ def test_relu_loss_is_the_librarys(network):
 
 def test_mass_far_from_teachers_is_bounded_by_a_test_function():
     """The correlation of the test function of the corrected Lemma C.4 with a neuron is the product of squared sines."""
-    (drawn, *_) = hermite._plane(80, np.random.default_rng(8))
+    (drawn, *_) = hermite._products(80, np.random.default_rng(8))
     grid = (np.arange(4000) + 0.5) * 2 * np.pi / 4000
     target = drawn["teachers"][0]
     points = np.stack([np.cos(grid), np.sin(grid)], axis=-1)
@@ -127,6 +126,19 @@ def test_mass_far_from_teachers_is_bounded_by_a_test_function():
     assert drawn["norm"][0] == pytest.approx(np.sqrt(2 * np.mean(test**2)), rel=1e-6)
     for turn, value in zip(grid[::800], product[::800], strict=True):
         assert 2 * np.mean(test * np.abs(np.cos(grid - turn))) == pytest.approx(value, abs=1e-5)
+
+
+def test_test_function_of_any_dimension_by_sampling():
+    """In space: its correlation with a neuron is the product of squared sines, and its norm is the one computed."""
+    random = np.random.default_rng(9)
+    a, b, w = formulas.units(random.normal(size=(3, 3)))
+    x = random.normal(size=(600_000, 3))
+    s, t, c = x @ a, x @ b, a @ b
+    quartic = s**2 * t**2 - s**2 - t**2 - 4 * c * s * t + 1 + 2 * c**2
+    sizes = [hermite.hermite_coefficient(k) * scale for k, scale in ((0, 1), (2, np.sqrt(2)), (4, np.sqrt(24)))]
+    h = 1 / sizes[0] - (s**2 + t**2 - 2) / sizes[1] + quartic / sizes[2]
+    assert _close((1 - (a @ w) ** 2) * (1 - (b @ w) ** 2), h * np.abs(x @ w))
+    assert _close(hermite.product_norm(np.stack([a, b])) ** 2, h**2)
 
 
 def test_descent_direction_correlates_with_twice_the_loss():

@@ -7,7 +7,7 @@ import pytest
 import tutelage as tl
 from tutelage import geometry
 from tutelage.claims.mild_overparameterization import formulas
-from tutelage.claims.mild_overparameterization.conjecture import exact_gap
+from tutelage.claims.mild_overparameterization.conjecture import exact_gap, in_one_plane, turned, with_room
 from tutelage.claims.mild_overparameterization.directions import bound, ways
 from tutelage.claims.mild_overparameterization.exact import SMALLEST
 from tutelage.claims.mild_overparameterization.instances import drawn, minima, owners, students
@@ -73,6 +73,18 @@ def test_rotations_refute_the_conjecture(shares):
     assert np.all(np.asarray(gaps) < 0)
     assert fitted_order(radii[1:], -np.asarray(gaps[1:])) == pytest.approx(3, abs=0.05)
     assert exact_gap(np.array(0.4533)) < 0 < exact_gap(np.array(0.4535))
+
+
+@pytest.mark.parametrize(("k", "survives"), [(7, True), (8, False), (12, False)])
+def test_half_of_the_conjecture_fails_for_many_teachers(k, survives):
+    """All turn in one plane by a tenth, and bend: half of the bound fails from k = 8 on, by the library's Hessian."""
+    way = turned(in_one_plane(2 * np.pi * np.arange(k) / k), 1.65, 0.1)
+    np.testing.assert_allclose(np.linalg.norm(way, axis=1), 0.1, rtol=1e-9)
+    np.testing.assert_allclose(way.sum(0), 0, atol=1e-12)
+    objective = tl.population(tl.problems.committee(np.eye(k), k))
+    left = float(jnp.sum(objective.hessian_vector(jnp.asarray(np.eye(k) + way), jnp.asarray(way)) * way))
+    assert bool(left >= bound(way, np.eye(k)) / 2) is survives
+    assert left >= with_room(np.eye(k), way, np.eye(k), 1.25, 0.75)
 
 
 def test_structured_ways():

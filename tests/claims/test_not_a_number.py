@@ -1,13 +1,14 @@
 """Experiments in which a number is not one: they must not pass for a success, nor for a refutation."""
 
-import jax
-import jax.numpy as jnp
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tutelage.claims import judge
 from tutelage.claims.base import Effort
-from tutelage.claims.convolutional_filter import convergence
+from tutelage.claims.convolutional_filter import convergence, starts
+from tutelage.claims.convolutional_filter.runs import State
 from tutelage.claims.mild_overparameterization import (
     conjecture,
     directions,
@@ -59,33 +60,24 @@ def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
 
 
 @pytest.mark.parametrize(
-    ("claim", "name"),
-    [(convergence.THEOREM_3_1, "_distances"), (convergence.SUCCESS, "ends"), (convergence.THEOREM_3_3, "ends")],
-    ids=lambda value: getattr(value, "id", value),
+    "claim", [convergence.THEOREM_3_1, starts.SUCCESS, starts.THEOREM_3_3, starts.REMARK_2], ids=lambda claim: claim.id
 )
-def test_broken_runs_of_a_filter(monkeypatch, claim, name):
+def test_broken_runs_of_a_filter(monkeypatch, claim):
     """Runs that end at what is not a number have neither succeeded nor failed."""
-
-    def broken(v, *_, **__):
-        lost = np.full(len(v), np.nan)
-        return lost if name == "_distances" else (lost, lost)
-
-    monkeypatch.setattr(convergence, name, broken if name == "ends" else lambda **starts: broken(starts["v"]))
+    monkeypatch.setattr(
+        State, "stepped", lambda state: replace(state, phi=np.nan * state.phi, distance=np.nan * state.phi)
+    )
+    starts._found.cache_clear()
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict
+    starts._found.cache_clear()
 
 
 @pytest.mark.parametrize(
-    "claim", [convergence.THEOREM_3_1_PHASE_1, convergence.THEOREM_3_1_PHASE_2], ids=lambda claim: claim.id
+    "claim", [convergence.THEOREM_3_1_PHASE_2, convergence.SECTION_C_3_COUNT], ids=lambda claim: claim.id
 )
 def test_a_level_that_is_never_reached(monkeypatch, claim):
     """A run that stays where it is has needed no number of steps, and none can be fitted."""
-    compute = convergence.path
-
-    def resting(*arguments):
-        trace = compute(*arguments)
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), trace)
-
-    monkeypatch.setattr(convergence, "path", resting)
+    monkeypatch.setattr(State, "stepped", lambda state: state)
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict

@@ -35,6 +35,9 @@ def relation(sign):
         ("left = np.random.normal(); right = -100", "<=", False),
         ("left = np.array([0.0, x]); right = np.array([1.0, 1.5])", "<=", True),
         ("left = np.linalg.solve(np.eye(2) * 2, np.array([x, x]))[0]; right = 0.9", "<=", True),
+        # A ball around zero has no logarithm, but a square.
+        ("left = (np.sqrt(x) - x / np.sqrt(x)) ** 2; right = -1", "<=", True),
+        ("left = np.vecdot(np.array([x, 1.0]), np.array([x, 1.0])); right = 4.9", "<=", True),
         ("left = 1 < x < 3; right = 0", "<=", False),
         ("left = np.array([x, x]).max(); right = 0", "<=", False),
     ],

@@ -468,3 +468,21 @@ def test_large_sides_are_shown_where_they_differ_most():
     assert np.shape(shown(4)["left"]) == (4, 4)
     witness = shown(30)
     assert np.shape(witness["left"]) == () and witness["left"] - witness["right"] == pytest.approx(1.0)
+
+
+def test_what_is_given_is_evaluated_once_for_all_parameters():
+    """On instances that are given, a side is evaluated again only if a parameter that it takes has changed."""
+    calls = {"left": 0, "right": 0}
+
+    def left(x):
+        calls["left"] += np.size(x) == 99  # some are tried first, to see how a formula can be called
+        return x
+
+    def right(x, factor):
+        calls["right"] += np.size(x) == 99
+        return factor * x
+
+    relation = Relation(lambda count, random: {"x": np.arange(1.0, 100.0)}, left, "<=", right)
+    margins = [relation.varied(factor=factor)(EFFORTS["default"], 0).margin for factor in (2.0, 3.0, 0.5, 2.0)]
+    assert margins[0] == margins[3] > 0 > margins[2] and margins[1] != margins[0]
+    assert calls == {"left": 1, "right": 4}

@@ -7,13 +7,15 @@ from scipy.stats import chi2, norm
 import tutelage as tl
 from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.convergence import start_probability
-from tutelage.claims.single_neuron.correlation import slice_moments
 from tutelage.claims.single_neuron.formulas import growth, in_plane, over_circle, spherical_gradient
 from tutelage.claims.single_neuron.hardness import escape, hard_problem
 from tutelage.claims.single_neuron.periodic import cosine_wave, triangle_wave, variance
 from tutelage.claims.single_neuron.plane import rule
 from tutelage.claims.single_neuron.setting import LAWS
-from tutelage.inputs import ball, gaussian, mixture, sphere
+from tutelage.claims.single_neuron.slices import moment
+from tutelage.claims.single_neuron.spherical import exact_threshold, printed_threshold
+from tutelage.claims.single_neuron.spread import PLANE_LAWS, of_spread
+from tutelage.inputs import ball, gaussian, mixture, sphere, student_t
 
 
 def _close(value, samples, deviations=5.0):
@@ -127,20 +129,67 @@ def test_growth_has_no_cancellation():
     assert growth(1e-4) == pytest.approx(1e-12 / 3, rel=1e-8)
 
 
-def test_plane_rule_integrates():
-    """Total mass and second moments of the plane rule, for a law with a density up to its edge."""
-    nodes = rule(ball(4, radius=1.5), 0.7, 2.0, 1.5)
-    assert np.sum(nodes.weights) == pytest.approx(1.0, rel=1e-9)
-    moment = 1.5**2 / 6
-    assert nodes.mean(lambda s, t: t**2) == pytest.approx(moment, rel=1e-9)
-    assert nodes.mean(lambda s, t: s * t) == pytest.approx(0.7 * np.cos(2.0) * moment, rel=1e-9)
+_INPUTS = {
+    "gaussian(2)": gaussian(2),
+    "ball(2, radius=3.0)": ball(2, radius=3.0),
+    "ball(4)": ball(4),
+    "sphere(4, radius=0.5)": sphere(4, radius=0.5),
+    "student_t(3, degrees=3.0)": student_t(3, degrees=3.0),
+    "gaussian(2, mean=[0.0, 1.0])": gaussian(2, mean=[0.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("law", PLANE_LAWS)
+def test_plane_densities_and_rules(law):
+    """Plane densities are the library's; the rule has their mass and, for a disc's shadow, their moments."""
+    density, reach = PLANE_LAWS[law]
+    inputs = _INPUTS[law]
+    points = reach * np.array([[0.0, 0.0], [0.1, 0.2], [-0.3, 0.5], [0.6, -0.6]])
+    axes = np.eye(inputs.dimension)
+    np.testing.assert_allclose(density(points), inputs.plane_density(axes[0], axes[1])(points), rtol=1e-12)
+    nodes = rule(density, 2.0, reach)
+    assert np.sum(nodes.weights) == pytest.approx(1.0, rel=1e-4 if "student" in law else 1e-9)
+    if law == "ball(4)":
+        assert nodes.mean(lambda s, t: t**2) == pytest.approx(1.0, rel=1e-9)
+        assert nodes.mean(lambda s, t: s * t) == pytest.approx(np.cos(2.0), rel=1e-9)
 
 
 def test_slice_moments():
-    along, across = slice_moments(np.array([0.3, 2.0, np.pi]))
     openings = np.array([0.3, 2.0, np.pi])
-    np.testing.assert_allclose(along, (openings + np.sin(openings)) / 8, rtol=1e-12)
-    np.testing.assert_allclose(across, (openings - np.sin(openings)) / 8, rtol=1e-12)
+    for turn, sign in ((0.0, 1), (np.pi / 2, -1)):
+        expected = (openings + sign * np.sin(openings)) / 8
+        np.testing.assert_allclose(moment(-openings / 2, openings / 2, turn), expected, rtol=1e-12)
+
+
+def test_a_disc_with_points_by_sampling():
+    """What statements on spread laws are about, against samples; a disc alone has the closed form of spherical laws."""
+    random = np.random.default_rng(4)
+    law = {"size": 0.8, "theta": 1.1, "alpha": 1.5, "share": 0.4, "atoms": random.normal(size=(2, 2))}
+    law |= {"weights": np.array([0.3, 0.7]), "left_slope": 0.2, "slope": 1.3}
+    found = of_spread(**{name: np.asarray(value) for name, value in law.items()})
+    n = 400_000
+    turns, radii = random.uniform(0, 2 * np.pi, n), 1.5 * np.sqrt(random.uniform(size=n))
+    disc = in_plane(radii, turns)
+    x = np.where(random.uniform(size=n)[:, None] < 0.4, disc, 1.5 * law["atoms"][random.choice(2, n, p=[0.3, 0.7])])
+    w, v = in_plane(0.8, 1.1), np.array([1.0, 0.0])
+    slopes = np.where(x @ w > 0, 1.3, 0.2)
+    g = ((slopes * (x @ w) - np.where(x @ v > 0, 1.3, 0.2) * (x @ v)) * slopes)[:, None] * x
+    assert _close(found["inner"], g @ (w - v)) and _close(found["mean_square"], np.sum(g**2, axis=1))
+    assert _close(found["fourth"], 1.3**4 * np.sum(x**2, axis=1) ** 2)
+    assert found["square"] == pytest.approx(np.sum(np.mean(g, axis=0) ** 2), rel=0.02)
+    law |= {"share": 1.0, "left_slope": 0.0, "slope": 1.0}
+    alone = of_spread(**{name: np.asarray(value) for name, value in law.items()})
+    exact = spherical_gradient(0.8, 1.1) * 1.5**2 / 4
+    assert alone["inner"] == pytest.approx(exact @ (w - v), rel=1e-11)
+    assert alone["square"] == pytest.approx(exact @ exact, rel=1e-11)
+
+
+def test_how_much_the_threshold_is_too_large():
+    """Lemma 6.3's threshold is too large beyond 0.88, and by up to 3π/4, as the findings say."""
+    theta = np.linspace(0.01, np.pi - 0.01, 5000)
+    quotient = printed_threshold(theta) / exact_threshold(theta)
+    assert theta[np.argmax(quotient > 1)] == pytest.approx(0.88, abs=0.005)
+    assert quotient.max() < 3 * np.pi / 4 and quotient[-1] == pytest.approx(3 * np.pi / 4, rel=1e-3)
 
 
 @pytest.mark.parametrize(("dimension", "deviation"), [(1, 0.5), (2, 0.3), (20, 0.02)])

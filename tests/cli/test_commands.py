@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tutelage.cli.main import app
-from tutelage.papers import PAPERS, Recorded, RecordedStudy, recorded_verdicts
+from tutelage.papers import STUDIED, Recorded, RecordedStudy, recorded_verdicts
 
 run = CliRunner().invoke
 CHEAP = "convolutional_filter.section-E.step"
@@ -20,9 +20,20 @@ def test_papers_document():
     """`papers --json` prints one document with every covered paper."""
     result = run(app, ["papers", "--json"])
     papers = {paper["key"]: paper for paper in json.loads(result.stdout)["papers"]}
-    assert result.exit_code == 0 and list(papers) == list(PAPERS)
+    assert result.exit_code == 0 and list(papers) == list(STUDIED)
     assert sum(paper["claims"] for paper in papers.values()) == len(recorded_verdicts())
     assert papers["convolutional_filter"]["studies"] == 4
+    assert (papers["flat_channels"]["claims"], papers["flat_channels"]["studies"]) == (0, 1)
+
+
+def test_a_paper_without_claims_names_its_studies():
+    """Of a paper whose statements are not judged, `papers` tells what can be run, and `errata` refuses it."""
+    listed = run(app, ["papers", "copy_or_average"])
+    assert listed.exit_code == 0 and "tutelage reproduce copy_or_average.narrow-students" in " ".join(
+        listed.stdout.split()
+    )
+    refused = run(app, ["errata", "copy_or_average"])
+    assert refused.exit_code == 2 and "`paper` must be one of 'weight_sharing'" in refused.stderr
 
 
 def test_papers_table_fits_eighty_columns():

@@ -28,6 +28,17 @@ def runs_start(starts: Layers) -> Layers:
     return Layers(starts.weights[0], starts.output[0])
 
 
+def test_a_channel_is_seen_in_every_form_of_its_neurons() -> None:
+    """An odd activation may have one neuron's signs turned; a gradient across the channel hides nothing."""
+    student, model = Layers(np.array([[1.0, 0.05], [1.0, -0.05]]), np.array([12.0, -12.0])), PROBLEM.student
+    gradient = OBJECTIVE.gradient(student)
+    turned = [Layers(one.weights * [[1.0], [-1.0]], one.output * [1.0, -1.0]) for one in (student, gradient)]
+    across = gradient._replace(output=gradient.output + 1.0)  # both output weights are too large: they sum to more
+    assert model.channel(student, gradient) == model.channel(*turned) == model.channel(student, across) == (0, 1)
+    inwards = Layers(-np.asarray(gradient.weights), -np.asarray(gradient.output))
+    assert model.channel(student, inwards) is None
+
+
 def test_other_runs_keep_their_status() -> None:
     """Neurons that are apart, or of one sign, are no channel; nor is a run that converged."""
     plain = tl.population(tl.problems.two_layer(np.eye(2), 2, "erf"))

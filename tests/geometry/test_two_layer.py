@@ -1,5 +1,7 @@
 """Networks with output weights up to their symmetries: atlas, zero modes, splitting, certificates."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import jax
@@ -164,9 +166,32 @@ def test_certificates_hold_on_the_quotient() -> None:
     np.testing.assert_array_equal(found.centre.output, outputs)
     none = tl.certify(objective, (np.eye(3), np.array([1.0, 0.0, 1.0])))
     assert not none.proved and "output weight is zero" in none.reason
-    decayed = tl.population(tl.problems.two_layer(np.eye(3), 3, decay=0.1))
-    with pytest.raises(tl.UnsupportedCombination, match="decay"):
-        tl.certify(decayed, (np.eye(3), np.ones(3)))
+    lopsided = tl.population(tl.problems.two_layer(np.eye(3), 3, decay={"weights": 0.1}))
+    with pytest.raises(tl.UnsupportedCombination, match="decay of both"):
+        tl.certify(lopsided, (np.eye(3), np.ones(3)))
+
+
+@pytest.mark.parametrize("learn", [("weights",), ("weights", "output")])
+def test_minima_with_decay_are_proved(learn: tuple[str, ...]) -> None:
+    """Newton's minimum is proved up to rescaling, at the loss that it has; the script from the definition agrees."""
+    signs = jnp.array([1.0, -1.0]) if "output" in learn else None
+    rates = dict(zip(("weights", "output"), (0.05, 0.02), strict=True))
+    problem = tl.problems.two_layer(
+        np.eye(2), 2, teacher_output=signs, learn=learn, decay={name: rates[name] for name in learn}
+    )
+    objective = tl.population(problem)
+    start = jnp.eye(2) if signs is None else Layers(jnp.eye(2), signs)
+    flat, as_student = ravel_pytree(start)
+    for _ in range(12):  # Newton's method, of which nothing is compiled
+        hessian, slope = np.asarray(objective.hessian(as_student(flat))), objective.gradient(as_student(flat))
+        flat = flat - np.linalg.solve(hessian, np.asarray(ravel_pytree(slope)[0]))
+    end = as_student(flat)
+    found = tl.certify(objective, end, digits=20)
+    assert found.kind == "minimum" and "weight decay" in found.reason
+    assert found.smallest_eigenvalue[0] > 0 and found.distance < 1e-10
+    assert found.loss[0] - 1e-14 <= float(objective.loss(end)) <= found.loss[1] + 1e-14
+    checked = subprocess.run([sys.executable, "-c", found.script()], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_a_narrow_minimum_is_proved() -> None:

@@ -187,6 +187,9 @@ def right_calls() -> dict[str, Call]:
     activation(
         "activations.Custom", name="silu", function=jax.nn.silu, unbounded="an infinite strip, slope or Lipschitz bound"
     )
+    activation("activations.Polynomial", name="cubic", coefficients=[0.0, 1.0, 0.0, 2.0])
+    activation("activations.monomial", degree=3)
+    activation("activations.hermite", degree=3)
     activation("activations.get", activation="relu")
     add("activations.names")
     for example in (tl.activations.ReLU(), tl.activations.Tanh(), tl.activations.Quadratic()):

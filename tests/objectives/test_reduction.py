@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
+from tutelage.instant import instantly
 
 RNG = np.random.default_rng(8)
 
@@ -55,8 +56,8 @@ def test_the_reduced_objective_is_the_same(name: str) -> None:
     reduction = objective.reduced(points)
     runs = jnp.arange(2)
     # One compiled function each, over both runs.
-    losses, gradients = jax.jit(jax.vmap(lambda p: (objective.loss(p), objective.gradient(p))))(points)
-    small_losses, small = jax.jit(jax.vmap(lambda p: (reduction.objective.loss(p), reduction.objective.gradient(p))))(
+    losses, gradients = instantly(jax.vmap(lambda p: (objective.loss(p), objective.gradient(p))))(points)
+    small_losses, small = instantly(jax.vmap(lambda p: (reduction.objective.loss(p), reduction.objective.gradient(p))))(
         reduction.points
     )
     np.testing.assert_allclose(small_losses, losses, rtol=1e-12, atol=1e-14)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tutelage as tl
+from tutelage.instant import instantly
 from tutelage.models import FilterAndOutput
 
 SEEDS = st.integers(0, 10_000)
@@ -33,7 +33,7 @@ ROTATED = rotation(2)
 
 @functools.cache
 def pair_of_objectives(activation: str, law: str, change: str):
-    """A compiled committee objective, and the one of the changed teacher."""
+    """A committee objective, and the one of the changed teacher."""
     teachers = {
         "none": TEACHER,
         "rotated": TEACHER @ ROTATED.T,
@@ -41,7 +41,7 @@ def pair_of_objectives(activation: str, law: str, change: str):
         "negated": TEACHER * [[1], [-1]],
     }
     objective = tl.population(tl.problems.committee(teachers[change], 3, activation, tl.inputs.registry()[law](3)))
-    return jax.jit(lambda point: (objective.loss(point), objective.gradient(point)))
+    return instantly(lambda point: (objective.loss(point), objective.gradient(point)))
 
 
 @pytest.mark.parametrize(("activation", "law"), [("erf", "gaussian"), ("relu", "gaussian_correlated")])
@@ -113,7 +113,7 @@ OTHERS = {
 def evaluator(name: str):
     """A compiled objective of one of the other families."""
     objective = tl.population(OTHERS[name]())
-    return jax.jit(lambda point: (objective.loss(point), objective.gradient(point)))
+    return instantly(lambda point: (objective.loss(point), objective.gradient(point)))
 
 
 @settings(max_examples=10)

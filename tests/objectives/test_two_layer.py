@@ -17,7 +17,7 @@ PLANE = np.stack(np.meshgrid(NODES, NODES, indexing="ij"), axis=-1).reshape(-1, 
 SHARES = np.outer(MASSES, MASSES).ravel()
 
 TEACHER = np.array([[0.9, 0.2], [-0.3, 0.7]])
-SMOOTH = {"erf": erf, "cosine": np.cos, "quadratic": np.square, "tanh": np.tanh}
+SMOOTH = {"erf": erf, "cosine": np.cos, "quadratic": np.square, "tanh": np.tanh, "monomial-3": lambda z: z**3}
 MEAN, COVARIANCE = np.array([0.4, -0.3]), np.array([[1.2, 0.3], [0.3, 0.5]])
 
 
@@ -227,6 +227,14 @@ def test_fixed_weights_make_a_quadratic_loss() -> None:
 def test_biases_need_a_law_with_an_exact_expectation() -> None:
     """One line that names activation and law; a fixed sample serves in its place."""
     problem = tl.problems.two_layer(TEACHERS, 2, learn=("weights", "biases"), inputs=tl.inputs.sphere(3))
-    with pytest.raises(tl.UnsupportedCombination, match=r"relu with biases under sphere\(3\)"):
+    with pytest.raises(tl.UnsupportedCombination, match=r"relu with biases under sphere\(3\).*leave the biases out"):
         tl.population(problem)
     assert np.isfinite(tl.empirical(problem, np.eye(3)).loss(random_student(problem, 0)))
+
+
+def test_automatic_differentiation_of_a_student_without_all_parts() -> None:
+    """`jax.grad` of the loss is the gradient where the student has output weights and no biases, no constant."""
+    objective = tl.population(tl.problems.two_layer(TEACHER, 2, "erf"))
+    student = Layers(jnp.array([[0.3, 0.4], [1.0, -0.2]]), jnp.array([0.5, 2.0]))
+    found, wanted = jax.grad(objective.loss)(student), objective.gradient(student)
+    np.testing.assert_allclose(ravel_pytree(found)[0], ravel_pytree(wanted)[0], rtol=1e-14)

@@ -9,9 +9,10 @@ from families import PROBLEMS, random_point
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
+from tutelage.instant import instantly
 
 
-@eqx.filter_jit
+@instantly
 def _at(objective, point):
     return objective.loss(point), ravel_pytree(objective.gradient(point))[0]
 

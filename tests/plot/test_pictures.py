@@ -121,6 +121,14 @@ def test_notebooks_show_figures(runs):
     assert tl.plot.losses(runs)._repr_png_().startswith(b"\x89PNG")
 
 
+def test_atlas_shows_output_weights(panel):
+    """Beside the rows of a network with two layers, in the order of the blocks."""
+    objective = tl.population(tl.problems.two_layer(np.eye(2), 2, "erf", teacher_output=[0.5, 2.0]))
+    atlas = tl.atlas(objective, tl.models.Layers(np.eye(2)[None, ::-1], np.array([[2.0, 0.5]])))
+    tl.plot.atlas(atlas, 0, ax=panel)
+    assert sorted(label.get_text() for label in panel.get_yticklabels()) == ["0.5", "2"]
+
+
 def test_notebooks_show_values(runs, atlas):
     """Problems, inputs, runs and atlases have small tables that say what they are."""
     problem = runs.objective.problem

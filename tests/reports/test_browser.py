@@ -4,11 +4,11 @@ import pytest
 from browsing import Visit
 
 from tutelage.claims import claims_of
-from tutelage.papers import PAPERS
+from tutelage.papers import STUDIED
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
-@pytest.mark.parametrize("name", ["index", *PAPERS])
+@pytest.mark.parametrize("name", ["index", *STUDIED])
 def test_page(browser, report, name, width):
     """At both widths: every image has pixels, formulas are typeset, requests stay on disk, nothing overflows."""
     visit = Visit(browser, (report / f"{name}.html").as_uri(), width)

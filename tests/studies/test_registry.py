@@ -93,6 +93,8 @@ SMALLER = {
         "descent_iterations": 20,
         "iterations": 20,
     },
+    "copy_or_average.narrow-students": {"teachers": 3, "students": (2,), "activations": ("erf",), "runs": 3},
+    "flat_channels.channels": {"runs": 1, "points": 3},
     "single_neuron.shifted-gaussians": {"dimensions": (2,), "lengths": (0.0, 1.0), "runs": 10, "horizon": 10},
 }
 

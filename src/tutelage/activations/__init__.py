@@ -9,6 +9,9 @@ from tutelage.activations.piecewise_linear import Absolute as Absolute
 from tutelage.activations.piecewise_linear import LeakyReLU as LeakyReLU
 from tutelage.activations.piecewise_linear import Linear as Linear
 from tutelage.activations.piecewise_linear import ReLU as ReLU
+from tutelage.activations.polynomial import Polynomial as Polynomial
+from tutelage.activations.polynomial import hermite as hermite
+from tutelage.activations.polynomial import monomial as monomial
 from tutelage.activations.registry import get as get
 from tutelage.activations.registry import names as names
 from tutelage.activations.smooth import GELU as GELU

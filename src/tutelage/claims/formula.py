@@ -41,6 +41,10 @@ class Formula:
             return None
         return {entry.name: entry.default is entry.empty for entry in entries if entry.kind is not entry.VAR_POSITIONAL}
 
+    def takes(self, name: str) -> bool:
+        """Return whether its value may depend on something of a name."""
+        return self.names is None or name in self.names or "instance" in self.names
+
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """Return its value, or raise the one clear error that says how it does not fit what is drawn."""
         if not callable(self.function):

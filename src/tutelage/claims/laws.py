@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -186,7 +187,11 @@ def law(argument: str, name: str, given: Any) -> Law:
     if not whole or any(isinstance(size, bool) for size in given):
         remedy = 'Pass {"w": (3, 2)}, () for a number, or a law such as uniform(0, 1)'
         raise invalid(argument, f"map `{name}` to a shape or a law", shown(given), remedy)
-    return real(given)
+    return _same_reals(given)
+
+
+# Relations that differ by a parameter alone are told by equal draws: a shape stands for one law.
+_same_reals = lru_cache(maxsize=256)(real)
 
 
 @dataclass(frozen=True)

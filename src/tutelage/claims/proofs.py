@@ -10,6 +10,7 @@ a float there; the violation is by more.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -127,7 +128,9 @@ class _Exact(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.op, (ast.Div, ast.Pow)):
+        if isinstance(node.op, ast.Pow):
+            return _call("power", node.left, node.right)
+        if isinstance(node.op, ast.Div):
             # Python would round a quotient of whole numbers.
             node.left = _call("exact", node.left)
         return node
@@ -177,6 +180,13 @@ class _Arithmetic:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
             return value
         return self.ball(value.item() if isinstance(value, np.number) else value)
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        """Return a power; a whole one as a product, since the logarithm of a ball around zero is none."""
+        base = self.exact(base)
+        if isinstance(exponent, int) and 0 < exponent < 9:
+            return math.prod([base] * exponent)
+        return base**exponent
 
     def array(self, value: Any) -> Any:
         return np.asarray(value, dtype=object) if isinstance(value, self.ball) else value
@@ -301,6 +311,9 @@ class Balls:
         return self._arithmetic.exact(np.asarray(first)) @ self._arithmetic.exact(np.asarray(second))
 
     vdot = matmul = dot
+
+    def vecdot(self, first: Any, second: Any) -> Any:
+        return self.sum(self._arithmetic.exact(np.asarray(first)) * self._arithmetic.exact(np.asarray(second)), -1)
 
     def outer(self, first: Any, second: Any) -> Any:
         return self._arithmetic.exact(np.asarray(first))[:, None] * self._arithmetic.exact(np.asarray(second))[None, :]

@@ -7,7 +7,7 @@ with numbers among the parameters as arguments, so that all forms of a claim sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -234,8 +234,32 @@ class Sides:
         return here, by[0], by[1]
 
     def _in_batch(self, rows: np.ndarray) -> Pairs:
-        left, right, scale, counted = self.evaluate(self.instance(np, rows))
+        given = isinstance(self.space, Table) and np.array_equal(rows, self.space.rows)
+        found = self._of_table(rows) if given else self.evaluate(self.instance(np, rows))
+        left, right, scale, counted = found
         return self._paired(left, right, scale, counted, len(rows))
+
+    def _of_table(self, rows: np.ndarray) -> tuple:
+        """Return what `evaluate` does on all instances that are given; what no other parameter changes is kept."""
+        instance = self._kept("instance", (), lambda: self.instance(np, rows))
+        values = {**instance, **self.parameters}
+        left, right = (
+            self._kept(side.argument, (side,), lambda side=side: number(side.argument, side(values)))
+            for side in (self.left, self.right)
+        )
+        scale = self.floor if self.scale is None else number("scale", self.scale(values))
+        counted = True if self.where is None else condition(self.where(values))
+        return left, right, scale, counted
+
+    def _kept(self, name: str, formulas: Sequence[Formula], evaluated: Callable[[], Any]) -> Any:
+        """Return what was evaluated last, or evaluate it if a parameter that formulas or `build` take has changed."""
+        formulas = (*formulas, *(() if self.build is None else (self.build,)))
+        taken = {key: value for key, value in self.parameters.items() if any(one.takes(key) for one in formulas)}
+        before, value = self.programs.get(("kept", name), (None, None))
+        if before is None or before.keys() != taken.keys() or any(not _same(before[key], taken[key]) for key in taken):
+            value = evaluated()
+            self.programs["kept", name] = taken, value
+        return value
 
     def _one_by_one(self, rows: np.ndarray) -> Pairs:
         drawn = self.space.values(np, rows)
@@ -381,6 +405,11 @@ def _is_part(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is one number."""
     return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter are certainly the same."""
+    return one is other or (is_number(one) and is_number(other) and one == other)
 
 
 class _Traced(Exception):

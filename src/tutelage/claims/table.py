@@ -163,7 +163,10 @@ def fitted_order(sizes: Any, values: Any) -> np.ndarray:
 def _at_least(count: int, argument: str, values: Any) -> np.ndarray:
     """Return arrays whose last axis has at least so many entries, or raise."""
     # In NumPy, also where formulas are tried while JAX traces.
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):  # ragged lists, keys
+        array = np.asarray(None)
     if array.dtype.kind not in "fiub":
         raise invalid(argument, "be an array of real numbers", shown(values), "Pass a NumPy array")
     array = array.astype(float)

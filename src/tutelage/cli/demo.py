@@ -15,7 +15,7 @@ from rich.text import Text
 from tutelage.cli import console
 from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
 from tutelage.errors import TutelageError
-from tutelage.papers import PAPERS, expected_seconds, recorded_verdicts
+from tutelage.papers import PAPERS, STUDIED, expected_seconds, recorded_verdicts
 
 if TYPE_CHECKING:
     from tutelage.claims import Verdict
@@ -40,10 +40,10 @@ def demo(
 
     Example: [bold]tutelage demo[/], or [bold]tutelage demo convolutional_filter[/]
     """
-    chosen = list(dict.fromkeys(papers or PAPERS))
-    unknown = [paper for paper in chosen if paper not in PAPERS]
+    chosen = list(dict.fromkeys(papers or STUDIED))
+    unknown = [paper for paper in chosen if paper not in STUDIED]
     if unknown:
-        console.bad_input(f"`papers` must be among {', '.join(PAPERS)}, but received {', '.join(unknown)}.")
+        console.bad_input(f"`papers` must be among {', '.join(STUDIED)}, but received {', '.join(unknown)}.")
     folder = console.report_folder(out)
     from tutelage.work.lock import FolderInUse, this_command
 
@@ -83,7 +83,8 @@ def _run(
     from tutelage.work.engines import choose_engine
     from tutelage.work.job import carry_out
 
-    claims, studies = find_claims(papers), find_studies(papers)
+    audited = [paper for paper in papers if paper in PAPERS]
+    claims, studies = find_claims(audited) if audited else (), find_studies(papers)
     pieces = pieces_of(claims, "default", seed, folder)
     judged = {} if fresh else stored_verdicts(pieces, console.notice)
     # The longest first, so that all processes are busy to the end.
@@ -121,10 +122,10 @@ def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequen
     refuted = {verdict.id for verdict in printed if verdict.verdict == "refuted"}
     records = recorded_verdicts()
     for paper in papers:
-        shown = [id for id in PAPERS[paper].important if id in refuted][:_FINDINGS]
+        shown = [id for id in STUDIED[paper].important if id in refuted][:_FINDINGS]
         if not shown:
             continue
-        console.out.print(f"\n[bold]{escape(PAPERS[paper].title)}[/]", highlight=False)
+        console.out.print(f"\n[bold]{escape(STUDIED[paper].title)}[/]", highlight=False)
         findings = Table.grid(padding=(0, 1))
         for id in shown:
             findings.add_row(Text(f"  {id.removeprefix(f'{paper}.')}", style="red"), escape(records[id].finding))

@@ -12,7 +12,7 @@ import typer
 from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
-from tutelage.papers import PAPERS, recorded_studies
+from tutelage.papers import STUDIED, recorded_studies
 
 app = typer.Typer(
     name="tutelage",
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 
 def _study_names(incomplete: str) -> list[str]:
-    return [name for name in (*PAPERS, *recorded_studies()) if name.startswith(incomplete)]
+    return [name for name in (*STUDIED, *recorded_studies()) if name.startswith(incomplete)]
 
 
 def _show_version(asked: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from tutelage.errors import TutelageError
 from tutelage.papers import (
     PAPERS,
     STANDINGS,
+    STUDIED,
     Recorded,
     counted,
     coverage,
@@ -47,7 +49,7 @@ def claim_names(incomplete: str) -> list[str]:
 
 def paper_names(incomplete: str) -> list[str]:
     """Return the papers that begin with a text."""
-    return [name for name in PAPERS if name.startswith(incomplete)]
+    return [name for name in STUDIED if name.startswith(incomplete)]
 
 
 def papers(
@@ -63,10 +65,14 @@ def papers(
     if paper is None:
         _overview(json)
         return
-    key = paper if paper in PAPERS else _paper(paper)
+    key = _paper(paper, STUDIED)
     records = records_of(key)
     if json:
         console.print_document({"paper": key, "claims": [_document(record) for record in records]})
+        return
+    if not records:
+        studies = [id for id in recorded_studies() if id.startswith(f"{key}.")]
+        say(f"No statement of it is judged. Its experiments: tutelage reproduce {' '.join(studies)}")
         return
     table = console.table()
     table.add_column("claim", overflow="fold")
@@ -86,7 +92,7 @@ def papers(
 
 def _overview(json: bool) -> None:
     rows = []
-    for key, paper in PAPERS.items():
+    for key, paper in STUDIED.items():
         records = records_of(key)
         studies = sum(id.startswith(f"{key}.") for id in recorded_studies())
         refuted = sum(record.as_printed == "refuted" for record in records)
@@ -100,7 +106,7 @@ def _overview(json: bool) -> None:
                 "refuted_as_printed": refuted,
                 **standing,
                 "studies": studies,
-                "lines": len(coverage(paper.key)),
+                "lines": len(coverage(paper.key)) if claims else 0,
             }
             for paper, standing, claims, refuted, studies in rows
         ]
@@ -233,16 +239,16 @@ def errata(
     """
     from tutelage.reports.errata import write_errata
 
-    key = _paper(paper)
+    key = _paper(paper, PAPERS)
     for path in write_errata(key, console.writable_folder(out)):
         console.out.print(str(path), highlight=False, soft_wrap=True, markup=False)
 
 
-def _paper(name: str) -> str:
+def _paper(name: str, among: Collection[str]) -> str:
     # Imported here: lists need no array library.
     from tutelage.checks import one_of
 
     try:
-        return one_of("paper", name, PAPERS)
+        return one_of("paper", name, among)
     except TutelageError as error:
         console.bad_input(str(error))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.activations.base import Activation, Element
+from tutelage.activations.polynomial import Polynomial
 from tutelage.activations.registry import get
 from tutelage.arrays import of_jax
 from tutelage.checks import flag, of_kind
@@ -15,6 +16,7 @@ from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elemen
 from tutelage.duals.gaussian import Frame
 from tutelage.duals.moments import Affine, Atomic, Waves
 from tutelage.duals.piecewise_linear import PiecewiseLinear
+from tutelage.duals.polynomials import Polynomials
 from tutelage.duals.quadrature import Integrated, Quadrature
 from tutelage.duals.shifted import TwoSlopes
 from tutelage.duals.waves import GaussianWaves
@@ -62,15 +64,16 @@ def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quad
     if isinstance(inputs, Mixture):
         shares = zip(inputs.components, inputs.weights, strict=True)
         return _total([Scaled(_kernel(sigma, tau, law, quadrature, biased), of_jax(share)) for law, share in shares])
-    if biased:
-        raise _refusal(sigma, tau, inputs, " with biases")
-    if sigma.elements is not None and tau.elements is not None:
-        if inputs.symmetry == "rotation" and _all_in(DEGREES, sigma, tau):
+    if not biased and inputs.symmetry == "rotation":
+        if (found := _polynomials(sigma, tau)) is not None:
+            return _spherical_polynomials(*found, inputs)
+        if _both_elementary(sigma, tau) and _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
-        parts = _from_moments(sigma.elements, tau.elements, inputs)
+    if sigma.elements is not None and tau.elements is not None:
+        parts = _from_moments(sigma.elements, tau.elements, inputs, biased)
         if parts is not None:
             return _total(parts)
-    raise _refusal(sigma, tau, inputs)
+    raise _refusal(sigma, tau, inputs, " with biases" if biased else "")
 
 
 def dual(sigma: str | Activation, tau: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Dual:
@@ -92,7 +95,7 @@ def _refusal(sigma: Activation, tau: Activation, inputs: Inputs, how: str = "") 
     pair = sigma.name if sigma.name == tau.name else f"{sigma.name} with {tau.name}"
     return UnsupportedCombination(
         f"No exact expectation of {pair}{how} under {inputs.name} is known, and none is sampled in its place. "
-        "Use `empirical` or `stream` to sample, or choose a Gaussian law."
+        f"Use `empirical` or `stream` to sample, {'leave the biases out, ' if how else ''}or choose a Gaussian law."
     )
 
 
@@ -160,6 +163,42 @@ def _moment_ratio(inputs: Inputs, order: int) -> float:
     return ratio
 
 
+def _polynomials(sigma: Activation, tau: Activation) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """Return the coefficients of two polynomials, one of a degree above two: others have forms of their own."""
+    found = _coefficients(sigma), _coefficients(tau)
+    high = any(isinstance(one, Polynomial) and one.elements is None for one in (sigma, tau))
+    return found if high and all(found) else None  # type: ignore[return-value]
+
+
+def _coefficients(activation: Activation) -> tuple[float, ...] | None:
+    """Return the coefficients of a polynomial, the constant first."""
+    if isinstance(activation, Polynomial):
+        return activation.coefficients
+    powers = {"one": 0, "identity": 1, "square": 2}
+    if not activation.elements or not _all_in(powers, activation):
+        return None
+    numbers = [0.0, 0.0, 0.0]
+    for element in activation.elements:
+        numbers[powers[element.kind]] += element.coefficient * element.scale ** powers[element.kind]
+    return tuple(numbers)
+
+
+def _spherical_polynomials(first: tuple[float, ...], second: tuple[float, ...], inputs: Inputs) -> Kernel:
+    """Every product of two powers sees a spherical law through one radial moment."""
+
+    def power(degree: int) -> tuple[float, ...]:
+        return (*[0.0] * degree, 1.0)
+
+    return _total(
+        [
+            Polynomials(Frame(), of_jax(one * other * _moment_ratio(inputs, i + j)), power(i), power(j))
+            for i, one in enumerate(first)
+            for j, other in enumerate(second)
+            if one and other and (i + j) % 2 == 0
+        ]
+    )
+
+
 def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature, biased: bool) -> Kernel:
     frame = Frame(inputs.location, inputs.factor, biased)
     if frame.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
@@ -172,6 +211,8 @@ def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: 
         kink = p if sigma.kink is None else sigma.kink
         slopes = (of_jax(float(p)), of_jax(float(q))), (of_jax(float(p_other)), of_jax(float(q_other)))
         return TwoSlopes(frame, *slopes, of_jax(float(kink)))
+    if (found := _polynomials(sigma, tau)) is not None:
+        return Polynomials(frame, of_jax(1.0), *found)
     parts = _closed_parts(sigma, tau, frame)
     if parts is not None:
         return _total(parts)
@@ -224,13 +265,18 @@ def _kink_corrections(
     ]
 
 
-def _from_moments(first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs) -> list[Kernel] | None:
+def _from_moments(
+    first: tuple[Element, ...], second: tuple[Element, ...], inputs: Inputs, biased: bool
+) -> list[Kernel] | None:
     """Return the duals that exist under every law: affine functions, and waves with a characteristic function."""
     kinds = {element.kind for element in first + second}
     if kinds <= {"one", "identity"}:
-        return [Affine(_affine(first), _affine(second), inputs.mean(), inputs.second_moment())]
+        mean, moment = inputs.mean(), inputs.second_moment()
+        if biased:  # the inputs are (x, 1)
+            mean, moment = np.append(mean, 1.0), np.block([[moment, mean[:, None]], [mean, np.ones((1, 1))]])
+        return [Affine(_affine(first), _affine(second), of_jax(mean), of_jax(moment))]
     if kinds <= {"one", *WAVES} and _has_characteristic(inputs):
-        return [Waves(inputs=inputs, **_waves(one, other)) for one in first for other in second]
+        return [Waves(inputs=inputs, **_waves(one, other), biased=biased) for one in first for other in second]
     return None
 
 

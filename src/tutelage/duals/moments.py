@@ -54,6 +54,7 @@ class Waves(ClosedForm):
         first_scale: Its frequency.
         second_sine: Whether the second activation is a sine.
         second_scale: Its frequency.
+        biased: Whether the last number of a vector is a bias: it turns the characteristic function.
     """
 
     inputs: Inputs
@@ -62,10 +63,16 @@ class Waves(ClosedForm):
     first_scale: float = eqx.field(static=True)
     second_sine: bool = eqx.field(static=True)
     second_scale: float = eqx.field(static=True)
+    biased: bool = eqx.field(static=True, default=False)
+
+    def _characteristic(self, row):
+        if not self.biased:
+            return self.inputs.characteristic(row)
+        return jnp.exp(1j * row[-1]) * self.inputs.characteristic(row[:-1])
 
     def _value(self, w, v):
         w, v = self.first_scale * w, self.second_scale * v
-        difference, total = self.inputs.characteristic(w - v), self.inputs.characteristic(w + v)
+        difference, total = self._characteristic(w - v), self._characteristic(w + v)
         if self.first_sine and self.second_sine:
             return 0.5 * self.factor * (difference.real - total.real)
         if self.first_sine:
@@ -76,7 +83,7 @@ class Waves(ClosedForm):
 
     @property
     def dimension(self) -> int:
-        return self.inputs.dimension
+        return self.inputs.dimension + self.biased
 
     def _gram(self, first, second, same=False):
         return over_pairs(self._value, first, second)

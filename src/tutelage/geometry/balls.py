@@ -25,6 +25,10 @@ network with two layers up to rescalings: where no output weight is zero, $(w_i,
 a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank. So critical
 points and their indices are the same there, and the only zero modes that are lost are the rescalings.
 
+**Weight decay.** Decay of vectors and output weights, $\tfrac12\lambda\|w\|^2 + \tfrac12\lambda'a^2$, is smallest
+among the rescalings of a neuron at one of them, where it is $\sqrt{\lambda\lambda'}\,\|aw\|$ and curved upwards. So
+critical points are those of the loss in $u = |a|w$ with this term added, at that rescaling, with the same indices.
+
 **Third derivatives.** At $a$, with parts $a_w$ along $\hat w$, $a_n$ along $n$ and $a_\perp$ beyond both,
 
 $$\partial_w^3K[a, a, a] = -\tfrac{2e}\pi\tfrac{\|v\|}{\|w\|^2}\bigl(\cos\theta\,a_n(2a_n^2 + 3\|a_\perp\|^2)
@@ -101,7 +105,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class BallLoss:
-    """The population loss of a committee in balls; the floats are meant exactly.
+    r"""The population loss of a committee in balls; the floats are meant exactly.
 
     Attributes:
         teacher: The teacher's vectors.
@@ -111,6 +115,9 @@ class BallLoss:
         noise: Standard deviation of the label noise.
         signs: The signs of the student neurons; `None` for all positive.
         outputs: The output weights of the teacher; `None` for all one.
+        decay: Rates of weight decay: none, that of the vectors, or those of vectors and output weights. The second,
+            up to rescaling, is a rate of the norms: $\tfrac12(\lambda\|w\|^2 + \lambda'a^2) \ge
+            \sqrt{\lambda\lambda'}\,\|aw\|$, with equality for one rescaling.
     """
 
     teacher: np.ndarray
@@ -120,6 +127,20 @@ class BallLoss:
     noise: float
     signs: np.ndarray | None = None
     outputs: np.ndarray | None = None
+    decay: tuple[float, ...] = ()
+
+    @property
+    def of_squares(self) -> arb:
+        """The rate of half the squared norms."""
+        return flint_module().arb(self.decay[0] if len(self.decay) == 1 else 0)
+
+    @property
+    def of_norms(self) -> arb:
+        """The rate of the norms."""
+        arb = flint_module().arb
+        if len(self.decay) < 2 or self.decay[0] == self.decay[1]:
+            return arb(self.decay[0] if len(self.decay) == 2 else 0)
+        return (arb(self.decay[0]) * arb(self.decay[1])).sqrt()
 
     @property
     def odd(self) -> arb:
@@ -162,9 +183,12 @@ class BallLoss:
         return flint_module().arb(self.noise) ** 2 / 2
 
     def excess(self, students: arb_mat) -> arb:
-        """Return the loss above half the variance of the noise."""
+        """Return the loss above half the variance of the noise, weight decay included."""
         arb = flint_module().arb
         total = arb(0)
+        if self.decay:
+            norms, _ = _polar(students)
+            total += sum((self.of_norms * norm + self.of_squares / 2 * norm**2 for norm in norms), arb(0))
         teaching = self._signed(pairs_of(self.teachers, None), self.outputs)
         for pairs, signs, factor in (
             (self._own(students), self.signs, arb(0.5)),
@@ -204,11 +228,9 @@ class BallLoss:
             for sines, other_sines in zip(own.sine, taught.sine, strict=True)
         ]
         gradient = combined + _scaled_rows(own.units, radial)
-        return (
-            gradient
-            if self.signs is None
-            else _scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
-        )
+        if self.signs is not None:
+            gradient = _scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
+        return gradient + students * self.of_squares + own.units * self.of_norms if self.decay else gradient
 
     def hessian(self, students: arb_mat) -> arb_mat:
         """Return the Hessian; parameters in the order of the rows."""
@@ -223,7 +245,12 @@ class BallLoss:
             for j in range(number):
                 if i == j:
                     total = (_curvature(own, i, skip=i) - _curvature(taught, i)) * self._sign(i)
-                    block = (identity * (self.odd + self.even) + total * (factor / own.norms[i])).tolist()
+                    whole = identity * (self.odd + self.even) + total * (factor / own.norms[i])
+                    if self.decay:
+                        unit = flint.arb_mat([own.units.tolist()[i]])
+                        tangent = identity - unit.transpose() * unit
+                        whole = whole + identity * self.of_squares + tangent * (self.of_norms / own.norms[i])
+                    block = whole.tolist()
                 elif i < j:
                     both = self._sign(i) * self._sign(j)
                     block = ((identity * slopes[i, j] + _mixed(own, i, j) * factor) * both).tolist()
@@ -239,14 +266,22 @@ class BallLoss:
 
         With the constants of the module's text, $\rho_i = \|w_i\| - r$ and unit vectors $(a_i)_i$, the third
         derivative is at most $\sum_i\|a_i\|^3c_{30}e(\sum_{j\ne i}\|w_j\| + \sum_j\|v_j\|)/\rho_i^2 + 3\sum_{i\ne j}
-        \|a_i\|^2\|a_j\|c_{21}e/\rho_i$, and $\sum_j\|a_j\| \le \sqrt n$.
+        \|a_i\|^2\|a_j\|c_{21}e/\rho_i$, and $\sum_j\|a_j\| \le \sqrt n$. A rate of the norms adds its
+        multiple of $2/(\sqrt3\rho_i^2)$, the largest $3t(1 - t^2)/\rho_i^2$.
 
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
         norms, _ = _polar(students)
         teachers = sum(_polar(self.teachers)[0], flint_module().arb(0))
-        return lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius)
+        bound = lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius)
+        if len(self.decay) < 2:
+            return bound
+        arb = flint_module().arb
+        steepest = arb(0)
+        for norm in norms:
+            steepest = steepest.max(1 / (norm - arb(radius)) ** 2)
+        return bound + self.of_norms * 2 / arb(3).sqrt() * steepest
 
 
 def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:

@@ -54,6 +54,9 @@ _FEWEST_DIGITS, _MOST_DIGITS = 20, 250
 # The Hessian and a few matrices of its size are held in balls, each of which is an object of its own on the way.
 _MOST_PARAMETERS = 1600
 
+# Why the lowest loss is not known.
+FEWER = "the lowest loss of fewer students than teachers is not known"
+
 # Students this close to a zero of the loss that is known exactly are compared with it first.
 _CLOSE = 1e-3
 
@@ -201,7 +204,7 @@ def _interval(bounds: tuple[float, float], digits: int = 17) -> str:
 
 
 def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificate:
-    """Prove that there is exactly one critical point near a point, and what it is, by ball arithmetic.
+    r"""Prove that there is exactly one critical point near a point, and what it is, by ball arithmetic.
 
     Newton's method with many digits brings the point close to a critical point; Newton–Kantorovich's theorem, with
     gradient, Hessian and its Lipschitz constant enclosed in Arb balls, proves that there is one, where it is, its index
@@ -214,15 +217,16 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     Args:
         objective: The population loss of a `neuron`, a `committee` or a `two_layer` network that learns its output
             weights, with two slopes (ReLU, leaky ReLU, absolute value), under a rotation-invariant law; without biases,
-            constant, scale and decay.
+            constant and scale. Weight decay may be on all that is learned.
         point: A student near a critical point.
         digits: Decimal digits of the centre, 20 to 250; bounds of position and loss are about as good.
 
     Returns:
         The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
-        weights ±1, and vectors that stand for all their multiples. Its kind is `not proved` where the proof does not
-        succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the Hessian is
-        singular, as at points that a rotation moves and at the global minima of more students than teachers.
+        weights ±1, and vectors that stand for all their multiples. With weight decay it stands for the one among them
+        that decay leaves where it is, with $\lambda\|w\|^2 = \lambda'a^2$. Its kind is `not proved` where the proof
+        does not succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the
+        Hessian is singular, as at points that a rotation moves and at the global minima of more students than teachers.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
@@ -284,10 +288,16 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
     problem = objective.problem
     models = (problem.student, problem.teacher)
     plain = all(isinstance(model, TwoLayer) and _certifiable(model) for model in models)
-    if not (isinstance(objective, NeuronSum) and plain and problem.decay is None):
+    if not (isinstance(objective, NeuronSum) and plain):
         raise UnsupportedCombination(
             "Certificates are for population losses of the neuron and committee problems, and of networks that learn "
-            f"their output weights, without biases, constant, scale and decay, not for {_named(objective)}."
+            f"their output weights, without biases, constant and scale, not for {_named(objective)}."
+        )
+    rates = tuple(float(rate) for rate in problem.decay or ())
+    if not all(rates):
+        raise UnsupportedCombination(
+            "Certificates with weight decay are for decay of both the vectors and the output weights: with one of them "
+            "alone rescalings lower the loss for ever, and there is no critical point."
         )
     activation: Activation = problem.student.activation  # type: ignore[attr-defined]
     duals = (objective.student_duals[0][0], objective.teacher_duals[0][0], objective.own_duals[0][0])
@@ -301,7 +311,7 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, BallLoss]:
     teacher = np.asarray(jax.device_get(problem.teacher.vectors(objective.target)))
     outputs = problem.teacher.parts(objective.target).output  # type: ignore[attr-defined]
     outputs = None if outputs is None else np.asarray(outputs)
-    return objective, BallLoss(teacher, left, right, scale, float(problem.noise), outputs=outputs)
+    return objective, BallLoss(teacher, left, right, scale, float(problem.noise), outputs=outputs, decay=rates)
 
 
 def _certifiable(model: TwoLayer) -> bool:
@@ -348,10 +358,11 @@ def _described(objective: NeuronSum, loss: BallLoss, students: np.ndarray) -> st
     teachers = f"the first {number} coordinate axes" if axes else f"the rows {rows}"
     signs = "" if loss.signs is None else f", with output weights {loss.signs.tolist()} up to rescaling,"
     outputs = "" if loss.outputs is None else f" with output weights {loss.outputs.tolist()}"
+    decay = f", weight decay {' and '.join(map(repr, loss.decay))}" if loss.decay else ""
     return (
         f"{students.shape[0]} students{signs} with slopes {loss.left!r} and {loss.right!r} ({activation.name}) "
         f"in dimension {dimension} learn {number} teachers, {teachers}{outputs}, under {problem.inputs.name} with "
-        f"variance {loss.scale!r}, label noise {loss.noise!r}"
+        f"variance {loss.scale!r}, label noise {loss.noise!r}{decay}"
     )
 
 
@@ -361,7 +372,11 @@ def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
     It has the vectors of the teacher, in another order and with other signs: these do not matter for an even
     activation, and for others if the vectors with a minus sign add up to zero, because only odd parts change.
     """
-    if students.shape != loss.teacher.shape or (loss.outputs is not None and (np.abs(loss.outputs) != 1).any()):
+    if (
+        loss.decay
+        or students.shape != loss.teacher.shape
+        or (loss.outputs is not None and (np.abs(loss.outputs) != 1).any())
+    ):
         return None
     mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
     other = np.where(mine[:, None] == theirs, 0.0, 1e3)  # a neuron with another sign is another one
@@ -399,13 +414,15 @@ def _certificate(
             proof = _symmetric(order, vectors, zero, digits)
         away = at_most(frobenius(balls_of(proof.decimals) - exact(vectors)))
         centre = np.array([[float(entry) for entry in row] for row in proof.decimals])
-        realizable = vectors.shape[0] >= loss.teacher.shape[0]
+        left_open = "the lowest loss with weight decay is not known" if loss.decay else ""
+        if vectors.shape[0] < loss.teacher.shape[0]:
+            left_open = FEWER
         return assembled(
             proof,
             away,
             loss.lowest(),
             zero is not None,
-            realizable,
+            left_open,
             centre=objective.problem.student.with_vectors(point, jnp.asarray(centre)),
             digits=digits,
             problem=problem,
@@ -429,7 +446,8 @@ class Proof(NamedTuple):
 
 def _order(objective: NeuronSum, loss: BallLoss, point: PyTree) -> SymmetricOrder | None:
     """Return the order in which a point is block-constant, where there are formulas for it: ReLU, unit variance."""
-    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and loss.signs is None and loss.outputs is None
+    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and not loss.decay
+    plain = plain and loss.signs is None and loss.outputs is None
     known = np.array_equal(loss.teacher, np.eye(*loss.teacher.shape))
     return symmetric_order(objective, point) if plain and known else None
 
@@ -480,7 +498,7 @@ def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: i
     return Proof(decimals, found, arb(0) if critical else Geometry(layout, centre).loss() + _spread(found))
 
 
-def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bool, **described: Any) -> Certificate:
+def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str, **described: Any) -> Certificate:
     """Return the certificate of what is proved.
 
     Args:
@@ -488,7 +506,7 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bo
         away: The given point is within this distance of the centre.
         lowest: Half the variance of the noise.
         zero: Whether the centre is a zero of the loss above that.
-        realizable: Whether there are at least as many students as teachers.
+        left_open: Why the lowest loss of all students is not known; empty where it is `lowest`.
         described: Centre, digits and problem.
 
     Raises:
@@ -501,7 +519,7 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, realizable: bo
             f"{found.unique_radius:.3g} within which it is the only one"
         )
     least = max(at_least(excess), 0.0)
-    kind, reason = _kind(found, least > 0, zero, realizable)
+    kind, reason = _kind(found, least > 0, zero, left_open)
     total = lowest + excess
     return Certificate(
         kind=kind,
@@ -552,7 +570,7 @@ def _spread(found: Enclosure) -> arb:
     return ball(0, (curvature * ball(found.radius) ** 2 / 2).upper())
 
 
-def _kind(found: Enclosure, above_zero: bool, zero: bool, realizable: bool) -> tuple[ProvedKind, str]:
+def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tuple[ProvedKind, str]:
     """Return the kind, and what is left open."""
     if 0 < found.index < found.parameters:
         return "saddle", ""
@@ -560,8 +578,8 @@ def _kind(found: Enclosure, above_zero: bool, zero: bool, realizable: bool) -> t
         return "maximum", ""
     if zero:
         return "global minimum", ""
-    if not realizable:
-        return "minimum", "the lowest loss of fewer students than teachers is not known"
+    if left_open:
+        return "minimum", left_open
     if not above_zero:
         return "minimum", "whether its loss is the lowest one is left open"
     return "spurious minimum", ""

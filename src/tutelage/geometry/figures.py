@@ -10,6 +10,7 @@ from matplotlib.image import AxesImage
 from tutelage.checks import count, of_kind
 from tutelage.errors import invalid
 from tutelage.geometry.atlas import Atlas, AtlasEntry, block_matrix
+from tutelage.models import Layers
 from tutelage.style import axes_of, panels, styled
 
 _PER_ROW = 4
@@ -17,6 +18,8 @@ _PER_ROW = 4
 
 def atlas(atlas: Atlas, number: int | None = None, ax: Axes | None = None) -> Figure:
     """Draw the inner products of students and teachers at the points of an atlas, in the order of the blocks.
+
+    Where output weights are learned, they stand beside the rows.
 
     Args:
         atlas: The atlas.
@@ -61,4 +64,8 @@ def _draw(axis: Axes, entry: AtlasEntry, matrix: np.ndarray, bound: float) -> Ax
     axis.set_xlabel("teacher", fontsize=8)
     axis.set_ylabel("student", fontsize=8)
     axis.tick_params(labelsize=7)
+    if isinstance(entry.point, Layers) and entry.point.output is not None:
+        output = np.asarray(entry.point.output)[entry.structure.students]
+        axis.set_yticks(range(len(output)), [f"{weight:.2g}" for weight in output])
+        axis.set_ylabel("student, by its output weight", fontsize=8)
     return image

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,17 @@ from mpmath import atan2, fsum, matrix, mp, mpf, norm, pi, sqrt
 mp.dps = {digits}
 CENTRE = {centre}
 TEACHER = {teacher}
+# Signs of the students' output weights, output weights of the teacher, and rates of norms and of half their squares.
+SIGNS, OUTPUTS = {signs}, {outputs}
+OF_NORMS, OF_SQUARES = {decay}
 SLOPES, VARIANCE, NOISE = {slopes}, {variance}, {noise}
 REACH, INNER, GRADIENT, LEAST, LIPSCHITZ = {numbers}
 LOSS, INDEX = {loss}, {index}
 
 W = [[mpf(entry) for entry in row] for row in CENTRE]
-V = [[mpf(entry) for entry in row] for row in TEACHER]
+V = [[mpf(entry) * abs(mpf(output)) for entry in row] for row, output in zip(TEACHER, OUTPUTS)]
+S, T = SIGNS, [1 if mpf(output) > 0 else -1 for output in OUTPUTS]
+mu, rate = sqrt(mpf(OF_NORMS[0]) * mpf(OF_NORMS[1])), mpf(OF_SQUARES)
 n, d = len(W), len(W[0])
 a, b = map(mpf, SLOPES)
 alpha, beta = mpf(VARIANCE) * (b - a) ** 2 / (2 * pi), mpf(VARIANCE) * (a**2 + b**2) / 2
@@ -50,8 +56,12 @@ def dual(w, v):
 
 
 def loss():
-    both = fsum(dual(w, u) for w in W for u in W) / 2 - fsum(dual(w, v) for w in W for v in V)
-    return both + fsum(dual(u, v) for u in V for v in V) / 2 + mpf(NOISE) ** 2 / 2
+    both = total(W, S, W, S) / 2 - total(W, S, V, T) + total(V, T, V, T) / 2
+    return both + mpf(NOISE) ** 2 / 2 + fsum(mu * sqrt(dot(w, w)) + rate * dot(w, w) / 2 for w in W)
+
+
+def total(first, signs, second, others):
+    return fsum(s * t * dual(w, v) for w, s in zip(first, signs) for v, t in zip(second, others))
 
 
 def pull(w, v):
@@ -91,14 +101,19 @@ def hessian():
     for i in range(n):
         for j in range(n):
             if i == j:
-                plus = [own_block(W[i], u) for k, u in enumerate(W) if k != i]
-                minus = [own_block(W[i], v) for v in V]
+                terms = [(S[i] * t, own_block(W[i], u)) for k, (u, t) in enumerate(zip(W, S)) if k != i]
+                terms += [(-S[i] * t, own_block(W[i], v)) for v, t in zip(V, T)]
+                p = dot(W[i], W[i])
                 block = [
-                    [beta * (r == s) + fsum(x[r][s] for x in plus) - fsum(x[r][s] for x in minus) for s in range(d)]
+                    [
+                        (beta + rate + mu / sqrt(p)) * (r == s) - mu * W[i][r] * W[i][s] / sqrt(p) ** 3
+                        + fsum(t * x[r][s] for t, x in terms)
+                        for s in range(d)
+                    ]
                     for r in range(d)
                 ]
             else:
-                block = mixed_block(W[i], W[j])
+                block = [[S[i] * S[j] * x for x in row] for row in mixed_block(W[i], W[j])]
             for r in range(d):
                 for s in range(d):
                     H[i * d + r, j * d + s] = block[r][s]
@@ -125,13 +140,16 @@ def lipschitz(radius):
     norms = [sqrt(dot(w, w)) for w in W]
     total = fsum(sqrt(dot(v, v)) for v in V) + fsum(norms) + n * radius
     cubic = max(3 * sqrt(mpf(3)) / pi * even * (total - x - radius) / (x - radius) ** 2 for x in norms)
+    cubic += mu * 2 / sqrt(mpf(3)) / (min(norms) - radius) ** 2
     return cubic + (3 * sqrt(mpf(n)) * 4 / pi * even / (min(norms) - radius) if n > 1 else 0)
 
 
 R, r, g, m, K = (mpf(number) for number in (REACH, INNER, GRADIENT, LEAST, LIPSCHITZ))
-G = [
-    [fsum(column) for column in zip(*([pull(w, u) for u in W] + [[-x for x in pull(w, v)] for v in V]))] for w in W
-]
+G = []
+for w, s in zip(W, S):
+    rows = [[s * t * x for x in pull(w, u)] for u, t in zip(W, S)]
+    rows += [[-s * t * x for x in pull(w, v)] for v, t in zip(V, T)]
+    G.append([fsum(column) + (rate + mu / sqrt(dot(w, w))) * x for x, column in zip(w, zip(*rows))])
 H = hessian()
 tiny = mpf(10) ** (20 - mp.dps)
 CHECKS = {{
@@ -162,16 +180,19 @@ def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: Ba
         theorem=str(certificate).replace("\\", "\\\\"),
         digits=certificate.digits + 30,
         centre=_shown(rows),
-        teacher=_shown(tuple(tuple(repr(float(entry)) for entry in row) for row in np.asarray(loss.teacher))),
-        slopes=(repr(loss.left), repr(loss.right)),
-        variance=repr(repr(loss.scale)),
-        noise=repr(repr(loss.noise)),
-        # Floats are meant exactly, and `mpf` reads them so.
+        # Floats are meant exactly, and `mpf` reads them so; texts it would read as decimals.
+        teacher=_shown(np.asarray(loss.teacher, float).tolist()),
+        signs=[1] * len(rows) if loss.signs is None else np.sign(loss.signs).astype(int).tolist(),
+        outputs=[1.0] * len(loss.teacher) if loss.outputs is None else np.asarray(loss.outputs, float).tolist(),
+        decay=(loss.decay if len(loss.decay) == 2 else (0.0, 0.0), loss.decay[0] if len(loss.decay) == 1 else 0.0),
+        slopes=(loss.left, loss.right),
+        variance=loss.scale,
+        noise=loss.noise,
         numbers=", ".join(repr(getattr(certificate, name)) for name in numbers),
         loss=certificate.loss,
         index=certificate.index,
     )
 
 
-def _shown(rows: tuple[tuple[str, ...], ...]) -> str:
+def _shown(rows: Sequence[Sequence[str | float]]) -> str:
     return "[\n" + "".join(f"    {list(row)!r},\n" for row in rows) + "]"

@@ -265,29 +265,34 @@ class TwoLayer(Neuronwise):
 
         Such a pair computes less and less of a neuron and more and more of a derivative,
         $a\,(\sigma(w\cdot x + v\cdot x/a) - \sigma(w\cdot x)) \to v\cdot x\,\sigma'(w\cdot x)$: the loss falls as the
-        output weights run away, ever more slowly.
+        output weights run away, ever more slowly. Of an odd activation one of the two may have both signs turned.
 
         Args:
             parameters: A student.
-            gradient: The gradient of its loss: along it, descent must let both output weights grow.
+            gradient: The gradient of its loss: it must fall as the output weights grow and $v$ stays.
 
         Reference:
             Martinelli, van Meegen, Şimşek, Gerstner, Brea, Flat channels to infinity in neural loss landscapes, 2025.
         """
-        if not {"weights", "output"} <= {*self.learn}:
+        if not {"weights", "output"} <= {*self.learn} or (self.biased and "biases" not in self.learn):
             return None
         rows, output = np.asarray(self.rows(parameters)), np.asarray(parameters.output)
-        if self.biased and "biases" not in self.learn:
-            return None
-        norms = np.linalg.norm(rows, axis=1)
-        apart = np.linalg.norm(rows[:, None] - rows, axis=-1) / np.maximum(np.maximum(norms[:, None], norms), 1e-300)
+        slopes, by_output = np.asarray(self.rows(gradient)), np.asarray(gradient.output)
+        norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
         sizes = np.minimum(np.abs(output)[:, None], np.abs(output))
-        cancel = np.abs(output[:, None] + output) <= _CANCELLED * sizes
-        growing = np.asarray(gradient.output) * output < 0
-        # Smaller ones than those of a usual network are no sign of running away.
-        pairs = cancel & (apart <= _CLOSE) & (sizes > 1.0) & growing & growing[:, None]
-        found = np.argwhere(np.triu(pairs, 1))
-        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+        growth = np.sign(output) * by_output
+        for sign in (1.0, -1.0) if self.activation.parity == "odd" else (1.0,):
+            between = rows[:, None] - sign * rows
+            apart = np.linalg.norm(between, axis=-1) / np.maximum(norms[:, None], norms)
+            cancel = np.abs(output[:, None] + sign * output) <= _CANCELLED * sizes
+            # The derivative of the loss as both output weights grow by the same amount, a times the difference fixed.
+            turning = np.sum((slopes[:, None] - sign * slopes) * between, axis=-1) / (2 * np.maximum(sizes, 1e-300))
+            falling = growth[:, None] + growth - turning < 0
+            # Smaller ones than those of a usual network are no sign of running away.
+            found = np.argwhere(np.triu(cancel & (apart <= _CLOSE) & (sizes > 1.0) & falling, 1))
+            if len(found):
+                return int(found[0, 0]), int(found[0, 1])
+        return None
 
     def contains(self, parameters: PyTree, teacher: Model, target: PyTree) -> bool:
         assert isinstance(teacher, TwoLayer)

@@ -3,14 +3,14 @@
 Each paper has three files here. `<key>.toml` is what a person says: title, the kind and the finding of each failure,
 which failures matter most, the outcome on record for each study. `<key>.verdicts.json` is what was judged, witnesses
 included; `make record` writes it. `<key>.coverage.toml` is a map of the whole print. The tests judge the claims and run
-the studies again and compare.
+the studies again and compare. A paper of which experiments are run and nothing is judged has the first file alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tutelage.papers.documents import KEYS, document, recorded_witnesses
+from tutelage.papers.documents import KEYS, STUDIED_KEYS, document, recorded_witnesses
 from tutelage.papers.maps import REASONS, Line, coverage, gaps
 from tutelage.papers.record import (
     KINDS,
@@ -34,6 +34,7 @@ __all__ = [
     "PAPERS",
     "REASONS",
     "STANDINGS",
+    "STUDIED",
     "Defect",
     "Line",
     "Paper",
@@ -97,3 +98,5 @@ def _paper(key: str) -> Paper:
 
 
 PAPERS: dict[str, Paper] = {key: _paper(key) for key in KEYS}
+# With those of which experiments are run again, and no statement is judged.
+STUDIED: dict[str, Paper] = PAPERS | {key: _paper(key) for key in STUDIED_KEYS}

@@ -16,6 +16,8 @@ KEYS = (
     "local_convergence",
     "convolutional_filter",
 )
+# Papers of which experiments are run again, and no statement is judged.
+STUDIED_KEYS = ("copy_or_average", "flat_channels")
 
 
 @lru_cache
@@ -38,7 +40,7 @@ def map_of(paper: str) -> list[dict[str, Any]]:
 
 def entries(section: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the entries of a section of all papers, by identifier."""
-    for key in KEYS:
+    for key in (*KEYS, *STUDIED_KEYS):
         for name, entry in document(key).get(section, {}).items():
             yield f"{key}.{name}", entry
 

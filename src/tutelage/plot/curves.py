@@ -16,7 +16,9 @@ from tutelage.style import BLUE, COLOURS, GREY, RED, axes_of, styled
 
 # More curves than this hide each other.
 _MOST_RUNS = 200
-_STATUS_COLOURS = {"converged": COLOURS[0], "step_limit": COLOURS[1], "diverged": COLOURS[3], "stalled": COLOURS[4]}
+_STATUS_COLOURS = dict(
+    zip(("converged", "step_limit", "channel", "diverged", "stalled"), COLOURS, strict=False)
+)  # grey for the others
 
 
 def histories(

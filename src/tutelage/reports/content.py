@@ -12,6 +12,7 @@ from tutelage.claims.auditing import STUDIES, read_verdicts
 from tutelage.errors import MalformedData
 from tutelage.papers import (
     PAPERS,
+    STUDIED,
     Line,
     Paper,
     coverage,
@@ -113,7 +114,7 @@ class PaperContent:
 
     Attributes:
         paper: The paper.
-        claims: Its claims.
+        claims: Its claims; none where no statement is judged.
         studies: Its studies.
         lines: The map of its print.
     """
@@ -152,18 +153,20 @@ def gather(folder: Path, notice: Callable[[str], None]) -> tuple[PaperContent, .
         folder: The report's folder.
         notice: Called with a sentence for every file that is damaged, and left out.
     """
-    return tuple(_paper(folder, paper, notice) for paper in PAPERS.values())
+    return tuple(_paper(folder, paper, notice) for paper in STUDIED.values())
 
 
 def _paper(folder: Path, paper: Paper, notice: Callable[[str], None]) -> PaperContent:
-    recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
-    fresh = {(verdict.id, verdict.form): verdict.document() for verdict in read_verdicts(folder, paper.key, notice)}
-    claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
     records = recorded_studies()
     studies = tuple(
         _shown(folder, study, records[study.id].finding if study.id in records else "", notice)
         for study in studies_of(paper.key)
     )
+    if paper.key not in PAPERS:
+        return PaperContent(paper, (), studies, ())
+    recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
+    fresh = {(verdict.id, verdict.form): verdict.document() for verdict in read_verdicts(folder, paper.key, notice)}
+    claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
     return PaperContent(paper, claims, studies, coverage(paper.key))
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from tutelage.checks import one_of
-from tutelage.papers import PAPERS, recorded_studies
+from tutelage.papers import STUDIED, recorded_studies
 from tutelage.studies.base import Study
 
 
@@ -21,7 +21,7 @@ def studies_of(paper: str) -> tuple[Study, ...]:
     Raises:
         InvalidArgument: If the paper is not covered.
     """
-    one_of("paper", paper, PAPERS)
+    one_of("paper", paper, STUDIED)
     if not any(id.startswith(f"{paper}.") for id in recorded_studies()):
         return ()
     return import_module(f"tutelage.studies.{paper}").STUDIES
@@ -29,7 +29,7 @@ def studies_of(paper: str) -> tuple[Study, ...]:
 
 def all_studies() -> tuple[Study, ...]:
     """Return all studies of all papers."""
-    return tuple(study for paper in PAPERS for study in studies_of(paper))
+    return tuple(study for paper in STUDIED for study in studies_of(paper))
 
 
 def find(names: Sequence[str] = ()) -> tuple[Study, ...]:
@@ -42,9 +42,9 @@ def find(names: Sequence[str] = ()) -> tuple[Study, ...]:
         InvalidArgument: If a name is neither.
     """
     chosen: dict[str, Study] = {}
-    for name in names or PAPERS:
+    for name in names or STUDIED:
         matching = {study.id: study for study in all_studies() if name in (study.id, study.paper)}
         if not matching:
-            one_of("study", name, (*PAPERS, *(study.id for study in all_studies())))
+            one_of("study", name, (*STUDIED, *(study.id for study in all_studies())))
         chosen |= matching
     return tuple(chosen.values())

@@ -2,30 +2,37 @@
 
 from typing import Any
 
-import jax.numpy as jnp
+import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import angle, exact, g
-from tutelage.claims.convolutional_filter.identities import PATCH, PATCHES, TWICE, directions
+from tutelage.claims.convolutional_filter.formulas import (
+    angle,
+    applied,
+    defined_loss,
+    dot,
+    g,
+    norm,
+    own_gradient,
+    second_moments,
+    teacher_gradient,
+    times,
+    total,
+)
+from tutelage.claims.convolutional_filter.identities import PATCH, PATCHES, QUADRATURE, TWICE
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
 from tutelage.claims.laws import real
 from tutelage.claims.statement import Claim, Form
-from tutelage.models import FilterAndOutput
 
-_norm = jnp.linalg.norm
 _GAUSSIAN = ("independent standard Gaussian patches", "$w \\ne 0$")
 
 
-def _matrices(v, w_star, k):
-    """The print's A(w), A(w*) and B(w, w*)."""
-    ones, identity = jnp.ones((k, k)), jnp.eye(k)
-    own = (ones + (jnp.pi - 1) * identity) / (2 * jnp.pi)
-    mixed = (ones + (g(angle(v, w_star)) - 1) * identity) / (2 * jnp.pi)
-    return (v @ v) * own, (w_star @ w_star) * own, _norm(v) * _norm(w_star) * mixed
-
-
 def _expanded(v, a, w_star, a_star, factor):
-    own, teacher, mixed = _matrices(v, w_star, a.shape[0])
-    return factor * (a_star @ teacher @ a_star + a @ own @ a - 2 * a @ mixed @ a_star)
+    """The quadratic form with the print's A(w), A(w*) and B(w, w*)."""
+
+    def form(a, b, own):
+        return (total(a) * total(b) + (own - 1) * dot(a, b)) / (2 * np.pi)
+
+    mixed = norm(v) * norm(w_star) * form(a, a_star, g(angle(v, w_star)))
+    return factor * (dot(w_star, w_star) * form(a_star, a_star, np.pi) + dot(v, v) * form(a, a, np.pi) - 2 * mixed)
 
 
 _HALF = Form("The same with a factor $\\frac12$.", factor=0.5)
@@ -36,11 +43,11 @@ EXPANSION = Claim(
     title="the loss as a quadratic form",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: exact(w_star, a_star, normalized=False).loss(FilterAndOutput(v, a)),
-    derivatives=False,
+    left=defined_loss,
     relation="==",
     right=_expanded,
-    scale=lambda v, a, w_star, a_star: (v @ v) * (a @ a) + (w_star @ w_star) * (a_star @ a_star),
+    scale=lambda v, a, w_star, a_star: dot(v, v) * dot(a, a) + dot(w_star, w_star) * dot(a_star, a_star),
+    arithmetic=QUADRATURE,
     kind="misprint",
     as_printed=Form(
         "$\\ell = a^{*\\top}A(w^*)a^* + a^\\top A(w)a - 2a^\\top B(w, w^*)a^*$, with $A$ and $B$ as computed below it (the last $a^*$ is printed "
@@ -64,8 +71,54 @@ right = w_star @ w_star * (a_star @ A @ a_star) + v @ v * (a @ A @ a) - 2 * a @ 
 )
 
 
-def _filter_gradient(v, a, w_star, a_star):
-    return exact(w_star, a_star, normalized=False).gradient(FilterAndOutput(v, a)).filter
+def _written_out(v, a, w_star, a_star, Z):
+    """Equations (7) and (8): sums over pairs of patches, patches in rows."""
+    active = np.einsum("...ip,...p->...i", Z, v) >= 0
+    seen = np.einsum("...ip,...p->...i", Z, w_star) >= 0
+    rows = np.einsum("...i,...ip->...p", a * active, Z)
+    own = np.einsum("...j,...jp,...p->...", a * active, Z, v)
+    return times(own - np.einsum("...j,...jp,...p->...", a_star * seen, Z, w_star), rows)
+
+
+def _first_line(v, a, w_star, a_star, Z, letter):
+    hidden, targets = (np.maximum(np.sum(Z * w[..., None, :], -1), 0.0) for w in (v, w_star))
+    residual = dot(letter * a_star + (1 - letter) * a, hidden) - dot(a_star, targets)
+    return times(residual, np.sum((a * (hidden > 0))[..., None] * Z, -2))
+
+
+_WITH_OWN = Form("The first sum has $a_i$ for $a_i^*$.", letter=0.0)
+
+EQUATION_7 = Claim(
+    id=f"{PAPER}.equation-7",
+    place="Section A, gradient of a sample, the line before Equations (7) and (8)",
+    title="the gradient of a sample",
+    hypotheses=("$w \\ne 0$, any patches",),
+    draw=[{**draw, "Z": real((draw["a"].shape[0], 2))} for draw in ANYWHERE],
+    left=_written_out,
+    relation="==",
+    right=_first_line,
+    scale=lambda v, a, w_star, a_star, Z: (
+        norm(a) * (norm(a) * norm(v) + norm(a_star) * norm(w_star)) * np.sum(Z**2, (-1, -2))
+    )[..., None],
+    kind="misprint",
+    glyph=True,
+    as_printed=Form(
+        "It is $(\\sum_ia_i^*\\sigma(Z_i\\cdot w) - \\sum_ia_i^*\\sigma(Z_i\\cdot w^*))\\sum_ia_iZ_i\\mathbb 1(Z_i\\cdot w \\ge 0)$, which is then written out "
+        "as (7) and (8).",
+        letter=1.0,
+        recipe="""
+hidden = np.maximum(Z @ v, 0)
+rows = (a * (hidden > 0)) @ Z
+left = (a @ hidden - a_star @ np.maximum(Z @ w_star, 0)) * rows  # Equations (7) and (8)
+right = (a_star @ hidden - a_star @ np.maximum(Z @ w_star, 0)) * rows
+""",
+    ),
+    as_meant=_WITH_OWN,
+    supplied="the lines that follow it",
+    corrected=_WITH_OWN,
+    correction="One $a_i^*$ should be $a_i$.",
+    control=Form("One per cent of $a_i^*$ in the first sum.", letter=0.01),
+)
 
 
 OWN_PART = Claim(
@@ -74,20 +127,21 @@ OWN_PART = Claim(
     title="the student's part of the gradient",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: _filter_gradient(v, a, w_star, 0.0 * a_star),
-    derivatives=False,
+    left=own_gradient,
     relation="==",
-    right=lambda v, a, factor: ((a @ a) / 2 + factor * (jnp.sum(a) ** 2 - a @ a) / (2 * jnp.pi)) * v,
-    scale=lambda v, a: (a @ a) * _norm(v),
+    right=lambda v, a, factor: times(dot(a, a) / 2 + factor * (total(a) ** 2 - dot(a, a)) / (2 * np.pi), v),
+    scale=lambda v, a: (dot(a, a) * norm(v))[..., None],
+    arithmetic=QUADRATURE,
     as_printed=Form("It is $\\sum_ia_i^2\\frac w2 + \\sum_{i\\ne j}a_ia_j\\frac w{2\\pi}$.", factor=1.0),
     control=Form("The second sum one per cent larger.", factor=1.01),
 )
 
 
 def _teacher_part(v, a, w_star, a_star, twice):
-    phi, ratio = angle(v, w_star), _norm(w_star) / _norm(v)
-    own = (a @ a_star) * ((jnp.pi - phi) * w_star + jnp.sin(phi) * ratio * v)
-    return (twice * own + (jnp.sum(a) * jnp.sum(a_star) - a @ a_star) * ratio * v) / (2 * jnp.pi)
+    phi, ratio = angle(v, w_star), norm(w_star) / norm(v)
+    own = times(np.pi - phi, w_star) + times(np.sin(phi) * ratio, v)
+    pairs = times((total(a) * total(a_star) - dot(a, a_star)) * ratio, v)
+    return (times(twice * dot(a, a_star), own) + pairs) / (2 * np.pi)
 
 
 _ONCE = Form("The first term has $1/(2\\pi)$ for $1/\\pi$.", twice=1.0)
@@ -98,13 +152,11 @@ TEACHER_PART = Claim(
     title="the teacher's part of the gradient",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: (
-        _filter_gradient(v, a, w_star, 0.0 * a_star) - _filter_gradient(v, a, w_star, a_star)
-    ),
-    derivatives=False,
+    left=teacher_gradient,
     relation="==",
     right=_teacher_part,
-    scale=lambda v, a, w_star, a_star: _norm(a) * (_norm(a) * _norm(v) + _norm(a_star) * _norm(w_star)),
+    scale=lambda a, w_star, a_star: (norm(a) * norm(a_star) * norm(w_star))[..., None],
+    arithmetic=QUADRATURE,
     defect=TWICE,
     as_printed=Form(
         "It is $a\\cdot a^*(\\frac1\\pi(\\pi-\\phi)w^* + \\frac1\\pi\\sin\\phi\\frac{\\|w^*\\|}{\\|w\\|}w) + \\sum_{i\\ne j}a_ia_j^*\\frac1{2\\pi}"
@@ -130,14 +182,17 @@ _ANY_PAIR: dict[str, Any] = {
     "draw": {"v": real((2,)), "w_star": real((2,))},
     "relation": "==",
     "scale": 1e-2,
-    "arithmetic": "Gauss–Legendre quadrature in polar coordinates, float64",
+    "arithmetic": QUADRATURE,
 }
+
+
+def _turned(v):
+    return np.stack([-v[..., 1], v[..., 0]], -1)
 
 
 def _across(v):
     """E[z₂²1(z·w ≥ 0)] for a direction 2 orthogonal to w."""
-    u, weights = directions(v, v)
-    return weights @ ((u @ jnp.stack([-v[1], v[0]])) ** 2) / (v @ v) / jnp.pi
+    return dot(_turned(v), applied(second_moments(v, v), _turned(v))) / dot(v, v)
 
 
 DIAGONAL = Claim(
@@ -147,7 +202,7 @@ DIAGONAL = Claim(
     title="second moment across the filter",
     hypotheses=("$z$ is a standard Gaussian vector", "$e_i \\perp w$"),
     **_ANY_PAIR,
-    where=lambda v: v @ v > 0,
+    where=lambda v: dot(v, v) > 0,
     left=_across,
     right=lambda value: value,
     as_printed=Form(
@@ -168,18 +223,16 @@ right = 1.0
 
 def _moments(v, w_star):
     """The entries 11, 12 and 22 of E[zzᵀ1(z·w ≥ 0, z·w* ≥ 0)], the first direction along w*, the second on w's side."""
-    u, weights = directions(v, w_star)
-    first = w_star / _norm(w_star)
-    rest = v - (v @ first) * first
-    second = rest / (_norm(rest) + 1e-150)
-    x, y = u @ first, u @ second
-    return jnp.stack([weights @ (x * x), weights @ (x * y), weights @ (y * y)]) / jnp.pi
+    first = times(1 / norm(w_star), w_star)
+    second = times(np.where(dot(v, _turned(first)) >= 0, 1.0, -1.0), _turned(first))
+    matrix = second_moments(v, w_star)
+    return np.stack([dot(x, applied(matrix, y)) for x, y in ((first, first), (first, second), (second, second))], -1)
 
 
 def _printed_moments(v, w_star, factor):
     phi = angle(v, w_star)
-    mixed = jnp.sin(phi) * jnp.cos(phi)
-    return factor * jnp.stack([jnp.pi - phi + mixed, jnp.sin(phi) ** 2, jnp.pi - phi - mixed]) / (2 * jnp.pi)
+    mixed = np.sin(phi) * np.cos(phi)
+    return factor * np.stack([np.pi - phi + mixed, np.sin(phi) ** 2, np.pi - phi - mixed], -1) / (2 * np.pi)
 
 
 POLAR = Claim(
@@ -187,9 +240,9 @@ POLAR = Claim(
     place="Lemma A.1, proof of the third identity",
     scope="proof step",
     title="three integrals in polar coordinates",
-    hypotheses=("$z$ is a standard Gaussian vector", "$0.01 < \\phi < 3.14$"),
+    hypotheses=("$z$ is a standard Gaussian vector", "$w, w^* \\ne 0$"),
     **_ANY_PAIR,
-    where=lambda v, w_star: (angle(v, w_star) > 0.01) & (angle(v, w_star) < 3.14),
+    where=lambda v, w_star: (dot(v, v) > 0) & (dot(w_star, w_star) > 0),
     left=_moments,
     right=_printed_moments,
     as_printed=Form(
@@ -199,4 +252,4 @@ POLAR = Claim(
     control=Form("One per cent more.", factor=1.01),
 )
 
-CLAIMS = (EXPANSION, OWN_PART, TEACHER_PART, DIAGONAL, POLAR)
+CLAIMS = (EXPANSION, EQUATION_7, OWN_PART, TEACHER_PART, DIAGONAL, POLAR)

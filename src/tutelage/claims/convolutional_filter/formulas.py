@@ -1,21 +1,39 @@
-r"""The convolutional-filter paper's formulas, as printed, and the exact objective they are judged against.
+r"""The convolutional-filter paper's formulas, as printed, and the expectations they are judged against.
 
 Symbols: $v$ the student's filter, $a$ its output weights, $w^*, a^*$ the teacher's, $\phi$ the angle between $v$ and
-$w^*$, $k$ the number of patches, $p$ the size of a filter, $\eta$ the step, $\beta^0$ the initial signal.
+$w^*$, $k$ the number of patches, $p$ the size of a filter, $\eta$ the step, $\beta^0$ the initial signal. All formulas are in
+NumPy, on the last axes; expectations are those of filters in the plane.
 """
 
-from functools import lru_cache
-from typing import NamedTuple
-
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from tutelage.claims.angles import angle as angle
-from tutelage.models import FilterAndOutput
-from tutelage.objectives import Objective, population
-from tutelage.problems import convolution
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+def dot(a, b):
+    """The inner product of vectors."""
+    return np.sum(a * b, -1)
+
+
+def norm(a):
+    """The norm of vectors."""
+    return np.sqrt(dot(a, a))
+
+
+def total(a):
+    """The sum of a vector's entries."""
+    return np.sum(a, -1)
+
+
+def times(number, vector):
+    """Vectors times numbers, one for each of them."""
+    return np.asarray(number)[..., None] * vector
+
+
+def angle(first, second):
+    """The angle between two vectors, accurate near zero and near a half turn."""
+    one, other = times(1 / norm(first), first), times(1 / norm(second), second)
+    return 2 * np.arctan2(norm(one - other), norm(one + other))
 
 
 def g(phi):
@@ -23,79 +41,143 @@ def g(phi):
 
     It equals $(\pi - \phi)\cos\phi + \sin\phi$: decreasing, $g(0) = \pi$, $g(\pi/2) = 1$, $g(\pi) = 0$.
     """
-    return jnp.cos(phi) * (jnp.pi - phi + jnp.sin(phi) * jnp.cos(phi)) + jnp.sin(phi) ** 3
+    return np.cos(phi) * (np.pi - phi + np.sin(phi) * np.cos(phi)) + np.sin(phi) ** 3
 
 
-@lru_cache
-def _template(dimension: int, patches: int, normalized: bool) -> Objective:
-    # Made of concrete arrays even when first asked for inside a compiled function.
-    with jax.ensure_compile_time_eval():
-        problem = convolution(np.ones(dimension), np.ones(patches), normalized=normalized)
-        return population(problem)
+# Expectations over a standard Gaussian vector in the plane, by quadrature of their definition --------------------------
 
 
-def exact(w_star, a_star, normalized: bool = True) -> Objective:
-    """The exact population objective of a teacher whose arrays may be traced."""
-    template = _template(w_star.shape[0], a_star.shape[0], normalized)
-    return template.with_target(FilterAndOutput(w_star, a_star))
+def circle(v, w_star):
+    """Directions of the plane, and their weights: Gauss–Legendre between the four at which a neuron has its kink."""
+    bends = [np.arctan2(w[..., 1], w[..., 0]) + side for w in (v, w_star) for side in (-np.pi / 2, np.pi / 2)]
+    first = np.sort(np.mod(np.stack(bends, -1), 2 * np.pi), -1)
+    last = np.concatenate([first[..., 1:], first[..., :1] + 2 * np.pi], -1)
+    half = (last - first)[..., None] / 2
+    turn = ((first + last)[..., None] / 2 + half * _NODES).reshape(*first.shape[:-1], -1)
+    weights = (half * _WEIGHTS).reshape(*first.shape[:-1], -1)
+    return np.stack([np.cos(turn), np.sin(turn)], -1), weights
+
+
+def mean(degree, values, weights):
+    r"""The expectation of a function that is homogeneous of degree one or two, by its values at directions.
+
+    The radius contributes $E\,r = \sqrt{\pi/2}$ or $E\,r^2 = 2$. Values may be vectors, with their entries on the first axis.
+    """
+    return np.sum(weights * values, -1) * (np.sqrt(np.pi / 2) if degree == 1 else 2.0) / (2 * np.pi)
+
+
+def relu_mean(v):
+    """E[z1(z·v ≥ 0)], a vector."""
+    u, weights = circle(v, v)
+    active = dot(u, v[..., None, :]) >= 0
+    return np.stack([mean(1, active * u[..., axis], weights) for axis in (0, 1)], -1)
+
+
+def second_moments(v, w_star):
+    """E[zzᵀ1(z·v ≥ 0, z·w* ≥ 0)], a matrix."""
+    u, weights = circle(v, w_star)
+    active = (dot(u, v[..., None, :]) >= 0) & (dot(u, w_star[..., None, :]) >= 0)
+    rows = [[mean(2, active * u[..., i] * u[..., j], weights) for j in (0, 1)] for i in (0, 1)]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def applied(matrix, vector):
+    """Matrices times vectors."""
+    return np.sum(matrix * vector[..., None, :], -1)
+
+
+def overlap(v, w_star):
+    """E[σ(z·v)σ(z·w*)]."""
+    return dot(v, applied(second_moments(v, w_star), w_star))
+
+
+def student_means(v, a, w_star, a_star):
+    """Both sums over patches that a loss has: of squares in one patch, and of products of means in two."""
+    own, mixed, teacher = overlap(v, v), overlap(v, w_star), overlap(w_star, w_star)
+    squares = own * dot(a, a) - 2 * mixed * dot(a, a_star) + teacher * dot(a_star, a_star)
+    means = times(dot(relu_mean(v), v), a) - times(dot(relu_mean(w_star), w_star), a_star)
+    return squares, total(means) ** 2 - dot(means, means)
+
+
+def defined_loss(v, a, w_star, a_star):
+    """The loss without weight normalisation from its definition: patches are independent."""
+    return 0.5 * sum(student_means(v, a, w_star, a_star))
+
+
+def own_gradient(v, a):
+    """The student's part of the gradient in w, from its definition: the expectation of Equation (7)."""
+    half = relu_mean(v)
+    pairs = total(a) ** 2 - dot(a, a)
+    return times(dot(a, a), applied(second_moments(v, v), v)) + times(pairs * dot(half, v), half)
+
+
+def teacher_gradient(v, a, w_star, a_star):
+    """The teacher's part, which is subtracted: the expectation of Equation (8)."""
+    pairs = total(a) * total(a_star) - dot(a, a_star)
+    same = times(dot(a, a_star), applied(second_moments(v, w_star), w_star))
+    return same + times(pairs * dot(relu_mean(w_star), w_star), relu_mean(v))
+
+
+def normalised(v):
+    """A filter of norm one."""
+    return times(1 / norm(v), v)
+
+
+def filter_gradient(v, a, w_star, a_star):
+    """The gradient of the normalised loss in v, from its definition and the chain rule."""
+    w = normalised(v)
+    slope = own_gradient(w, a) - teacher_gradient(w, a, w_star, a_star)
+    return times(1 / norm(v), slope - times(dot(slope, w), w))
+
+
+def output_gradient(v, a, w_star, a_star):
+    """The gradient of the normalised loss in a, from its definition."""
+    w = normalised(v)
+    own, mixed = overlap(w, w), overlap(w, w_star)
+    first, second = dot(relu_mean(w), w), dot(relu_mean(w_star), w_star)
+    across = first * (first * total(a) - second * total(a_star))
+    return times(own - first**2, a) - times(mixed - first * second, a_star) + across[..., None]
+
+
+# What the paper prints ---------------------------------------------------------------------------------------------------
 
 
 def loss(v, a, w_star, a_star, cross=1 / (2 * np.pi)):
     """Theorem 2.1, Equation (3), its last term with a factor of its own: one in the print."""
-    scale, value = jnp.linalg.norm(w_star), g(angle(v, w_star))
-    own = (jnp.pi - 1) * (scale**2 * (a_star @ a_star) + a @ a) + scale**2 * jnp.sum(a_star) ** 2 + jnp.sum(a) ** 2
-    mixed = (value - 1) * scale / jnp.pi * (a @ a_star) + 2 * scale * jnp.sum(a) * jnp.sum(a_star) * cross
-    return 0.5 * (own / (2 * jnp.pi) - mixed)
+    scale, value = norm(w_star), g(angle(v, w_star))
+    squares = scale**2 * dot(a_star, a_star) + dot(a, a)
+    sums = scale**2 * total(a_star) ** 2 + total(a) ** 2
+    mixed = (value - 1) * scale / np.pi * dot(a, a_star) + 2 * scale * total(a) * total(a_star) * cross
+    return 0.5 * (((np.pi - 1) * squares + sums) / (2 * np.pi) - mixed)
 
 
 def printed_filter_gradient(v, a, w_star, a_star):
     """Theorem 2.2, first formula."""
-    size = jnp.linalg.norm(v)
-    across = w_star - v * (v @ w_star) / size**2
-    return -(a @ a_star) * (jnp.pi - angle(v, w_star)) * across / (2 * jnp.pi * size)
+    size = norm(v)
+    across = w_star - times(dot(v, w_star) / size**2, v)
+    return times(-dot(a, a_star) * (np.pi - angle(v, w_star)) / (2 * np.pi * size), across)
 
 
 def printed_output_gradient(v, a, w_star, a_star):
     """Theorem 2.2, second formula."""
-    scale = jnp.linalg.norm(w_star)
-    factor = g(angle(v, w_star)) - 1
-    own = jnp.sum(a) + (jnp.pi - 1) * a
-    return (own - scale * (jnp.sum(a_star) + factor * a_star)) / (2 * jnp.pi)
+    scale = norm(w_star)
+    sums = (total(a) - scale * total(a_star))[..., None]
+    return (sums + (np.pi - 1) * a - times(scale * (g(angle(v, w_star)) - 1), a_star)) / (2 * np.pi)
 
 
 def descent_step(v, a, w_star, a_star, step):
     """One step of Algorithm 1, by the gradients of Theorem 2.2 (which its claims confirm)."""
-    new_v = v - step * printed_filter_gradient(v, a, w_star, a_star)
-    return new_v, a - step * printed_output_gradient(v, a, w_star, a_star)
-
-
-class Path(NamedTuple):
-    """Quantities along a run of Algorithm 1, the start among them."""
-
-    phi: Float[Array, " step"]
-    signal: Float[Array, " step"]  # a·a*
-    total: Float[Array, " step"]  # 1·a
-    size: Float[Array, " step"]  # |v|
-    output: Float[Array, "step patch"]  # a
-
-
-def path(v, a, w_star, a_star, step, length: int) -> Path:
-    """Follow Algorithm 1 for `length` steps."""
-
-    def move(state, _):
-        v, a = state
-        shown = Path(angle(v, w_star), a @ a_star, jnp.sum(a), jnp.linalg.norm(v), a)
-        return descent_step(v, a, w_star, a_star, step), shown
-
-    return jax.lax.scan(move, (v, a), length=length + 1)[1]
+    new_v = v - times(step, printed_filter_gradient(v, a, w_star, a_star))
+    return new_v, a - times(step, printed_output_gradient(v, a, w_star, a_star))
 
 
 def stationary_output(a_star, scale, value):
     r"""The output weights at which their gradient vanishes, for a filter at an angle with $g(\phi)$ the given value."""
-    k = a_star.shape[0]
+    k = a_star.shape[-1]
     # (11ᵀ + (π−1)I)⁻¹ acts as 1/(k+π−1) along the ones and as 1/(π−1) across them.
-    mean = jnp.sum(a_star) / k
-    return scale * (mean * (k + value - 1) / (k + jnp.pi - 1) + (a_star - mean) * (value - 1) / (jnp.pi - 1))
+    along = np.mean(a_star, -1, keepdims=True)
+    scale, value = np.asarray(scale)[..., None], np.asarray(value)[..., None]
+    return scale * (along * (k + value - 1) / (k + np.pi - 1) + (a_star - along) * (value - 1) / (np.pi - 1))
 
 
 def spurious_output(a_star, scale=1.0):
@@ -105,15 +187,15 @@ def spurious_output(a_star, scale=1.0):
 
 def rate(v, a, w_star, a_star):
     r"""The paper's $\lambda = \|w^*\|(\pi-\phi)\,a\cdot a^*/(2\pi\|v\|^2)$ (Lemma 4.5)."""
-    return jnp.linalg.norm(w_star) * (jnp.pi - angle(v, w_star)) * (a @ a_star) / (2 * jnp.pi * (v @ v))
+    return norm(w_star) * (np.pi - angle(v, w_star)) * dot(a, a_star) / (2 * np.pi * dot(v, v))
 
 
 def signal_bound(w_star, a_star):
     r"""The paper's $(\|a^*\|^2 + (\mathbf 1\cdot a^*)^2)\|w^*\|^2$ (Lemma C.2)."""
-    return (a_star @ a_star + jnp.sum(a_star) ** 2) * (w_star @ w_star)
+    return (dot(a_star, a_star) + total(a_star) ** 2) * dot(w_star, w_star)
 
 
 def initial_signal(v, a, w_star, a_star):
     r"""The paper's $\beta^0 = \min\{a^0\cdot a^*, (g(\phi^0) - 1)\|a^*\|^2\}\,\|w^*\|^2$ (Lemmas 4.5 and C.3)."""
-    scale = jnp.sum(w_star**2)
-    return jnp.minimum(a @ a_star, (g(angle(v, w_star)) - 1) * jnp.sum(a_star**2)) * scale
+    goal = (g(angle(v, w_star)) - 1) * dot(a_star, a_star)
+    return np.minimum(dot(a, a_star), goal) * dot(w_star, w_star)

@@ -1,23 +1,34 @@
 """Sections 2 and A: the population loss, its gradients, and the Gaussian identities behind them."""
 
-import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
-    exact,
+    applied,
+    defined_loss,
+    dot,
+    filter_gradient,
     g,
     loss,
+    norm,
+    normalised,
+    output_gradient,
+    overlap,
+    own_gradient,
     printed_filter_gradient,
     printed_output_gradient,
+    relu_mean,
+    second_moments,
+    teacher_gradient,
+    times,
+    total,
 )
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
 from tutelage.claims.laws import real
 from tutelage.claims.statement import Claim, Form
-from tutelage.models import FilterAndOutput
 
 _GAUSSIAN = ("patches are independent standard Gaussian vectors", "$v \\ne 0$")
-_norm = jnp.linalg.norm
+QUADRATURE = "Gauss–Legendre quadrature of the definition in polar coordinates, float64"
 # One root error, in two places.
 TWICE = "the third identity of Lemma A.1 is twice too large"
 
@@ -37,11 +48,11 @@ THEOREM_2_1 = Claim(
     title="population loss",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: exact(w_star, a_star).loss(FilterAndOutput(v, a)),
-    derivatives=False,
+    left=lambda v, a, w_star, a_star: defined_loss(normalised(v), a, w_star, a_star),
     relation="==",
     right=loss,
-    scale=lambda a, w_star, a_star: (w_star @ w_star) * (a_star @ a_star) + a @ a,
+    scale=lambda a, w_star, a_star: dot(w_star, w_star) * dot(a_star, a_star) + dot(a, a),
+    arithmetic=QUADRATURE,
     as_printed=Form(
         "The loss is Equation (3), with the cross term $-2\\|w^*\\|\\,(\\mathbf 1\\cdot a)(\\mathbf 1\\cdot a^*)$ "
         "inside the bracket.",
@@ -68,12 +79,12 @@ THEOREM_2_2_FILTER = Claim(
     title="gradient in the filter",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: exact(w_star, a_star).gradient(FilterAndOutput(v, a)).filter,
-    derivatives=False,
+    left=filter_gradient,
     relation="==",
     right=lambda v, a, w_star, a_star, factor: factor * printed_filter_gradient(v, a, w_star, a_star),
     # The gradient vanishes at angles 0 and π; its natural size is that of its factors.
-    scale=lambda v, a, w_star, a_star: _norm(a) * _norm(a_star) * _norm(w_star) / _norm(v),
+    scale=lambda v, a, w_star, a_star: (norm(a) * (norm(a) + norm(a_star) * norm(w_star)) / norm(v))[..., None],
+    arithmetic=QUADRATURE,
     as_printed=Form(
         "$\\partial_v\\ell = -\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\bigl(I - vv^\\top/\\|v\\|^2\\bigr)w^*$.",
         factor=1.0,
@@ -87,13 +98,13 @@ THEOREM_2_2_OUTPUT = Claim(
     title="gradient in the output weights",
     hypotheses=_GAUSSIAN,
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output,
-    derivatives=False,
+    left=output_gradient,
     relation="==",
     right=lambda v, a, w_star, a_star, shift: (
-        printed_output_gradient(v, a, w_star, a_star) - shift * _norm(w_star) / (2 * jnp.pi) * a_star
+        printed_output_gradient(v, a, w_star, a_star) - times(shift * norm(w_star) / (2 * np.pi), a_star)
     ),
-    scale=lambda a, w_star, a_star: _norm(a) + _norm(a_star) * _norm(w_star),
+    scale=lambda a, w_star, a_star: (norm(a) + norm(a_star) * norm(w_star))[..., None],
+    arithmetic=QUADRATURE,
     as_printed=Form(
         "$\\partial_a\\ell = \\frac1{2\\pi}(\\mathbf{11}^\\top + (\\pi-1)I)a - "
         "\\frac{\\|w^*\\|}{2\\pi}(\\mathbf{11}^\\top + (g(\\phi)-1)I)a^*$.",
@@ -105,13 +116,11 @@ THEOREM_2_2_OUTPUT = Claim(
 
 def _unnormalised_gradient(v, a, w_star, a_star, sign):
     """The aggregated gradient in w (called v here), the teacher's terms with a sign."""
-    phi = angle(v, w_star)
-    ratio = _norm(w_star) / _norm(v)
-    own = jnp.sum(a) ** 2 - a @ a
-    cross = jnp.sum(a) * jnp.sum(a_star) - a @ a_star
-    along = (a @ a) / 2 + own / (2 * jnp.pi)
-    along = along + sign * ((a @ a_star) * jnp.sin(phi) + cross) * ratio / (2 * jnp.pi)
-    return sign * (a @ a_star) * (jnp.pi - phi) / (2 * jnp.pi) * w_star + along * v
+    phi, ratio = angle(v, w_star), norm(w_star) / norm(v)
+    cross = total(a) * total(a_star) - dot(a, a_star)
+    along = dot(a, a) / 2 + (total(a) ** 2 - dot(a, a)) / (2 * np.pi)
+    along = along + sign * (dot(a, a_star) * np.sin(phi) + cross) * ratio / (2 * np.pi)
+    return times(sign * dot(a, a_star) * (np.pi - phi) / (2 * np.pi), w_star) + times(along, v)
 
 
 _MINUS = Form("They enter with a minus sign.", sign=-1.0)
@@ -122,11 +131,11 @@ SECTION_A_GRADIENT = Claim(
     title="gradient without weight normalisation",
     hypotheses=("independent standard Gaussian patches", "$w \\ne 0$"),
     draw=ANYWHERE,
-    left=lambda v, a, w_star, a_star: exact(w_star, a_star, normalized=False).gradient(FilterAndOutput(v, a)).filter,
-    derivatives=False,
+    left=lambda v, a, w_star, a_star: own_gradient(v, a) - teacher_gradient(v, a, w_star, a_star),
     relation="==",
     right=_unnormalised_gradient,
-    scale=lambda v, a, w_star, a_star: _norm(a) * (_norm(a) * _norm(v) + _norm(a_star) * _norm(w_star)),
+    scale=lambda v, a, w_star, a_star: (norm(a) * (norm(a) * norm(v) + norm(a_star) * norm(w_star)))[..., None],
+    arithmetic=QUADRATURE,
     as_printed=Form(
         "The terms with the teacher enter $\\partial_w\\ell$ with a plus sign.",
         sign=1.0,
@@ -149,31 +158,6 @@ right = a @ a_star * (np.pi - phi) / (2 * np.pi) * w_star + (a @ a / 2 + off(a, 
 )
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-
-
-def directions(v, w_star):
-    """Directions u of the plane with u·v ≥ 0 and u·w* ≥ 0, and their weights: Gauss–Legendre nodes in the angle."""
-    middle = v / _norm(v) + w_star / _norm(w_star)
-    middle = middle / _norm(middle)
-    half = (jnp.pi - angle(v, w_star)) / 2
-    turned = jnp.stack([-middle[1], middle[0]])
-    u = jnp.cos(half * _NODES)[:, None] * middle + jnp.sin(half * _NODES)[:, None] * turned
-    return u, half * _WEIGHTS
-
-
-def _second_moment(v, w_star):
-    """E[zzᵀ1(z·w ≥ 0, z·w* ≥ 0)]w* in polar coordinates, where the radius contributes ∫r³exp(−r²/2)dr = 2."""
-    u, weights = directions(v, w_star)
-    return weights @ (u * (u @ w_star)[:, None]) / jnp.pi
-
-
-def _first_moment(v):
-    """E[z1(z·w ≥ 0)], where the radius contributes ∫r²exp(−r²/2)dr = √(π/2)."""
-    u, weights = directions(v, v)
-    return weights @ u / np.sqrt(8 * np.pi)
-
-
 def _identity(number: int, printed: str, recipe: str = "", corrected: str = "", correction: str = "", **parts) -> Claim:
     """An identity of Lemma A.1; the print has the parameter `letter` one, the proof has it zero."""
     meant = Form(corrected, letter=0.0, factor=1.0) if corrected else None
@@ -183,11 +167,11 @@ def _identity(number: int, printed: str, recipe: str = "", corrected: str = "", 
         title=f"Gaussian identity {number}",
         hypotheses=(
             "$z$ is a standard Gaussian vector",
-            "$w, w^* \\ne 0$ at angle $\\phi < \\pi$, in the plane that they span",
+            "$w, w^* \\ne 0$, in the plane that they span",
         ),
         draw={"v": real((2,)), "w_star": real((2,))},
-        where=lambda v, w_star: (v @ v > 0) & (w_star @ w_star > 0) & (angle(v, w_star) < 3.14),
-        arithmetic="Gauss–Legendre quadrature in polar coordinates, float64",
+        where=lambda v, w_star: (dot(v, v) > 0) & (dot(w_star, w_star) > 0),
+        arithmetic=QUADRATURE,
         relation="==",
         as_printed=Form(printed, letter=1.0 if corrected else 0.0, factor=1.0, recipe=PATCH + recipe if recipe else ""),
         as_meant=meant,
@@ -200,20 +184,20 @@ def _identity(number: int, printed: str, recipe: str = "", corrected: str = "", 
 
 
 def _half_norm(v, letter, factor):
-    return factor * 0.5 * v * (letter / _norm(v) + 1 - letter)
+    return times(factor * 0.5 * (letter / norm(v) + 1 - letter), v)
 
 
 def _both_half_spaces(v, w_star, letter, factor):
     phi = angle(v, w_star)
-    turned = (jnp.pi - phi) * w_star + jnp.sin(phi) * _norm(w_star) / _norm(v) * v
-    return factor * (1 + letter) / (2 * jnp.pi) * turned
+    turned = times(np.pi - phi, w_star) + times(np.sin(phi) * norm(w_star) / norm(v), v)
+    return factor * (1 + letter) / (2 * np.pi) * turned
 
 
 def _product(v, w_star, letter, factor):
     phi = angle(v, w_star)
-    sine, cosine = jnp.sin(phi), jnp.cos(phi)
-    misplaced = cosine * (jnp.pi - phi + sine * cosine + sine**2)
-    return factor * (letter * misplaced + (1 - letter) * g(phi)) / (2 * jnp.pi) * _norm(v) * _norm(w_star)
+    sine, cosine = np.sin(phi), np.cos(phi)
+    misplaced = cosine * (np.pi - phi + sine * cosine + sine**2)
+    return factor * (letter * misplaced + (1 - letter) * g(phi)) / (2 * np.pi) * norm(v) * norm(w_star)
 
 
 LEMMA_A_1 = (
@@ -223,15 +207,15 @@ LEMMA_A_1 = (
         "left = np.mean(np.maximum(z @ w, 0)[:, None] * z, axis=0)  # sampled\nright = 0.5 * w / norm(w)\n",
         "The right-hand side is $\\frac12w$.",
         "The normalisation of $w$ on the right is too much; the proof ends with $\\frac12w$.",
-        left=lambda v: _second_moment(v, v),
+        left=lambda v: applied(second_moments(v, v), v),
         right=_half_norm,
-        scale=lambda v: _norm(v),
+        scale=lambda v: norm(v)[..., None],
     ),
     _identity(
         2,
         "$E[z\\,\\mathbb 1(z\\cdot w \\ge 0)] = \\frac1{\\sqrt{2\\pi}}\\,w/\\|w\\|$.",
-        left=_first_moment,
-        right=lambda v, factor: factor * v / _norm(v) / jnp.sqrt(2 * jnp.pi),
+        left=relu_mean,
+        right=lambda v, factor: factor * normalised(v) / np.sqrt(2 * np.pi),
         scale=1.0,
     ),
     _identity(
@@ -244,9 +228,9 @@ right = ((np.pi - phi) * w_star + np.sin(phi) * norm(w_star) / norm(w) * w) / np
         "The right-hand side is half of that: $1/(2\\pi)$ for $1/\\pi$.",
         "Both terms are twice too large; the proof's last line has $1/(2\\pi)$.",
         defect=TWICE,
-        left=_second_moment,
+        left=lambda v, w_star: applied(second_moments(v, w_star), w_star),
         right=_both_half_spaces,
-        scale=lambda w_star: _norm(w_star),
+        scale=lambda w_star: norm(w_star)[..., None],
     ),
     _identity(
         4,
@@ -257,9 +241,9 @@ right = np.cos(phi) * (np.pi - phi + np.sin(phi) * np.cos(phi) + np.sin(phi) ** 
 """,
         "The bracket is $\\cos\\phi\\,(\\pi - \\phi + \\sin\\phi\\cos\\phi) + \\sin^3\\phi = g(\\phi)$.",
         "A parenthesis: $\\sin^2\\phi$ inside the bracket should be $\\sin^3\\phi$ outside it, as in the proof.",
-        left=lambda v, w_star: v @ _second_moment(v, w_star),
+        left=overlap,
         right=_product,
-        scale=lambda v, w_star: _norm(v) * _norm(w_star),
+        scale=lambda v, w_star: norm(v) * norm(w_star),
     ),
 )
 

@@ -1,9 +1,8 @@
 """Instances for the claims of the convolutional-filter paper: teachers, students and steps of many shapes."""
 
-import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import angle, initial_signal, signal_bound
+from tutelage.claims.convolutional_filter.formulas import dot, signal_bound, times, total
 from tutelage.claims.laws import Law, log_uniform, real, uniform
 
 PAPER = "convolutional_filter"
@@ -11,23 +10,8 @@ PAPER = "convolutional_filter"
 # Errors that show in several places; for the second see Lemma C.2.
 NO_NORM = "no |w*| in the condition on the sums"
 NO_BOUND = "no bound on the initial signal a⁰·a*"
+EXTRA_NORM = "|w*|² for |w*| in bounds on the signal"
 SUPPLIED_BOUND = "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$."
-
-# A run of Algorithm 1 in NumPy: angle, filter and output weights at every step, the start among them.
-RUN = """norm = np.linalg.norm
-def run(v, a, length):
-    for _ in range(length + 1):
-        phi = np.arccos(np.clip(v @ w_star / norm(v) / norm(w_star), -1, 1))
-        yield phi, v, a
-        g = (np.pi - phi) * np.cos(phi) + np.sin(phi)
-        across = w_star - v * (v @ w_star) / (v @ v)
-        turn = step * (a @ a_star) * (np.pi - phi) * across / (2 * np.pi * norm(v))
-        a = a - step / (2 * np.pi) * (a.sum() + (np.pi - 1) * a - norm(w_star) * (a_star.sum() + (g - 1) * a_star))
-        v = v + turn
-"""
-
-# Filter sizes and numbers of patches: the smallest, and a few larger ones of both parities.
-SHAPES = ((2, 1), (3, 4))
 
 
 def of_starts(k: int) -> dict[str, Law]:
@@ -42,8 +26,8 @@ def of_starts(k: int) -> dict[str, Law]:
 
 
 STARTS = [of_starts(1), of_starts(2), of_starts(5)]
-# Any student and any teacher.
-ANYWHERE = [{"v": real((p,)), "a": real((k,)), "w_star": real((p,)), "a_star": real((k,))} for p, k in SHAPES]
+# Any student and any teacher; filters in the plane that they span, which they never leave.
+ANYWHERE = [{"v": real((2,)), "a": real((k,)), "w_star": real((2,)), "a_star": real((k,))} for k in (1, 4)]
 
 
 def start(phi, a, a_star, boost, largest=np.inf):
@@ -53,26 +37,32 @@ def start(phi, a, a_star, boost, largest=np.inf):
     the bound of Lemma C.2, which many of them reach if the output weights are boosted. Filters never leave the plane of
     $v$ and $w^*$, in which they are given.
     """
-    k = a.shape[0]
-    w_star = jnp.array([1.0, 0.0])
-    total, allowed = jnp.sum(a), jnp.abs(jnp.sum(a_star))
+    k = a.shape[-1]
+    v = np.stack([np.cos(phi), np.sin(phi)], -1)
+    w_star = np.zeros_like(v) + np.array([1.0, 0.0])
+    sums, allowed = total(a), np.abs(total(a_star))
     # Scale the mean of a into the allowed range, then choose the sign.
-    a = boost * (a - total / k) + jnp.clip(total, -allowed, allowed) / k
-    a = a * jnp.where(a @ a_star >= 0, 1.0, -1.0)
+    a = times(boost, a - sums[..., None] / k) + np.clip(sums, -allowed, allowed)[..., None] / k
+    a = times(np.where(dot(a, a_star) >= 0, 1.0, -1.0), a)
     most = largest * signal_bound(w_star, a_star)
-    a = a * jnp.minimum(1.0, most / (a @ a_star + 1e-12))
-    return {"v": jnp.stack([jnp.cos(phi), jnp.sin(phi)]), "a": a, "w_star": w_star, "a_star": a_star}
+    a = times(np.minimum(1.0, most / (dot(a, a_star) + 1e-12)), a)
+    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star}
 
 
-def sums_step(a):
-    """The largest step of Lemma 4.4."""
-    return 2 * jnp.pi / (a.shape[0] + jnp.pi - 1)
+def sums_step(k):
+    """The largest step of Lemma 4.4, for a number of patches."""
+    return 2 * np.pi / (k + np.pi - 1)
 
 
-def largest_step(v, a, w_star, a_star):
-    """The step of Lemma C.3, its constants as printed, with β⁰ for β*."""
-    cosine, size = jnp.cos(angle(v, w_star)), signal_bound(w_star, a_star)
-    return jnp.minimum(jnp.minimum(initial_signal(v, a, w_star, a_star) / 8, 1.0) * cosine / size, sums_step(a))
+def with_step_of_sums(v, a, w_star, a_star, share):
+    """An instance with a step up to that of Lemma 4.4."""
+    step = share * sums_step(a.shape[-1])
+    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star, "step": step}
+
+
+def started_with_step(phi, a, a_star, boost, share, largest=np.inf):
+    """A start with such a step."""
+    return with_step_of_sums(**start(phi, a, a_star, boost, largest), share=share)
 
 
 def teacher(k: int, kind: str) -> np.ndarray:

@@ -1,29 +1,44 @@
 """Lemma 4.1: the two stationary points, whether there are others, and whether the second is a minimum."""
 
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import angle, exact, g, loss, spurious_output, stationary_output
-from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER, SHAPES
+from tutelage.claims.convolutional_filter.formulas import (
+    angle,
+    dot,
+    filter_gradient,
+    g,
+    loss,
+    norm,
+    output_gradient,
+    spurious_output,
+    stationary_output,
+    times,
+    total,
+)
+from tutelage.claims.convolutional_filter.identities import QUADRATURE
+from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.models import FilterAndOutput
+from tutelage.objectives import population
+from tutelage.problems import convolution
 
-_norm = jnp.linalg.norm
 # Any teacher, and a length for the student's filter, on which nothing but the scale of its gradient depends.
-_TEACHERS = [
-    {"w_star": real((p,)), "a_star": real((k,)), "length": log_uniform(np.exp(-3), np.exp(3))} for p, k in SHAPES
-]
+_TEACHERS = [{"w_star": real((2,)), "a_star": real((k,)), "length": log_uniform(np.exp(-3), np.exp(3))} for k in (1, 4)]
 
 
 def _gradients(w_star, a_star, length, factor):
     """Both gradients at both points, the filter's in units of its length."""
-    scale, objective = _norm(w_star), exact(w_star, a_star)
-    points = ((length * w_star, scale * a_star), (-length * w_star, spurious_output(a_star, scale)))
-    found = [objective.gradient(FilterAndOutput(v, factor * a)) for v, a in points]
-    return jnp.concatenate([part for one in found for part in (one.filter * length * scale, one.output)])
+    scale, filters = norm(w_star), times(length / norm(w_star), w_star)
+    points = ((filters, times(scale, a_star)), (-filters, spurious_output(a_star, scale)))
+    students = [(v, factor * a, w_star, a_star) for v, a in points]
+    parts = [(times(length, filter_gradient(*student)), output_gradient(*student)) for student in students]
+    return np.concatenate([part for both in parts for part in both], -1)
 
 
 LEMMA_4_1_POINTS = Claim(
@@ -35,7 +50,8 @@ LEMMA_4_1_POINTS = Claim(
     left=_gradients,
     relation="==",
     right=0.0,
-    scale=lambda w_star, a_star: _norm(w_star) * _norm(a_star),
+    scale=lambda w_star, a_star: (norm(w_star) * norm(a_star) * (1 + norm(w_star) * norm(a_star)))[..., None],
+    arithmetic=QUADRATURE,
     as_printed=Form(
         "The gradient vanishes at $\\phi = 0$, $a = \\|w^*\\|a^*$ and at $\\phi = \\pi$, "
         "$a = (\\mathbf{11}^\\top + (\\pi-1)I)^{-1}(\\mathbf{11}^\\top - I)\\|w^*\\|a^*$.",
@@ -47,15 +63,15 @@ LEMMA_4_1_POINTS = Claim(
 
 def _exact_gradient(v, a, w_star, a_star):
     """The norm of the filter's gradient, and the gradient in the output weights."""
-    found = exact(w_star, a_star).gradient(FilterAndOutput(v, a))
-    return jnp.concatenate([_norm(found.filter)[None] * _norm(v), found.output])
+    student = (v, a, w_star, a_star)
+    return np.concatenate([(norm(filter_gradient(*student)) * norm(v))[..., None], output_gradient(*student)], -1)
 
 
 def _where_it_vanishes(v, a, w_star, a_star, factor):
-    phi, scale = angle(v, w_star), _norm(w_star)
-    turn = jnp.abs(a @ a_star) * (jnp.pi - phi) * jnp.sin(phi) * scale
+    phi, scale = angle(v, w_star), norm(w_star)
+    turn = np.abs(dot(a, a_star)) * (np.pi - phi) * np.sin(phi) * scale
     gap = a - stationary_output(a_star, scale, g(phi))
-    return factor * jnp.concatenate([turn[None], jnp.sum(gap) + (jnp.pi - 1) * gap]) / (2 * jnp.pi)
+    return factor * np.concatenate([turn[..., None], total(gap)[..., None] + (np.pi - 1) * gap], -1) / (2 * np.pi)
 
 
 LEMMA_4_1_ONLY = Claim(
@@ -65,10 +81,9 @@ LEMMA_4_1_ONLY = Claim(
     hypotheses=("$a\\cdot a^* \\ne 0$", "$0 < \\|v\\| < \\infty$"),
     draw=ANYWHERE,
     left=_exact_gradient,
-    derivatives=False,
     relation="==",
     right=_where_it_vanishes,
-    scale=lambda a, w_star, a_star: (_norm(a) + _norm(w_star) * _norm(a_star)) * (1 + _norm(a_star)),
+    scale=lambda a, w_star, a_star: ((norm(a) + norm(w_star) * norm(a_star)) * (1 + norm(a) + norm(a_star)))[..., None],
     as_printed=Form(
         "The filter's gradient has norm $|a\\cdot a^*|\\,(\\pi-\\phi)\\sin\\phi\\,\\|w^*\\|/(2\\pi\\|v\\|)$, which vanishes only at "
         "$\\phi \\in \\{0, \\pi\\}$; the other one is $(\\mathbf{11}^\\top + (\\pi-1)I)(a - a_\\phi)/(2\\pi)$, which vanishes only at "
@@ -76,23 +91,23 @@ LEMMA_4_1_ONLY = Claim(
         factor=1.0,
     ),
     control=Form("Both are one per cent larger.", factor=1.01),
-    arithmetic="gradients of the exact objective in float64 against the closed forms",
+    arithmetic=QUADRATURE,
 )
 
 
 def _turned(a_star, turn):
     """How much the loss changes when the filter turns away from −w*, the output weights resting."""
-    w_star, output = jnp.eye(2)[0], spurious_output(a_star)
-    moved = jnp.stack([-jnp.cos(turn), jnp.sin(turn)])
+    output, moved = spurious_output(a_star), np.stack([-np.cos(turn), np.sin(turn)], -1)
+    w_star = 0 * moved + np.array([1.0, 0.0])
     return loss(moved, output, w_star, a_star) - loss(-w_star, output, w_star, a_star)
 
 
 def _sums_beside_threshold(a_star):
-    k = a_star.shape[0]
-    return jnp.pi / (k + jnp.pi - 1) * jnp.sum(a_star) ** 2 / (a_star @ a_star)
+    k = a_star.shape[-1]
+    return np.pi / (k + np.pi - 1) * total(a_star) ** 2 / dot(a_star, a_star)
 
 
-_SECOND_POINTS = [{"a_star": real((k,)), "turn": uniform(0.2, 1.0)} for k in (2, 3, 6)]
+_SECOND_POINTS = [{"a_star": real((k,)), "turn": uniform(0.05, np.pi)} for k in (2, 3, 6)]
 
 LEMMA_4_1_KIND = Claim(
     id=f"{PAPER}.lemma-4.1.kind",
@@ -104,7 +119,7 @@ LEMMA_4_1_KIND = Claim(
     left=_turned,
     relation=">=",
     right=0.0,
-    scale=lambda a_star: a_star @ a_star,
+    scale=lambda a_star: dot(a_star, a_star),
     also=[
         # And a saddle above: whatever the form, the loss falls there.
         Relation(
@@ -113,7 +128,7 @@ LEMMA_4_1_KIND = Claim(
             "<=",
             0.0,
             where=lambda a_star: _sums_beside_threshold(a_star) > 1,
-            scale=lambda a_star: a_star @ a_star,
+            scale=lambda a_star: dot(a_star, a_star),
         )
     ],
     as_printed=Form(
@@ -144,19 +159,29 @@ right = 0.0  # at a local minimum it is not negative
 )
 
 
+@lru_cache
+def _template(dimension: int, patches: int):
+    # Made of concrete arrays even when first asked for inside a compiled function.
+    with jax.ensure_compile_time_eval():
+        return population(convolution(np.ones(dimension), np.ones(patches)))
+
+
 def _hessians(w_star, a_star, length):
-    scale, objective = _norm(w_star), exact(w_star, a_star)
-    filter = length * w_star / scale
-    first = objective.hessian(FilterAndOutput(filter, scale * a_star))
-    return jnp.stack([first, objective.hessian(FilterAndOutput(-filter, spurious_output(a_star, scale)))])
+    """Those of the library's exact objective at both points."""
+    k, scale = a_star.shape[0], jnp.linalg.norm(w_star)
+    objective = _template(w_star.shape[0], k).with_target(FilterAndOutput(w_star, a_star))
+    filter, mean = length * w_star / scale, jnp.mean(a_star)
+    second = scale * (mean * (k - 1) / (k + jnp.pi - 1) - (a_star - mean) / (jnp.pi - 1))
+    students = (FilterAndOutput(filter, scale * a_star), FilterAndOutput(-filter, second))
+    return jnp.stack([objective.hessian(student) for student in students])
 
 
 def _closed_hessians(w_star, a_star, length, second):
     p, k = w_star.shape[0], a_star.shape[0]
-    scale = _norm(w_star)
-    across = jnp.eye(p) - jnp.outer(w_star, w_star) / scale**2
+    scale = w_star @ w_star
+    across = jnp.eye(p) - jnp.outer(w_star, w_star) / scale
     outputs = (jnp.ones((k, k)) + (jnp.pi - 1) * jnp.eye(k)) / (2 * jnp.pi)
-    size = scale**2 * (a_star @ a_star) / length**2
+    size = scale * (a_star @ a_star) / length**2
     return jnp.stack([jax.scipy.linalg.block_diag(c * size * across, outputs) for c in (0.5, second)])
 
 
@@ -165,7 +190,7 @@ LEMMA_4_1_HESSIAN = Claim(
     place="Lemma 4.1, the second derivatives (not printed)",
     title="the Hessian at both stationary points",
     hypotheses=("$w^*, a^* \\ne 0$", "$\\|v\\| > 0$"),
-    draw=_TEACHERS[1],
+    draw={**_TEACHERS[1], "w_star": real((3,))},
     left=_hessians,
     relation="==",
     right=_closed_hessians,

@@ -2,39 +2,37 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     descent_step,
-    exact,
+    dot,
     g,
     initial_signal,
-    path,
+    norm,
+    output_gradient,
     rate,
     signal_bound,
+    times,
+    total,
 )
+from tutelage.claims.convolutional_filter.identities import QUADRATURE
 from tutelage.claims.convolutional_filter.instances import (
     ANYWHERE,
+    EXTRA_NORM,
     PAPER,
     STARTS,
     SUPPLIED_BOUND,
-    largest_step,
     start,
-    sums_step,
+    started_with_step,
+    with_step_of_sums,
 )
 from tutelage.claims.laws import log_uniform, uniform, unit
 from tutelage.claims.statement import Claim, Form
-from tutelage.models import FilterAndOutput
 
-_norm = jnp.linalg.norm
 _UNIT = [{**draw, "w_star": unit(draw["w_star"].shape[0])} for draw in ANYWHERE]
 _STEP = "$\\|w^*\\| = 1$, $0 < \\eta < 2\\pi/(k+\\pi-1)$"
-
-
-def _with_step(v, a, w_star, a_star, share):
-    return {"v": v, "a": a, "w_star": w_star, "a_star": a_star, "step": share * sums_step(a)}
 
 
 _KEPT = Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", divisor=2 * np.pi, shift=1.0)
@@ -48,11 +46,10 @@ LEMMA_C_1_DISPLAY = Claim(
     kind="misprint",
     draw={"phi": uniform(0.0, np.pi / 2), "step": uniform(0.01, 2.0)},
     left=lambda phi, step, divisor, shift: (
-        (1 - step * (np.pi - 1) / (2 * np.pi)) * (_numpy_g(phi) - 1) / (np.pi - 1)
-        + step * (_numpy_g(phi) - shift) / divisor
+        (1 - step * (np.pi - 1) / (2 * np.pi)) * (g(phi) - 1) / (np.pi - 1) + step * (g(phi) - shift) / divisor
     ),
     relation="==",
-    right=lambda phi: (_numpy_g(phi) - 1) / (np.pi - 1),
+    right=lambda phi: (g(phi) - 1) / (np.pi - 1),
     scale=1e-2,
     as_printed=Form(
         "$(1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\frac{g-1}{\\pi-1}\\|a^*\\|^2 + \\frac{\\eta g}{\\pi-1}\\|a^*\\|^2 = \\frac{g-1}{\\pi-1}\\|a^*\\|^2$.",
@@ -67,10 +64,6 @@ LEMMA_C_1_DISPLAY = Claim(
 )
 
 
-def _numpy_g(phi):
-    return (np.pi - phi) * np.cos(phi) + np.sin(phi)
-
-
 LEMMA_C_2_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.2.display",
     place="Lemma C.2, proof, display",
@@ -78,14 +71,14 @@ LEMMA_C_2_DISPLAY = Claim(
     title="upper bound on the signal in a step",
     hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
     draw=STARTS,
-    build=lambda phi, a, a_star, boost, share: _with_step(**start(phi, a, a_star, boost), share=share),
-    left=lambda v, a, w_star, a_star, step: descent_step(v, a, w_star, a_star, step)[1] @ a_star,
+    build=started_with_step,
+    left=lambda v, a, w_star, a_star, step: dot(descent_step(v, a, w_star, a_star, step)[1], a_star),
     relation="<=",
     right=lambda a, a_star, step, factor: (
-        (1 - step * (jnp.pi - 1) / (2 * jnp.pi)) * (a @ a_star)
-        + step * ((jnp.pi - 1) * (a_star @ a_star) + factor * jnp.sum(a_star) ** 2) / (2 * jnp.pi)
+        (1 - step * (np.pi - 1) / (2 * np.pi)) * (dot(a, a_star))
+        + step * ((np.pi - 1) * (dot(a_star, a_star)) + factor * total(a_star) ** 2) / (2 * np.pi)
     ),
-    scale=lambda a, a_star: a_star @ a_star + a @ a,
+    scale=lambda a, a_star: dot(a_star, a_star) + dot(a, a),
     as_printed=Form(
         "$a^{t+1}\\cdot a^* \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})a^t\\cdot a^* + \\frac{\\eta(\\pi-1)}{2\\pi}(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)$. "
         "(The last factor $\\pi - 1$ may be 2.)",
@@ -97,7 +90,7 @@ LEMMA_C_2_DISPLAY = Claim(
 
 def _lengthened(v, a, w_star, a_star, step):
     # The gradient is orthogonal to v, so that squares add up.
-    return jnp.sum((descent_step(v, a, w_star, a_star, step)[0] - v) ** 2)
+    return np.sum((descent_step(v, a, w_star, a_star, step)[0] - v) ** 2, -1)
 
 
 LEMMA_C_3_LENGTH = Claim(
@@ -107,14 +100,14 @@ LEMMA_C_3_LENGTH = Claim(
     title="growth of the filter in a step",
     hypotheses=(f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^t\\| = 1$, {SUPPLIED_BOUND[:-1]}", _STEP),
     draw=STARTS,
-    build=lambda phi, a, a_star, boost, share: _with_step(**start(phi, a, a_star, boost, 1.0), share=share),
+    build=lambda phi, a, a_star, boost, share: started_with_step(phi, a, a_star, boost, share, 1.0),
     left=_lengthened,
     relation="<=",
     right=lambda v, w_star, a_star, step, power, factor: (
-        factor * step**2 * signal_bound(w_star, a_star) ** power * jnp.sin(angle(v, w_star)) ** 2
+        factor * step**2 * signal_bound(w_star, a_star) ** power * np.sin(angle(v, w_star)) ** 2
     ),
     scale=lambda v, w_star, a_star, step: (
-        1e-3 * step**2 * signal_bound(w_star, a_star) ** 2 * jnp.sin(angle(v, w_star)) ** 2 + 1e-20
+        1e-3 * step**2 * signal_bound(w_star, a_star) ** 2 * np.sin(angle(v, w_star)) ** 2 + 1e-20
     ),
     as_printed=Form(
         "$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\eta^2(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2\\sin^2\\phi^t$.",
@@ -133,54 +126,15 @@ LEMMA_C_3_LENGTH = Claim(
 )
 
 
-def _begun(phi, a, a_star, boost, share):
-    begun = start(phi, a, a_star, boost, 1.0)
-    return {**begun, "step": jnp.maximum(share, 0.1) * largest_step(**begun)}
-
-
-def _least_rate(v, a, w_star, a_star, step):
-    """The smallest rate in 300 steps, in units of the initial signal."""
-    trace = path(v, a, w_star, a_star, step, 300)
-    least = jnp.min((jnp.pi - trace.phi) * trace.signal / (2 * jnp.pi * trace.size**2))
-    return least / (initial_signal(v, a, w_star, a_star) + 1e-300)
-
-
-LEMMA_C_3_RATE = Claim(
-    id=f"{PAPER}.lemma-C.3.rate",
-    place="Lemma C.3, proof, lower bound on λ",
-    scope="proof step",
-    title="lower bound on the rate",
-    hypotheses=(
-        f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^0\\| = 1$, {SUPPLIED_BOUND[:-1]}, the step of Lemma C.3; 300 steps",
-        "$\\beta^0$ at least $10^{-6}$ of that bound",
-    ),
-    draw=STARTS[:2],
-    build=_begun,
-    where=lambda v, a, w_star, a_star: (
-        initial_signal(v, a, w_star, a_star) > 1e-6 * signal_bound(w_star, a_star) + 1e-12
-    ),
-    left=_least_rate,
-    relation=">=",
-    right=lambda fraction: fraction,
-    as_printed=Form(
-        "$\\lambda^t \\ge \\beta^0/8$. (The argument of the proof, $\\|v\\| \\le 2$ and $\\phi \\le \\pi/2$, gives $1/16$, and Corollary C.1 a factor "
-        "$1/(\\pi-1)$ besides; in fact $\\|v\\|$ hardly grows.)",
-        fraction=1 / 8,
-    ),
-    control=Form("$\\lambda^t \\ge 0.27\\,\\beta^0$.", fraction=0.27),
-    derivatives=False,
-)
-
-
 def _scaled(phi, a, a_star, boost, size):
     begun = start(phi, a, a_star, boost, 1.0)
-    return {**begun, "w_star": size * begun["w_star"]}
+    return {**begun, "w_star": times(size, begun["w_star"])}
 
 
 def _signal_of_theorem(v, a, w_star, a_star):
-    size = _norm(w_star)
-    goal = (g(angle(v, w_star)) - 1) * (a_star @ a_star) * size**2
-    return jnp.minimum((a @ a_star) * size, goal)
+    size = norm(w_star)
+    goal = (g(angle(v, w_star)) - 1) * (dot(a_star, a_star)) * size**2
+    return np.minimum((dot(a, a_star)) * size, goal)
 
 
 _THEOREM = Form(
@@ -199,7 +153,7 @@ BETA = Claim(
     left=rate,
     relation=">=",
     right=lambda v, a, w_star, a_star, fraction: fraction * initial_signal(v, a, w_star, a_star),
-    scale=lambda a, w_star, a_star: 1e-3 * _norm(w_star) * (a @ a_star) + 1e-9,
+    scale=lambda a, w_star, a_star: 1e-3 * norm(w_star) * (dot(a, a_star)) + 1e-9,
     as_printed=Form(
         "$\\lambda^0 \\ge \\beta^0/8$ with $\\beta^0 = \\min\\{a^0\\cdot a^*, (g(\\phi^0)-1)\\|a^*\\|^2\\}\\|w^*\\|^2$, as both lemmas have it.",
         fraction=1 / 8,
@@ -209,14 +163,15 @@ BETA = Claim(
     corrected=_THEOREM,
     correction="$\\|w^*\\|^2$ stands in front of the first term, where $\\lambda$ has $\\|w^*\\|$; the two definitions agree for $\\|w^*\\| = 1$.",
     kind="misprint",
+    defect=EXTRA_NORM,
     control=Form("That with $0.3$ for $\\frac18$.", right=_THEOREM.varied["right"], fraction=0.3),
 )
 
 
 def _remainder(v, a, w_star, a_star):
     """What 1·a lacks to the teacher's, less what it tends to at a fixed angle."""
-    goal = (jnp.pi - g(angle(v, w_star))) * jnp.sum(a_star) / (a.shape[0] + jnp.pi - 1)
-    return jnp.sum(a_star) - jnp.sum(a) - goal
+    goal = (np.pi - g(angle(v, w_star))) * total(a_star) / (a.shape[-1] + np.pi - 1)
+    return total(a_star) - total(a) - goal
 
 
 def _next_remainder(v, a, w_star, a_star, step):
@@ -236,14 +191,14 @@ LEMMA_C_4_RECURSION = Claim(
     kind="misprint",
     glyph=True,
     draw=[{**draw, "share": uniform(0.0, 0.99)} for draw in _UNIT],
-    build=_with_step,
+    build=with_step_of_sums,
     left=_next_remainder,
     relation="==",
     right=lambda v, a, w_star, a_star, step, own, factor: (
-        (1 - factor * step * (a.shape[0] + jnp.pi - 1) / (2 * jnp.pi))
+        (1 - factor * step * (a.shape[-1] + np.pi - 1) / (2 * np.pi))
         * _remainder(v, own * a + (1 - own) * a_star, w_star, a_star)
     ),
-    scale=lambda a, a_star: _norm(a) + _norm(a_star),
+    scale=lambda a, a_star: norm(a) + norm(a_star),
     as_printed=Form(
         "$\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1} - c_t = (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^* - c_t)$ "
         "with $c_t = (\\pi - g(\\phi^t))\\mathbf 1\\cdot a^*/(k+\\pi-1)$.",
@@ -259,13 +214,13 @@ LEMMA_C_4_RECURSION = Claim(
 
 
 def _inner(v, a, w_star, a_star):
-    return exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output @ (a - a_star)
+    return dot(output_gradient(v, a, w_star, a_star), a - a_star)
 
 
 _INNER: dict[str, Any] = {
     "draw": _UNIT,
-    "derivatives": False,
-    "scale": lambda a, a_star: a @ a + a_star @ a_star,
+    "arithmetic": QUADRATURE,
+    "scale": lambda a, a_star: dot(a, a) + dot(a_star, a_star),
 }
 
 LEMMA_C_5_INNER = Claim(
@@ -278,9 +233,9 @@ LEMMA_C_5_INNER = Claim(
     left=_inner,
     relation="==",
     right=lambda v, a, w_star, a_star, factor: (
-        ((jnp.pi - 1) * jnp.sum((a - a_star) ** 2) + (jnp.pi - g(angle(v, w_star))) * (a_star @ (a - a_star)))
-        / (2 * jnp.pi)
-        + factor * jnp.sum(a - a_star) ** 2
+        ((np.pi - 1) * dot(a - a_star, a - a_star) + (np.pi - g(angle(v, w_star))) * dot(a_star, a - a_star))
+        / (2 * np.pi)
+        + factor * total(a - a_star) ** 2
     ),
     as_printed=Form(
         "$\\langle\\partial_a\\ell, a - a^*\\rangle = \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}a^*\\cdot(a - a^*) + "
@@ -311,10 +266,10 @@ LEMMA_C_5_LOWER = Claim(
     relation=">=",
     right=lambda v, a, w_star, a_star, sign: (
         (
-            (jnp.pi - 1) * jnp.sum((a - a_star) ** 2)
-            + sign * (jnp.pi - g(angle(v, w_star))) * _norm(a_star) * jnp.sqrt(jnp.sum((a - a_star) ** 2) + 1e-300)
+            (np.pi - 1) * dot(a - a_star, a - a_star)
+            + sign * (np.pi - g(angle(v, w_star))) * norm(a_star) * norm(a - a_star)
         )
-        / (2 * jnp.pi)
+        / (2 * np.pi)
     ),
     as_printed=Form(
         "$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}\\|a^*\\|\\|a - a^*\\|$; since "
@@ -355,7 +310,7 @@ LEMMA_C_5_FIXED_POINT = Claim(
 
 
 def _squared_gradient(v, a, w_star, a_star):
-    return jnp.sum(exact(w_star, a_star).gradient(FilterAndOutput(v, a)).output ** 2)
+    return np.sum(output_gradient(v, a, w_star, a_star) ** 2, -1)
 
 
 LEMMA_C_5_GRADIENT = Claim(
@@ -370,11 +325,11 @@ LEMMA_C_5_GRADIENT = Claim(
     right=lambda v, a, w_star, a_star, factor: (
         factor
         * (
-            (jnp.pi - 1) ** 2 * jnp.sum((a - a_star) ** 2)
-            + (jnp.pi - g(angle(v, w_star))) ** 2 * (a_star @ a_star)
-            + a.shape[0] ** 2 * jnp.sum(a - a_star) ** 2
+            (np.pi - 1) ** 2 * dot(a - a_star, a - a_star)
+            + (np.pi - g(angle(v, w_star))) ** 2 * (dot(a_star, a_star))
+            + a.shape[-1] ** 2 * total(a - a_star) ** 2
         )
-        / (4 * jnp.pi**2)
+        / (4 * np.pi**2)
     ),
     as_printed=Form(
         "$\\|\\partial_a\\ell\\|^2 \\le \\frac3{4\\pi^2}((\\pi-1)^2\\|a - a^*\\|^2 + (\\pi-g)^2\\|a^*\\|^2 + k^2(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2)$.",
@@ -408,13 +363,13 @@ EXPONENT = Claim(
 def _against(phi, a, a_star, boost, share):
     """A start with a·a* < 0, an open angle and a small sum, as in the induction of Section E."""
     begun = start(phi, a, a_star, boost)
-    v = jnp.stack([-jnp.cos(phi), jnp.sin(phi)])
-    return {"v": v, "a": -begun["a"], "w_star": begun["w_star"], "a_star": a_star, "step": share * sums_step(a)}
+    v = np.stack([-np.cos(phi), np.sin(phi)], -1)
+    return with_step_of_sums(v, -begun["a"], begun["w_star"], a_star, share)
 
 
 def _below(v, a_star, w_star, step, power, factor):
-    size = _norm(a_star) ** power
-    return factor * step * ((g(angle(v, w_star)) - 1) * size + 2 * jnp.sum(a_star) ** 2) / (2 * jnp.pi)
+    size = norm(a_star) ** power
+    return factor * step * ((g(angle(v, w_star)) - 1) * size + 2 * total(a_star) ** 2) / (2 * np.pi)
 
 
 _SQUARE = Form("The same with $\\|a^*\\|^2$.", power=2.0, factor=1.0)
@@ -430,12 +385,12 @@ SECTION_E_SIGNAL = Claim(
     draw=STARTS[1:],  # no teacher with one patch satisfies the condition
     build=_against,
     where=lambda v, a, w_star, a_star: (
-        (a @ a_star < 0) & ((g(angle(v, w_star)) - 1) * (a_star @ a_star) <= -2 * jnp.sum(a_star) ** 2)
+        (dot(a, a_star) < 0) & ((g(angle(v, w_star)) - 1) * (dot(a_star, a_star)) <= -2 * total(a_star) ** 2)
     ),
-    left=lambda v, a, w_star, a_star, step: descent_step(v, a, w_star, a_star, step)[1] @ a_star,
+    left=lambda v, a, w_star, a_star, step: dot(descent_step(v, a, w_star, a_star, step)[1], a_star),
     relation="<=",
     right=_below,
-    scale=lambda a, a_star: 1e-3 * (a_star @ a_star + a @ a),
+    scale=lambda a, a_star: 1e-3 * (dot(a_star, a_star) + dot(a, a)),
     kind="misprint",
     glyph=True,
     as_printed=Form(
@@ -454,7 +409,6 @@ CLAIMS = (
     LEMMA_C_1_DISPLAY,
     LEMMA_C_2_DISPLAY,
     LEMMA_C_3_LENGTH,
-    LEMMA_C_3_RATE,
     BETA,
     LEMMA_C_4_RECURSION,
     LEMMA_C_5_INNER,

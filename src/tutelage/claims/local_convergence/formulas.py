@@ -24,32 +24,47 @@ ACUTE = "Section C.2, part 1: with absolute values one may assume that angles ar
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
-# For recipes: the closed forms of E[|a·x||b·x|] and of the loss, without this library.
-CLOSED_FORMS = """
+# For recipes: angles, the closed forms of E[|a·x||b·x|] and of the loss, without this library. Cross products of what is
+# given are exact in ball arithmetic, so that parallel vectors have the angle zero there.
+ANGLE = """
 def angle(a, b):
-    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
-    return 2 * np.arctan2(np.linalg.norm(a - b), np.linalg.norm(a + b))
-
+    return np.arctan2(np.linalg.norm(np.outer(a, b) - np.outer(b, a)) / np.sqrt(2), a @ b)
+"""
+CLOSED_FORMS = f"""{ANGLE}
 def pair(a, b):  # the mean of |a·x||b·x|
-    if not (a.any() and b.any()):
+    size = np.linalg.norm(a) * np.linalg.norm(b)
+    if size == 0:
         return 0.0
     t = angle(a, b)
-    return 2 / np.pi * np.linalg.norm(a) * np.linalg.norm(b) * (np.sin(t) + (np.pi / 2 - t) * np.cos(t))
+    return 2 / np.pi * size * (np.sin(t) + (np.pi / 2 - t) * np.cos(t))
+
+def weighted(students, teachers):
+    return [(np.linalg.norm(w), w) for w in students] + [(-1.0, v) for v in teachers]
+
+def square(students, teachers):  # the mean of the squared residual
+    terms = weighted(students, teachers)
+    return sum([p * q * pair(a, b) for p, a in terms for q, b in terms])
 
 def loss(students, teachers):
-    terms = [(1.0, np.linalg.norm(w) * w) for w in students] + [(-1.0, w) for w in teachers]
-    return 0.5 * sum(p * q * pair(a, b) for p, a in terms for q, b in terms)
+    return square(students, teachers) / 2
 """
 
-# Behind the closed forms, where a recipe needs the gradient.
-DIFFERENCES = """
-def gradient(students, teachers):  # central differences of the loss
-    slopes = np.zeros_like(students)
-    for entry in np.ndindex(*students.shape):
-        step = np.zeros_like(students)
-        step[entry] = 1e-5
-        slopes[entry] = (loss(students + step, teachers) - loss(students - step, teachers)) / 2e-5
-    return slopes
+# Behind them, where a recipe needs E[R(x) x sgn(w·x)] or the gradient.
+SLOPES = """
+def slope(w, students, teachers):  # the mean of R(x) x sgn(w·x)
+    total = 0 * w
+    for weight, v in weighted(students, teachers):
+        t = angle(w, v)
+        across = 2 / np.pi * np.sin(t) * np.linalg.norm(v) / np.linalg.norm(w)
+        total = total + weight * ((1 - 2 / np.pi * t) * v + across * w)
+    return total
+
+def gradient(students, teachers):
+    rows = []
+    for w in students:
+        s, size = slope(w, students, teachers), np.linalg.norm(w)
+        rows.append(size * s + (w @ s) / size * w)
+    return np.stack(rows)
 """
 
 
@@ -57,6 +72,11 @@ def five_point(function, at: np.ndarray, step: float = 1e-3) -> np.ndarray:
     """The derivative of a function of numbers, by differences of fourth order."""
     near, far = (function(at + k * step) - function(at - k * step) for k in (1, 2))
     return (8 * near - far) / (12 * step)
+
+
+def two_sided(value: np.ndarray) -> np.ndarray:
+    """A value and its negative, for a bound from either side."""
+    return np.stack([value, -value], -1)
 
 
 def norms(vectors: np.ndarray) -> np.ndarray:
@@ -213,9 +233,9 @@ def decomposition(students: np.ndarray, teachers: np.ndarray, points: np.ndarray
 
 
 def residual(students: np.ndarray, teachers: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The residual at inputs `[point, dim]`."""
-    learning = np.einsum("pd,...jd->...pj", points, products(students))
-    teaching = np.einsum("pd,...id->...pi", points, teachers)
+    """The residual at inputs `[point, dim]`, or `[..., point, dim]` for other inputs of every instance."""
+    learning = np.einsum("...pd,...jd->...pj", points, products(students))
+    teaching = np.einsum("...pd,...id->...pi", points, teachers)
     return np.sum(np.abs(learning), axis=-1) - np.sum(np.abs(teaching), axis=-1)
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, DIFFERENCES, HALF, LINES, PAPER
+from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, HALF, LINES, PAPER, SLOPES
 from tutelage.claims.statement import Claim, Form
 
 
@@ -196,7 +196,7 @@ THEOREM_2 = Claim(
         recipe=CLOSED_FORMS
         + """
 assert abs(loss(students, teachers)) < 1e-9 * np.sum(np.linalg.norm(teachers, axis=1)) ** 2
-left = max(min(angle(w, v) for v in teachers) for w in students if w.any())  # a student at the negative of a teacher
+left = max(min(angle(w, v) for v in teachers) for w in students if np.linalg.norm(w) > 0)  # a student at the negative of a teacher
 right = 0.0
 """,
     ),
@@ -209,6 +209,68 @@ right = 0.0
     kind="condition",
     control=Form("The same with the constant 0.28.", constant=0.28),
     note="smallest losses with a stray student of mass one",
+)
+
+
+def _ways(first, second):
+    """Minima on a way from one to another; rows are teachers, columns students, entries signed shares of the teachers.
+
+    Every teacher's mass is gathered in one student, moved to the student that has it at the end (what is there moves to a
+    student without mass before), and spread. Between neighbours on the way shares move along straight lines.
+    """
+
+    def gathered(shares):
+        largest = np.abs(shares) == np.abs(shares).max(axis=1, keepdims=True)
+        return np.sign(shares) * (largest & (np.cumsum(largest, axis=1) == 1))
+
+    way, goal = [first, gathered(first)], gathered(second)
+    for i, wanted in enumerate(goal):
+        state, place = way[-1].copy(), np.flatnonzero(wanted)[0]
+        if np.array_equal(state[i], wanted):
+            continue
+        there = np.flatnonzero(state[:, place])
+        if len(there):
+            empty = np.flatnonzero(~state.any(axis=0))
+            # Without a student to spare two students change places.
+            aside = empty[0] if len(empty) else np.flatnonzero(state[i])[0]
+            state[there[0]] = np.arange(len(wanted)) == aside
+            if len(empty):
+                way.append(state.copy())
+        state[i] = wanted
+        way.append(state)
+    return [*way, second]
+
+
+def _connections(count, random, extra):
+    """Pairs of minima, and the largest loss on a way from one to the other."""
+    for r, d in ((1, 2), (2, 2), (3, 3), (4, 3)):
+        targets, m, found = f.units(random.normal(size=(count // 400, r, d))), r + extra, []
+        for teachers in targets:
+            ends = []
+            for _ in range(2):
+                owner = random.permutation(np.append(np.arange(r), random.integers(r, size=extra)))
+                shares = (owner == np.arange(r)[:, None]) * random.exponential(size=m)
+                ends.append(shares / shares.sum(axis=1, keepdims=True) * random.choice([-1.0, 1.0], size=m))
+            way = np.stack(_ways(*ends))
+            part = np.linspace(0, 1, 6)[:, None, None, None]
+            shares = ((1 - part) * way[:-1] + part * way[1:]).reshape(-1, r, m)
+            found.append((*ends, f.loss(f.students_of(np.swapaxes(shares, 1, 2) @ teachers), teachers).max()))
+        first, second, most = (np.stack(part) for part in zip(*found, strict=True))
+        yield {"teachers": targets, "first": first, "second": second, "most": most}
+
+
+CONNECTED = Claim(
+    id=f"{PAPER}.section-4.connected",
+    place="Section 4, last paragraph",
+    title="with more students than teachers the minima are connected",
+    hypotheses=("up to four unit teachers, one student more or more, any two global minima",),
+    draw=_connections,
+    left=lambda most: most,
+    relation="<=",
+    right=1e-12,
+    scale=1.0,
+    as_printed=Form("There is a way from one minimum to the other along which the loss is zero.", extra=1),
+    control=Form("The same with as many students as teachers, along straight lines between the minima.", extra=0),
 )
 
 POLYNOMIAL = Claim(
@@ -226,7 +288,7 @@ POLYNOMIAL = Claim(
     as_printed=Form(
         "$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.", power=101.0
     ),
-    control=Form("They are at most $d^{95}$.", power=90.0),
+    control=Form("They are at most $d^{95}$.", power=95.0),
 )
 
 
@@ -256,6 +318,35 @@ SECTION_A_1 = Claim(
     ),
     control=Form("The same with $0.505$ for $\\frac12$ in $\\beta$.", factor=0.505),
     arithmetic="closed forms for ReLU against those for absolute values",
+)
+
+
+def _relu_mean(students, teachers, atoms, shift, skew):
+    """The ReLU loss with β as printed and a shift, over atoms and their negatives, whose share is a half less a skew."""
+    beta = _fitted(students, teachers, 0.5)[0] + shift
+    points = np.concatenate([atoms, -atoms], -2)
+    share = np.repeat([0.5 + skew, 0.5 - skew], atoms.shape[-2]) / atoms.shape[-2]
+    products = [np.einsum("...pd,...id->...pi", points, rows) for rows in (f.products(students), teachers)]
+    learned, taught = (np.sum(np.maximum(product, 0), -1) for product in products)
+    return np.sum(share * (np.sum(points * beta[..., None, :], -1) + learned - taught) ** 2, -1) / 2
+
+
+SYMMETRIC = Claim(
+    id=f"{PAPER}.section-A.1.symmetric",
+    place="Section A.1 (and Section 2, below Theorem 2)",
+    title="it does so for all symmetric inputs",
+    hypotheses=("inputs uniform on four points of $\\mathbb R^3$ and their negatives", "two teachers, three students"),
+    draw={"students": real((3, 3)), "teachers": real((2, 3)), "atoms": real((4, 3)), "shift": real((3,))},
+    left=_relu_mean,
+    relation="==",
+    right=lambda students, teachers, atoms, shift: np.mean(
+        f.residual(students, teachers, atoms) ** 2 / 8 + np.sum(atoms * shift[..., None, :], -1) ** 2 / 2, -1
+    ),
+    as_printed=Form(
+        "For symmetric inputs the printed $\\beta$ is the best one: with $\\beta + b$ the ReLU loss is a quarter of (1) and $\\frac12E[(b\\cdot x)^2]$.",
+        skew=0.0,
+    ),
+    control=Form("The same with probabilities of 0.51 and 0.49 for a point and its negative.", skew=0.01),
 )
 
 
@@ -314,9 +405,7 @@ RECALLED_LOSS = Claim(
         recipe=CLOSED_FORMS
         + """
 left = loss(students, teachers)
-x = np.random.default_rng(0).normal(size=(1_000_000, 2))
-residual = sum(np.linalg.norm(w) * np.abs(x @ w) for w in students) - sum(np.abs(x @ v) for v in teachers)
-right = np.mean(residual**2)  # sampled
+right = square(students, teachers)
 """,
     ),
     as_meant=_WITH_HALF,
@@ -371,12 +460,10 @@ RECALLED_GRADIENT = Claim(
         size=0.0,
         along=0.0,
         recipe=CLOSED_FORMS
-        + DIFFERENCES
+        + SLOPES
         + """
 left = gradient(students, teachers)
-x = np.random.default_rng(0).normal(size=(400_000, 3))
-residual = sum(np.linalg.norm(w) * np.abs(x @ w) for w in students) - sum(np.abs(x @ v) for v in teachers)
-right = np.array([np.mean((residual * np.sign(x @ w))[:, None] * x, axis=0) for w in students])  # sampled
+right = np.stack([slope(w, students, teachers) for w in students])
 """,
     ),
     as_meant=_FULL,
@@ -391,4 +478,4 @@ right = np.array([np.mean((residual * np.sign(x @ w))[:, None] * x, axis=0) for 
 
 MAIN = (SMOOTH, HOMOGENEOUS, CANCEL, CLAIM_1, THEOREM_2)
 RECALLED = (RECALLED_LOSS, RECALLED_GRADIENT)
-APPENDIX = (SECTION_A_1, SECTION_A_2)
+APPENDIX = (SECTION_A_1, SYMMETRIC, SECTION_A_2)

@@ -5,15 +5,11 @@ import numpy as np
 from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
-from tutelage.claims.local_convergence.formulas import IDENTITY, PAPER
+from tutelage.claims.local_convergence.formulas import ANGLE, IDENTITY, PAPER
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 
 _TEACHER = np.array([[1.0, 0.0]])
-
-
-def _two_sided(value):
-    return np.stack([value, -value], -1)
 
 
 # Section 4 ------------------------------------------------------------------------------------------------------------
@@ -29,7 +25,7 @@ EXACT = Claim(
     title="one student: the loss grows with the square of the angle",
     hypotheses=("$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $10^{-3} \\le 2\\delta/\\pi \\le 1$",),
     draw={"delta": log_uniform(np.pi / 2000, np.pi / 2)},
-    left=lambda delta: _two_sided(f.loss(_on_circle(delta)[..., None, :], _TEACHER) / delta**2),
+    left=lambda delta: f.two_sided(f.loss(_on_circle(delta)[..., None, :], _TEACHER) / delta**2),
     relation="<=",
     right=lambda low: np.array([0.5, -low]),
     as_printed=Form(
@@ -57,7 +53,7 @@ CLAIM_2 = Claim(
         "\\le 1$",
     ),
     draw=_ANGLES,
-    left=lambda delta, power: _two_sided(_pair_loss(delta) / delta**power),
+    left=lambda delta, power: f.two_sided(_pair_loss(delta) / delta**power),
     relation="<=",
     right=np.array([0.595, -2 / (3 * np.pi)]),
     also=[
@@ -230,13 +226,15 @@ REMAINDER = Claim(
     as_printed=Form(
         "$\\|I_j\\|^2 \\le 2\\|\\alpha - \\beta\\|^2 + 2E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\beta\\cdot x) \\ne \\mathrm{sgn}(w\\cdot x)}]$.",
         factor=2.0,
-        recipe="""
+        recipe=ANGLE
+        + """
 alpha = np.linalg.norm(w + u) * (w + u)
 beta = np.linalg.norm(w) * w + np.linalg.norm(w) * u + (w @ u) * w / np.linalg.norm(w)
-x = np.random.default_rng(0).normal(size=(2_000_000, 3))
-b, side = x @ beta, np.sign(x @ w)
-left = np.mean((np.abs(x @ alpha) - b * side) ** 2)  # sampled
-right = 2 * np.sum((alpha - beta) ** 2) + 2 * np.mean(b**2 * (np.sign(b) != side))
+turn, phi = angle(w, w + u), angle(beta, w)
+mixed = (1 - 2 / np.pi * turn) * alpha + 2 / np.pi * np.sin(turn) * np.linalg.norm(alpha) / np.linalg.norm(w) * w
+left = alpha @ alpha + beta @ beta - 2 * (mixed @ beta)
+wedge = (beta @ beta) * (phi - np.sin(phi) * np.cos(phi)) / np.pi  # by Lemma D.2
+right = 2 * np.sum((alpha - beta) ** 2) + 2 * wedge
 """,
     ),
     corrected=Form("The same with $8E[\\cdots]$.", factor=8.0),
@@ -287,8 +285,19 @@ EQUATION_13 = Claim(
     relation="<=",
     right=lambda w, u, factor: factor * np.sum(_tangent(w, u) ** 2, -1) / np.pi * (5 * _lost(w, u)) ** 1.5,
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
+    # The display before it: the cosine itself.
+    also=[
+        Relation(
+            _MOVES,
+            build=_moved,
+            left=lambda w, u: 1 - np.cos(_between(_tangent(w, u), w)),
+            relation="==",
+            right=lambda w, u: _lost(w, u),
+            scale=1.0,
+        )
+    ],
     as_printed=Form(
-        "$I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
+        "$\\cos\\phi = (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt\\cdots$ and $I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
         "\\|u\\|^2\\sin^2\\theta}\\bigr)^{3/2}$.",
         factor=1.0,
     ),
@@ -465,7 +474,11 @@ ZERO = Claim(
         norm="fro",
         flat=2.0,
         extra=None,
-        recipe=f"{_DERIVATIVE_RECIPE}right = 2 * np.linalg.norm(u)\n",
+        recipe="""
+size = np.linalg.norm(u)
+left = np.linalg.norm(size * np.eye(len(u)) + np.outer(u, u) / size)  # the derivative at u; that at zero is zero
+right = 2 * size
+""",
     ),
     as_meant=Form("The same in the operator norm.", norm=2, flat=2.0, extra=None, slack=1e-8),
     supplied="Lemma D.1, which says smooth and names no norm",
@@ -517,7 +530,7 @@ LEMMA_D_2 = Claim(
     also=[
         Relation(
             _WEDGE_ANGLES,
-            left=lambda phi: _two_sided(_second_moment(phi) / phi**3),
+            left=lambda phi: f.two_sided(_second_moment(phi) / phi**3),
             relation="<=",
             right=np.array([2 / (3 * np.pi), -(np.pi**-3)]) * (1 + 1e-12 * np.array([1, -1])),
         )

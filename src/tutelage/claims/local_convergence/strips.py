@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import erf, owens_t
 
 from tutelage.claims.laws import log_uniform, uniform
-from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point
+from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point, two_sided
 from tutelage.claims.statement import Claim, Form
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
@@ -114,6 +114,54 @@ right = 0.02 * (delta / teachers) ** 1.5
 )
 
 
+def _own_correlations(tau, absolute):
+    """⟨h, |w*·x|⟩ and −|⟨h, w*·x⟩| over τ³, with or without the absolute value in h."""
+    half = tau[..., None] / 2
+    x = np.concatenate([half * (_NODES - 1), half * (_NODES + 1)], -1)
+    weights = half * np.tile(_WEIGHTS, 2) * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    # Of the linear function the mean on the strip is zero.
+    h = np.abs(x) - level(tau)[..., None] if absolute else x
+    return (
+        np.stack([np.sum(weights * h * np.abs(x), -1), -np.abs(np.sum(weights * h * x, -1))], -1) / tau[..., None] ** 3
+    )
+
+
+_WITH_BARS = Form("The same with $|w^*\\cdot x|$ for $w^*\\cdot x$ in $h$.", absolute=1.0, constant=0.063)
+
+PRINTED_FUNCTION = Claim(
+    id=f"{PAPER}.section-5.3.function",
+    place="Section 5.3, last paragraph",
+    title="what the test function correlates with",
+    hypotheses=("unit teacher, $0.01 \\le \\tau \\le \\frac12$",),
+    draw={"tau": log_uniform(0.01, 0.5)},
+    left=_own_correlations,
+    relation=">=",
+    right=lambda tau, constant: np.stack([constant + 0 * tau, -1e-9 + 0 * tau], -1),
+    scale=1.0,
+    as_printed=Form(
+        "$h = (w^*\\cdot x - E[w^*\\cdot x\\,\\mathbb 1_S]/E[\\mathbb 1_S])\\mathbb 1_S$ has almost no correlation with functions that are linear on $S$, and a "
+        "large positive one with $|w^*\\cdot x|$; judged as none with $w^*\\cdot x$, and at least $0.063\\,\\tau^3$, which is observed.",
+        absolute=0.0,
+        constant=0.063,
+        recipe="""
+x = tau * (2 * (np.arange(100_000) + 0.5) / 100_000 - 1)
+density = np.exp(-x**2 / 2) / np.sqrt(2 * np.pi) * 2 * tau
+h = x - np.mean(x * density) / np.mean(density)
+left = np.mean(h * np.abs(x) * density) / tau**3  # h is odd, and |x| is even
+right = 0.063
+""",
+    ),
+    as_meant=_WITH_BARS,
+    supplied="Section C.2, part (iii), where the test function has the absolute value, and Figure 3",
+    corrected=_WITH_BARS,
+    correction="Without absolute values $h$ is odd: it has no correlation with any neuron, and a large one with $w^*\\cdot x$.",
+    kind="misprint",
+    glyph=True,
+    control=Form("That with 0.067.", absolute=1.0, constant=0.067),
+    arithmetic=_RULES,
+)
+
+
 # Equations (8) to (10) ------------------------------------------------------------------------------------------------
 
 
@@ -186,10 +234,6 @@ def _strip(phi, share):
     return {"phi": phi, "tau": share * phi / 4}
 
 
-def _two_sided(value):
-    return np.stack([value, -value], -1)
-
-
 def _bounds_9(tau, phi, factor):
     sine, square, main = np.sin(phi), np.cos(phi) ** 2 / np.sin(phi), np.sin(phi) * tau**2
     high = main + factor * (square * tau**4 - tau**4 / (8 * sine))
@@ -210,7 +254,7 @@ EQUATION_9 = Claim(
     hypotheses=_NARROW,
     draw=_STRIPS,
     build=_strip,
-    left=lambda tau, phi: _two_sided(strip_mean(lambda x: x, tau, phi)),
+    left=lambda tau, phi: two_sided(strip_mean(lambda x: x, tau, phi)),
     relation="<=",
     right=_bounds_9,
     as_printed=Form(
@@ -230,7 +274,7 @@ EQUATION_10 = Claim(
     hypotheses=_NARROW,
     draw=_STRIPS,
     build=_strip,
-    left=lambda tau, phi: _two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
+    left=lambda tau, phi: two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
     relation="<=",
     right=_bounds_10,
     as_printed=Form(
@@ -311,8 +355,8 @@ FIRST_PART = Claim(
     relation="<=",
     right=lambda tau, coefficient: -coefficient * tau**4 + tau**6 / 8,
     as_printed=Form(
-        "$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. One term of the display before is "
-        "estimated the wrong way round: an upper bound on erf is multiplied by a negative number; the sum stands.)",
+        "$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. Two terms of the display before are "
+        "estimated the wrong way round, a factor below one and an upper bound on erf being multiplied by negative numbers; the sum stands.)",
         coefficient=0.25,
     ),
     control=Form("$h_1(\\tau) \\le -0.42\\tau^4 + \\frac18\\tau^6$.", coefficient=0.42),
@@ -339,5 +383,5 @@ MAXIMUM = Claim(
     arithmetic=_RULES,
 )
 
-MAIN = (TEST_FUNCTION,)
+MAIN = (TEST_FUNCTION, PRINTED_FUNCTION)
 SECTION_C_2 = (EQUATION_8, ELEMENTARY, EQUATION_9, EQUATION_10, PART_IV, SLOPE, FIRST_PART, MAXIMUM)

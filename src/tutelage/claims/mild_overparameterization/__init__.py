@@ -15,6 +15,7 @@ from tutelage.claims.mild_overparameterization import (
 )
 
 CLAIMS = (
+    rays.ONE_NEURON,
     *setting.MAIN,
     *minima.MAIN,
     *setting.AFTER_THEOREM_1,
@@ -24,6 +25,7 @@ CLAIMS = (
     *directions.MAIN,
     conjecture.CONJECTURE_1,
     conjecture.ROTATION,
+    conjecture.MANY_TEACHERS,
     *perturbed.MAIN,
     *directions.AFTER_THEOREM_7,
     *splitting.MAIN,

@@ -106,6 +106,36 @@ EQUATION_23 = Claim(
 )
 
 
+def _parallel_terms(student, teacher, factor):
+    """Both sides of the two rules: h1 of parallel vectors added up, and of parallel neurons to one vector; the second stacked on the first."""
+    one, two, first = student[..., :1, :], student[..., 1:2, :], teacher[..., :1, :]
+    lengths = norms(student[..., :2, :])
+    added = own_blocks(first, one) + own_blocks(first, two)
+    whole = (factor * lengths.sum(-1))[..., None, None, None, None] * own_blocks(first, units(one))
+    moved = (factor * lengths[..., 0] / lengths[..., 1])[..., None, None, None, None] * own_blocks(one, first)
+    return np.stack([np.stack([added, own_blocks(two, first)]), np.stack([whole, moved])])
+
+
+PARALLEL = Claim(
+    id=f"{PAPER}.section-B.3.1.parallel",
+    place="Appendix B.3.1, before and after Equation (23)",
+    title="the diagonal terms of parallel vectors",
+    hypotheses=("as Equation (23), where $\\tilde w_1$ and $\\tilde w_2$ are parallel",),
+    draw=_MOVED,
+    build=_printed_point,
+    left=lambda student, teacher: np.moveaxis(_parallel_terms(student, teacher, 1.0)[0], 0, -1),
+    relation="==",
+    right=lambda student, teacher, factor: np.moveaxis(_parallel_terms(student, teacher, factor)[1], 0, -1),
+    tolerance=1e-7,
+    as_printed=Form(
+        "$h_1(u, z_1) + h_1(u, z_2) = (\\|z_1\\| + \\|z_2\\|)h_1(u, \\bar z_1)$ for parallel $z_1, z_2$, and $h_1(\\tilde w_2, v_1) = "
+        "\\frac{\\|\\tilde w_1\\|}{\\|\\tilde w_2\\|}h_1(\\tilde w_1, v_1)$.",
+        factor=1.0,
+    ),
+    control=Form("With 1.01 times the right-hand sides.", factor=1.01),
+)
+
+
 def _pair_curvature(student, teacher):
     """The second derivative along (z, −z, 0, …), z the part of the teacher orthogonal to the first neuron."""
     z = units(orthogonal_to(student[..., 0, :], teacher[..., 0, :]))
@@ -303,4 +333,4 @@ EXAMPLE_PL = Claim(
 )
 
 MAIN = (THEOREM_3, DEFINITION_1)
-APPENDIX = (DETERMINANT, EXAMPLE_OPSC, EXAMPLE_PL, EQUATION_23, SECOND_EIGENVALUE, PAIR_CURVATURE)
+APPENDIX = (DETERMINANT, EXAMPLE_OPSC, EXAMPLE_PL, PARALLEL, EQUATION_23, SECOND_EIGENVALUE, PAIR_CURVATURE)

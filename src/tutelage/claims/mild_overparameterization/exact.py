@@ -32,11 +32,9 @@ def _at_minima(count, random):
         yield {"teacher": teacher, "minimum": np.take_along_axis(teacher, order[..., None], 1)}
 
 
-def _several(count, random):
+def _several(count, random, least=2):
     """The same with at least two teachers."""
-    for batch in _at_minima(count, random):
-        if batch["minimum"].shape[1] > 1:
-            yield batch
+    return (batch for batch in _at_minima(count, random) if batch["minimum"].shape[1] >= least)
 
 
 EIGENVALUE = Claim(
@@ -124,6 +122,40 @@ LEMMA_4 = Claim(
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
     defect=HALF,
     control=Form("The same with $\\frac{1.01}{2\\pi}$.", cross=1.01, factor=1.0),
+)
+
+
+def _last_block(minimum, slip, factor):
+    """The sum of Equation (22), its block in the last column and the row before the last with E of other indices or right."""
+    k, d = minimum.shape[-2:]
+    blocks, outer = _blocks(minimum, factor, 1.0).reshape(*minimum.shape[:-2], k, d, k, d), outer_blocks(minimum)
+    printed = slip * outer[..., 0, :, k - 2, :] + (1 - slip) * outer[..., k - 2, :, k - 1, :]
+    blocks[..., k - 2, :, k - 1, :] += (printed - outer[..., k - 2, :, k - 1, :]) / (2 * np.pi)
+    return blocks.reshape(*minimum.shape[:-2], k * d, k * d)
+
+
+_SUM = Form("With $E_{n-1,n}$ there.", slip=0.0, factor=1.0)
+
+EQUATION_22 = Claim(
+    id=f"{PAPER}.equation-22",
+    place="Equation (22)",
+    title="the Hessian as a sum of two matrices",
+    hypotheses=("$n = k \\ge 3$", SCALE),
+    kind="misprint",
+    glyph=True,
+    draw=lambda count, random: _several(count, random, 3),
+    left=lambda minimum, teacher: hessian(minimum, teacher),
+    relation="==",
+    right=_last_block,
+    scale=0.1,
+    as_printed=Form(
+        "The second matrix has $E_{1,n-1}$ in the last column, in the row before the last.", slip=1.0, factor=1.0
+    ),
+    as_meant=_SUM,
+    supplied="the display at the end of the proof",
+    corrected=_SUM,
+    correction="An index: 1 for $n$.",
+    control=Form("The same with $\\frac{1.01}{2\\pi}$.", slip=0.0, factor=1.01),
 )
 
 
@@ -239,4 +271,4 @@ ATTAINED = Claim(
 )
 
 MAIN = (EIGENVALUE, NEIGHBOURHOOD)
-APPENDIX = (LEMMA_4, SPECTRA, EIGENVECTORS, ATTAINED)
+APPENDIX = (LEMMA_4, EQUATION_22, SPECTRA, EIGENVECTORS, ATTAINED)

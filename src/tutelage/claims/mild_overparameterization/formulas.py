@@ -11,6 +11,8 @@ contributes nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 PAPER = "mild_overparameterization"
@@ -20,9 +22,14 @@ HALF = "the factor one half between Equation (2) and its closed form and derivat
 SUPPLIED_HALF = "Lemma 3 and Equation (64), where the factor one half stands"
 
 
+def inner(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the inner products of the last axes, of rows or of rows of rows."""
+    return np.vecdot(one, other)
+
+
 def norms(vectors: np.ndarray) -> np.ndarray:
     """Return the norms of the rows."""
-    return np.sqrt(np.sum(vectors * vectors, axis=-1))
+    return np.sqrt(inner(vectors, vectors))
 
 
 def units(vectors: np.ndarray) -> np.ndarray:
@@ -67,13 +74,17 @@ def gradient(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     return pulls(student, student).sum(-2) - pulls(student, teacher).sum(-2)
 
 
-def _normals(one: np.ndarray, other: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Return the unit normals n(v, w) of Theorem 10: the part of `other` orthogonal to `one`; zero if parallel."""
+def _angles_and_normals(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the angles between all rows and the unit normals n(v, w) of Theorem 10.
+
+    A normal is the part of the other row orthogonal to the first, `[..., one, other, dim]`; zero if they are parallel.
+    """
     first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
+    angle = 2 * np.arctan2(norms(first - second), norms(first + second))
     normal = second - np.cos(angle)[..., None] * first
     # The first projection leaves rounding errors along `one`, which matter where the normal is short.
-    normal = normal - np.sum(normal * first, axis=-1, keepdims=True) * first
-    return np.where(np.sin(angle)[..., None] > 1e-14, units(normal), 0.0)
+    normal = normal - inner(normal, first)[..., None] * first
+    return angle, np.where(np.sin(angle)[..., None] > 1e-14, units(normal), 0.0)
 
 
 def outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -83,20 +94,19 @@ def outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def own_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return h1(w, v) of Equation (6) for all rows, `[..., one, other, dim, dim]`."""
-    angle = angles(one, other)
+    angle, normal = _angles_and_normals(one, other)
     sizes = norms(one)[..., :, None]
     factor = np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(sizes > 0, sizes, 1.0))
-    normal, unit = _normals(one, other, angle), units(one)[..., :, None, :]
+    unit = units(one)[..., :, None, :]
     inner = np.eye(one.shape[-1]) - outer(unit, unit) + outer(normal, normal)
     return factor[..., None, None] * inner
 
 
 def cross_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return h2(w, v) of Equation (7) for all rows, `[..., one, other, dim, dim]`; its limit where they are parallel."""
-    angle = angles(one, other)
     first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
-    from_second = _normals(one, other, angle)
-    from_first = np.swapaxes(_normals(other, one, np.swapaxes(angle, -1, -2)), -2, -3)
+    angle, from_second = _angles_and_normals(one, other)
+    from_first = np.swapaxes(_angles_and_normals(other, one)[1], -2, -3)
     inner = (np.pi - angle)[..., None, None] * np.eye(one.shape[-1])
     return (inner + outer(from_first, second) + outer(from_second, first)) / (2 * np.pi)
 
@@ -116,24 +126,18 @@ def hessian(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     return blocks.reshape(*blocks.shape[:-4], count * dimension, count * dimension)
 
 
-def inner(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the inner products of the last axes, of rows or of rows of rows."""
-    return np.sum(one * other, axis=-1)
-
-
-def own_forms(one: np.ndarray, other: np.ndarray, way: np.ndarray) -> np.ndarray:
-    r"""Return $g_i^\top h_1(w_i, v_j)g_i$ for all rows, `[..., one, other]`, without the matrices."""
-    angle, size = angles(one, other), norms(one)[..., :, None]
-    across = inner(way[..., :, None, :], _normals(one, other, angle))
-    square = (inner(way, way) - inner(way, units(one)) ** 2)[..., None] + across**2
+def own_forms(one: np.ndarray, other: np.ndarray, way: np.ndarray, seen: Any = None) -> np.ndarray:
+    r"""Return $g_i^\top h_1(w_i, v_j)g_i$ for all rows, `[..., one, other]`, without the matrices; `seen`, angles and normals."""
+    angle, normal = seen or _angles_and_normals(one, other)
+    size = norms(one)[..., :, None]
+    square = (inner(way, way) - inner(way, units(one)) ** 2)[..., None] + inner(way[..., :, None, :], normal) ** 2
     return np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(size > 0, size, 1.0)) * square
 
 
-def cross_forms(one: np.ndarray, way: np.ndarray) -> np.ndarray:
-    r"""Return $g_i^\top h_2(w_i, w_j)g_j$ for all rows, `[..., one, one]`, without the matrices."""
-    angle, unit = angles(one, one), units(one)
-    normal = _normals(one, one, angle)
-    mine, others = way[..., :, None, :], way[..., None, :, :]
+def cross_forms(one: np.ndarray, way: np.ndarray, seen: Any = None) -> np.ndarray:
+    r"""Return $g_i^\top h_2(w_i, w_j)g_j$ for all rows, `[..., one, one]`, without the matrices; `seen`, angles and normals."""
+    angle, normal = seen or _angles_and_normals(one, one)
+    unit, mine, others = units(one), way[..., :, None, :], way[..., None, :, :]
     first = inner(mine, np.swapaxes(normal, -2, -3)) * inner(way, unit)[..., None, :]
     second = inner(mine, normal) * inner(others, unit[..., :, None, :])
     return ((np.pi - angle) * inner(mine, others) + first + second) / (2 * np.pi)
@@ -142,8 +146,9 @@ def cross_forms(one: np.ndarray, way: np.ndarray) -> np.ndarray:
 def curvature(student: np.ndarray, teacher: np.ndarray, way: np.ndarray) -> np.ndarray:
     """Return the second derivative of `loss` along a direction, Equation (28)."""
     # A neuron with itself is at the angle zero, where h1 vanishes and h2 is one half.
-    own = own_forms(student, student, way).sum((-2, -1)) - own_forms(student, teacher, way).sum((-2, -1))
-    return own + cross_forms(student, way).sum((-2, -1))
+    seen = _angles_and_normals(student, student)
+    between = own_forms(student, student, way, seen) + cross_forms(student, way, seen)
+    return between.sum((-2, -1)) - own_forms(student, teacher, way).sum((-2, -1))
 
 
 def smallest_eigenvalue(matrix: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tutelage.claims.laws import LARGEST, Law
-from tutelage.claims.mild_overparameterization.formulas import norms, units
+from tutelage.claims.mild_overparameterization.formulas import inner, norms, units
 
 
 def fixed(values: Any) -> Law:
@@ -87,8 +87,8 @@ def minima(sizes: Sequence[int], dimension: int, smallest: float = 0.05) -> dict
 def orthogonal_to(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return directions without their parts along the rows."""
     unit = units(rows)
-    directions = directions - np.sum(directions * unit, axis=-1, keepdims=True) * unit
-    return directions - np.sum(directions * unit, axis=-1, keepdims=True) * unit
+    directions = directions - inner(directions, unit)[..., None] * unit
+    return directions - inner(directions, unit)[..., None] * unit
 
 
 def at_most_one(directions: np.ndarray) -> np.ndarray:

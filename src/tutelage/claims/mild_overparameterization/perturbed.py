@@ -12,8 +12,9 @@ The theorem is about any function that satisfies its condition (4). Two of the s
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammainc, gammaincc, log_ndtr
 
-from tutelage.claims.laws import log_uniform, real, uniform
+from tutelage.claims.laws import integers, log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.directions import MARGINAL
 from tutelage.claims.mild_overparameterization.formulas import PAPER, hessian
 from tutelage.claims.mild_overparameterization.instances import at_most_one
@@ -203,8 +204,8 @@ left, right = reached / trials, 0.5  # the share of runs that arrive, which shou
         right=0.3,
         known=1.0,
     ),
-    correction="$\\frac\\lambda2\\|\\sum g_i\\|^2$ is flat along differences: with directions of their own neurons diffuse, and $\\alpha^2T$ is far above $\\delta$. A guarantee needs a condition on these "
-    "ways, such as the growth with the third power that the objective of the paper has.",
+    correction="$\\frac\\lambda2\\|\\sum g_i\\|^2$ is flat along differences: with directions of their own neurons diffuse, and $\\alpha^2T$ is far above $\\delta$. All points with $\\sum g_i = 0$ are global minima of this function, so that no "
+    "algorithm finds $\\tilde w$ among them. A guarantee needs a condition on these ways, such as the growth with the third power that the objective of the paper has.",
     control=Form("At least four tenths of the runs arrive.", right=0.4),
     arithmetic="runs in float64",
 )
@@ -212,6 +213,7 @@ left, right = reached / trials, 0.5  # the share of runs that arrive, which shou
 
 # Appendix D.3 ---------------------------------------------------------------------------------------------------------
 
+_SCALE_OF_NOISE = "the scale of the perturbation's coordinates, of variance $1/d$"
 _SQUARED = Form("$\\|u + n\\alpha\\xi\\|^2 \\ge \\delta^2/4$.", power=2.0, factor=0.25)
 
 
@@ -261,6 +263,87 @@ CLOSE = Claim(
     corrected=Form("It is at least $\\delta^2/64$.", bound=1 / 64),
     correction="The two bounds give $\\delta^2/32 - \\delta^2/64$. (With $\\|\\xi\\|^2 > 0.75$, just as likely, the printed bound holds.)",
     control=Form("It is at least $\\delta^2/63$.", bound=1 / 63),
+)
+
+_DIMENSIONS = {"half": integers(1, 1000)}
+_LAW = Form(
+    "With $\\xi \\sim N(0, \\frac1dI)$ both fail with probabilities of at most $(\\frac94e^{-5/4})^{d/2}$ and $(\\frac12e^{1/2})^{d/2}$.",
+    power=1.0,
+    factor=1.0,
+)
+
+
+def _log_tails(half, power):
+    """Logarithms of the probabilities that |ξ| > 1.5 and that |ξ|² < ½ in the dimension 2·half, coordinates of variance d^−power."""
+    whole = (2 * half) ** power
+    tails = np.stack([gammaincc(half, 1.125 * whole), gammainc(half, 0.25 * whole)], -1)
+    return np.log(np.maximum(tails, 1e-300))
+
+
+TAILS = Claim(
+    id=f"{PAPER}.section-D.3.norm",
+    place="Appendix D.3, law of $\\|\\xi\\|$ in both cases",
+    title="how long a perturbation is",
+    hypotheses=(
+        "$d$ even, up to 2000; logarithms of the probabilities that $\\|\\xi\\| > 1.5$, and that $\\|\\xi\\|^2 < \\frac12$",
+    ),
+    kind="misprint",
+    defect=_SCALE_OF_NOISE,
+    draw=_DIMENSIONS,
+    left=_log_tails,
+    relation="<=",
+    right=lambda half, factor: -factor * half[..., None] * np.array([1.25 - np.log(2.25), np.log(2.0) - 0.5]),
+    known=0.0,
+    as_printed=Form(
+        "$\\|\\xi\\|^2$ has a $\\chi^2_d$ distribution, and $\\|\\xi\\| \\le 1.5$ with probability above $1 - e^{-\\Omega(d)}$.",
+        power=0.0,
+        factor=1e-3,
+        recipe="""
+x, n = 1.125, int(half)  # the chi-square law of dimension 2n is above 2x with probability exp(-x) times a sum of x^j / j!
+left = np.log(np.exp(-x) * np.sum(np.cumprod(np.concatenate([[1.0], x / np.arange(1, n)]))))
+right = -1e-3 * n * (1.25 - np.log(2.25))
+""",
+    ),
+    as_meant=_LAW,
+    supplied="the noise level $\\alpha$, said to be the length of the perturbation, and $\\langle\\xi, \\bar u\\rangle$ in the second case",
+    corrected=_LAW,
+    correction="A factor $1/d$ is lost: a $\\chi^2_d$ variable is about $d$, and below 2.25 with a probability that goes to zero.",
+    control=Form("With 1.05 times the rates.", power=1.0, factor=1.05),
+)
+
+_SMALL = Form(
+    "With the variance $1/d$ it fails with probability at most $e^{-d/2048}$.", power=1.0, rate=1 / 2048, order=1.0
+)
+
+ALONG = Claim(
+    id=f"{PAPER}.section-D.3.along",
+    place="Appendix D.3, law of $\\langle\\xi, \\bar u\\rangle$ in the second case",
+    title="a perturbation along the sum",
+    hypotheses=("$d$ up to $10^6$; the logarithm of the probability that $|\\xi\\cdot\\bar u| > \\frac1{32}$",),
+    kind="misprint",
+    defect=_SCALE_OF_NOISE,
+    glyph=True,
+    draw={"dimension": log_uniform(1.0, 1e6)},
+    left=lambda dimension, power: np.log(2.0) + log_ndtr(-(dimension ** (power / 2)) / 32),
+    relation="<=",
+    right=lambda dimension, rate, order: -rate * dimension**order,
+    known=0.0,
+    as_printed=Form(
+        "$\\xi\\cdot\\bar u \\sim N(0, 1/\\sqrt d)$ is at most $\\frac1{32}$ with probability above $1 - e^{-\\Omega(d)}$: the rate is at least $10^{-5}$.",
+        power=0.5,
+        rate=1e-5,
+        order=1.0,
+        recipe="""
+t = np.linspace(0, 40, 400_001) + dimension**0.25 / 32  # in units of the deviation, the root of the printed variance
+left = np.log(2 * np.sum(np.exp(-(t**2) / 2)) * 1e-4 / np.sqrt(2 * np.pi))
+right = -1e-5 * dimension
+""",
+    ),
+    as_meant=_SMALL,
+    supplied="the law of a direction: its deviation, not its variance, is $1/\\sqrt d$",
+    corrected=_SMALL,
+    correction="With the variance $1/\\sqrt d$ the probability to fail is $e^{-\\Theta(\\sqrt d)}$.",
+    control=Form("With 1.05 times the rate.", power=1.0, rate=1.05 / 2048, order=1.0),
 )
 
 EQUATION_61 = Claim(
@@ -314,32 +397,35 @@ EQUATION_62 = Claim(
     control=Form("The corrected form with 1.05 times the right-hand side.", most=1.0, factor=1.05),
 )
 
-_TWICE = Form("With $2\\eta$ in the middle term.", factor=2.0)
+_TWICE = Form("With $-\\tilde w$, and $2\\eta$ in the middle term.", sign=-1.0, factor=2.0)
 
 EQUATION_63 = Claim(
     id=f"{PAPER}.equation-63",
     place="Appendix D.3, before Equation (63)",
     title="the square of a step",
-    hypotheses=("any way $w - \\tilde w$, gradient and step",),
-    draw={"way": real((3,)), "slope": real((3,)), "step": log_uniform(0.01, 1.0)},
-    left=lambda way, slope, step: np.sum((way - step[..., None] * slope) ** 2, -1),
+    hypotheses=("any $w$, $\\tilde w$, gradient and step",),
+    draw={"way": real((3,)), "minimum": real((3,)), "slope": real((3,)), "step": log_uniform(0.01, 1.0)},
+    left=lambda way, minimum, slope, step, sign: np.sum(
+        (way + minimum - step[..., None] * slope + sign * minimum) ** 2, -1
+    ),
     relation="==",
     right=lambda way, slope, step, factor: (
         np.sum(way**2, -1) - factor * step * np.sum(way * slope, -1) + step**2 * np.sum(slope**2, -1)
     ),
-    scale=lambda way, slope: np.sum(way**2, -1) + np.sum(slope**2, -1),
+    scale=lambda way, minimum, slope: np.sum(way**2, -1) + np.sum(minimum**2, -1) + np.sum(slope**2, -1),
     as_printed=Form(
-        "$\\|w - \\eta\\nabla F - \\tilde w\\|^2 = \\|w - \\tilde w\\|^2 - \\eta\\nabla F\\cdot(w - \\tilde w) + \\eta^2\\|\\nabla F\\|^2$.",
+        "$\\|w - \\eta\\nabla F + \\tilde w\\|^2 = \\|w - \\tilde w\\|^2 - \\eta\\nabla F\\cdot(w - \\tilde w) + \\eta^2\\|\\nabla F\\|^2$.",
+        sign=1.0,
         factor=1.0,
         recipe="""
-left = np.sum((way - step * slope) ** 2)
+left = np.sum((way + minimum - step * slope + minimum) ** 2)
 right = np.sum(way**2) - step * way @ slope + step**2 * np.sum(slope**2)
 """,
     ),
     corrected=_TWICE,
-    correction="A factor two, in favour of the proof (and a plus in front of $\\tilde w$ one line before). The perturbation, which belongs to the step, is missing altogether; "
+    correction="A factor two, in favour of the proof, and a sign in front of $\\tilde w$. The perturbation, which belongs to the step, is missing altogether; "
     "see Theorem 7.",
-    control=Form("With $2.01\\eta$ in the middle term.", factor=2.01),
+    control=Form("With $2.01\\eta$ in the middle term.", sign=-1.0, factor=2.01),
 )
 
 START = Claim(
@@ -424,4 +510,4 @@ TABLE_1 = Claim(
 )
 
 MAIN = (THEOREM_7,)
-APPENDIX = (TABLE_1, OTHER_NOISE, EQUATION_61, FAR, CLOSE, EQUATION_62, EQUATION_63, START)
+APPENDIX = (TABLE_1, OTHER_NOISE, EQUATION_61, FAR, TAILS, CLOSE, ALONG, EQUATION_62, EQUATION_63, START)

@@ -172,17 +172,19 @@ def _own(one, other):
     return own_blocks(one[..., None, :], other[..., None, :])[..., 0, 0, :, :]
 
 
-def _terms_24(minimum, student, teacher, cross):
-    """½(1 + h1 terms) along the second teacher, without or with a multiple of the cross term."""
+def _terms_24(minimum, student, teacher, letter, cross):
+    """½(1 + h1 terms) along the second teacher, without or with a multiple of the cross term; teachers as printed, or as they are."""
     one, two, first, unit = student[..., 0, :], student[..., 1, :], teacher[..., 0, :], teacher[..., 1, :]
     own = _along(_own(one, two) + _own(two, one), unit)
-    toward = shares(minimum).sum(-1) * _along(_own(one, first) + _own(two, first), unit)
+    weight = letter + (1 - letter) * shares(minimum).sum(-1)
+    toward = weight * _along(_own(one, first) + _own(two, letter * unit + (1 - letter) * first), unit)
     mixed = _along(cross_blocks(student[..., :1, :], student[..., 1:2, :])[..., 0, 0, :, :], unit)
     return 0.5 * (1 + own - toward) - cross * mixed
 
 
 _WITH_CROSS = Form(
-    "It is that minus $v_2^\\top h_2(w_1, w_2)v_2$ (times $\\alpha_1 + \\alpha_2$ in front of the teacher's terms).",
+    "With $(\\alpha_1 + \\alpha_2)h_1(w_i, v_1)$ in place of the last two, and minus $v_2^\\top h_2(w_1, w_2)v_2$.",
+    letter=0.0,
     cross=1.0,
 )
 
@@ -199,15 +201,15 @@ EQUATION_24 = Claim(
     scale=1e-2,
     tolerance=1e-7,
     as_printed=Form(
-        "The quotient is $\\frac12(1 + v_2^\\top[h_1(w_1, w_2) + h_1(w_2, w_1) - h_1(w_1, v_1) - h_1(w_2, v_1)]v_2)$. (The print has $v_2$ as the last "
-        "argument.)",
+        "The quotient is $\\frac12(1 + v_2^\\top[h_1(w_1, w_2) + h_1(w_2, w_1) - h_1(w_1, v_1) - h_1(w_2, v_2)]v_2)$.",
+        letter=1.0,
         cross=0.0,
     ),
     as_meant=_WITH_CROSS,
     supplied='the proof, which goes on to compute it as "the last term of Equation (24)"',
     corrected=_WITH_CROSS,
-    correction="The cross term is missing, which the proof goes on to compute; without it the quotient would tend to one half instead of zero.",
-    control=Form("The corrected form with $1.01h_2$.", cross=1.01),
+    correction="An index, a factor (where the two neurons are not all of their teacher's), and the cross term, which the proof goes on to compute; without it the quotient would tend to one half instead of zero.",
+    control=Form("The corrected form with $1.01h_2$.", letter=0.0, cross=1.01),
 )
 
 

@@ -5,10 +5,63 @@ from __future__ import annotations
 import numpy as np
 
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real, uniform
-from tutelage.claims.mild_overparameterization.formulas import PAPER, duals, loss, norms, profile, units
+from tutelage.claims.mild_overparameterization.formulas import (
+    PAPER,
+    duals,
+    gradient,
+    inner,
+    loss,
+    norms,
+    profile,
+    units,
+)
 from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting, students
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
+
+# One neuron -----------------------------------------------------------------------------------------------------------
+
+_FIRST_AXIS = np.eye(2)[:1]
+
+ONE_NEURON = Claim(
+    id=f"{PAPER}.section-1.1.origin",
+    place="Section 1.1, previous works on Equation (1)",
+    title="one student and one teacher",
+    hypotheses=("$n = k = 1$; $d \\le 3$",),
+    scope="remark",
+    draw=[{"student": real((1, d)), "teacher": axes(1, d)} for d in (1, 2, 3)],
+    left=lambda student, teacher: inner(gradient(student, teacher), student - teacher)[..., 0],
+    relation=">=",
+    right=lambda student, teacher, factor: (
+        factor * (norms(student) * inner(student - teacher, student - teacher) / (1 + norms(student)))[..., 0]
+    ),
+    also=[
+        # Along v the objective falls from the origin, along −v it grows, and the slopes differ.
+        Relation(
+            {"size": log_uniform(1e-3, 1.0)},
+            lambda size: np.stack(
+                [
+                    sign
+                    * (
+                        loss(np.zeros((1, 2)), _FIRST_AXIS)
+                        - loss(sign * size[..., None, None] * _FIRST_AXIS, _FIRST_AXIS)
+                    )
+                    for sign in (1, -1)
+                ],
+                -1,
+            ),
+            ">=",
+            lambda size: np.stack([size / 4, size**2 / 4.01], -1),
+        )
+    ],
+    as_printed=Form(
+        "There are no minima but the teacher, and the origin is a saddle without derivative: $\\nabla F(w)\\cdot(w - v)$ is at least "
+        "$0.49\\|w\\|\\|w - v\\|^2/(1 + \\|w\\|)$ (the constant observed).",
+        factor=0.49,
+    ),
+    control=Form("The same with 0.5.", factor=0.5),
+)
+
 
 # Proposition 1 --------------------------------------------------------------------------------------------------------
 
@@ -118,7 +171,6 @@ EQUATION_74 = Claim(
 # Lemmas 10 and 11 -----------------------------------------------------------------------------------------------------
 
 _OUT = [{"way": real((d,)), "teacher": axes(k, d)} for k, d in ((2, 2), (2, 5), (3, 3), (6, 6))]
-_ONE = [{"way": real((d,)), "teacher": axes(1, d)} for d in (1, 3)]
 
 
 def _slope(way, teacher):
@@ -148,7 +200,9 @@ LEMMA_10 = Claim(
     draw=_OUT,
     left=_slope,
     relation="<=",
-    right=lambda teacher, least: -least * np.sqrt(teacher.shape[-2] - 1) / (2 * np.pi),
+    right=lambda teacher, factor: (
+        -factor * teacher.shape[-2] * profile(np.arccos(-1 / np.sqrt(teacher.shape[-2]))) / (2 * np.pi)
+    ),
     as_printed=Form(
         "The origin is neither a local minimum nor a local maximum: in some direction the objective does not fall.",
         draw=_steepest,
@@ -169,15 +223,14 @@ left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any d
 """,
     ),
     corrected=Form(
-        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum: every neuron leaves it with a slope of at most $-\\frac{0.3}{2\\pi}\\sqrt{k-1}$ (the constant "
-        "observed). For $k = 1$ it is neither: along $-v_1$ the slope is zero and the objective grows.",
-        least=0.3,
+        "It is not a local minimum; for $k \\ge 2$ it is a strict local maximum: every neuron leaves it with a slope of at most "
+        "$-\\frac k{2\\pi}(\\sin\\vartheta + (\\pi - \\vartheta)\\cos\\vartheta)$, $\\cos\\vartheta = -1/\\sqrt k$, attained opposite to $\\sum v_j$. For $k = 1$ that is zero, and it is "
+        "neither: along $-v_1$ the objective grows.",
+        factor=1.0,
     ),
     correction="Student and teacher are non-negative, so that the objective falls along $w$ with the slope $-\\sum f(w_i, v_j)$, which is zero only for $w_i = -v_j$ for all $j$: "
     "impossible for $k \\ge 2$. The proof uses $f(-\\epsilon v_1, v_j) = -\\epsilon f(v_1, v_j)$, but $f$ is homogeneous for positive factors only.",
-    control=Form(
-        "The same for $k = 1$, with a slope of at most $-\\frac{0.01}{2\\pi}$.", draw=_ONE, right=-0.01 / (2 * np.pi)
-    ),
+    control=Form("With 1.001 times that slope.", factor=1.001),
 )
 
 LEMMA_11 = Claim(

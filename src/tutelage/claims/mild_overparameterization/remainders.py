@@ -242,16 +242,55 @@ LEMMA_6 = Claim(
 
 EQUATION_39 = Claim(
     id=f"{PAPER}.equation-39",
-    place="Equations (39), (40), (42)",
+    place="Equations (39), (40), end of (42)",
     title="ways along a neuron and along a normal",
     **_FITTED,
     left=lambda instance: _orders(instance, ("along", "forty")),
     as_printed=Form(
-        "$g_{ij}\\cdot\\bar w_{ij} = O(\\epsilon^2)$; along the unit normal the way is $g_{ij}\\cdot v_a + O(\\epsilon^{1.5})$. (In fact up to $O(\\epsilon^2)$. Equation (42) has "
-        "squares on its left-hand side that do not belong there.)",
+        "$g_{ij}\\cdot\\bar w_{ij} = O(\\epsilon^2)$; along the unit normal the way is $g_{ij}\\cdot v_a + O(\\epsilon^{1.5})$. (In fact up to "
+        "$O(\\epsilon^2)$.)",
         order=1.5,
     ),
     control=Form("Both up to $O(\\epsilon^{2.2})$.", order=2.2),
+)
+
+
+def _along_normal(one, other, way, power, factor):
+    """Both expressions of Equation (42): the way along the normal as an inner product, and term by term."""
+    neuron, teacher = one + way, units(other)
+    cosine = inner(units(neuron), teacher)
+    sine = np.sqrt(1 - cosine**2)
+    first = inner(way, teacher - cosine[..., None] * units(neuron)) / sine
+    second = inner(way, teacher) / sine - factor * cosine * inner(way, neuron) / (norms(neuron) * sine)
+    return np.stack([first**power, second], -1)
+
+
+_NO_SQUARES = Form("The same without the squares.", power=1.0, factor=1.0)
+
+EQUATION_42 = Claim(
+    id=f"{PAPER}.equation-42",
+    place="Equation (42), first line",
+    title="a way along the normal to another teacher",
+    hypotheses=("the neighbourhood of Theorem 6, $a \\ne i$",),
+    kind="misprint",
+    glyph=True,
+    draw=_PAIRS,
+    build=_near,
+    left=lambda one, other, way, power, factor: _along_normal(one, other, way, power, factor)[..., 0],
+    relation="==",
+    right=lambda one, other, way, power, factor: _along_normal(one, other, way, power, factor)[..., 1],
+    scale=1e-4,
+    as_printed=Form(
+        "$\\frac{\\langle g_{ij}, v_a - \\cos\\gamma\\,\\bar w_{ij}\\rangle^2}{\\sin^2\\gamma} = \\frac{\\langle g_{ij}, v_a\\rangle}{\\sin\\gamma} - "
+        "\\frac{\\cos\\gamma\\,\\langle g_{ij}, w_{ij}\\rangle}{\\|w_{ij}\\|\\sin\\gamma}$.",
+        power=2.0,
+        factor=1.0,
+    ),
+    as_meant=_NO_SQUARES,
+    supplied="Equation (40), of which it is the counterpart, and Equation (43), where the square is taken",
+    corrected=_NO_SQUARES,
+    correction="The squares belong to the next display.",
+    control=Form("Without the squares, and 1.01 times the second term.", power=1.0, factor=1.01),
 )
 
 EQUATION_41 = Claim(
@@ -340,7 +379,9 @@ COEFFICIENTS = Claim(
     id=f"{PAPER}.section-C.coefficients",
     place="Appendix C, proof of Lemma 7, after Equation (44)",
     title="Taylor coefficients of arccos",
-    hypotheses=("$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200",),
+    hypotheses=(
+        "$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200; the print has $2^{2^n}$ for $4^n$ in $c_n$",
+    ),
     kind="constant",
     draw={"number": integers(0, 200)},
     left=_coefficients,
@@ -392,6 +433,32 @@ left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 3.45
     correction="The sine in the denominator is taken as $O(\\sqrt\\epsilon)$, an upper bound; it is of the order of $\\|g_{ij} - g_{il}\\|$, as is the bracket in the numerator. Lemma 8 stands: "
     "its remainder is $O(\\epsilon^3)$.",
     control=Form("Both are $O(\\epsilon^{3.2})$.", order=3.2),
+)
+
+_UNBARRED = Form("It is $\\|g_{il}\\|^2/\\|w_{il}\\|$.", power=1.0)
+
+BARS = Claim(
+    id=f"{PAPER}.equation-50.norms",
+    place="Equation (50), second line",
+    title="a way along its neuron",
+    hypotheses=("the neighbourhood of Theorem 6, $m \\ge 2$",),
+    kind="misprint",
+    glyph=True,
+    draw=_PAIRS,
+    build=_near,
+    left=lambda one, way: inner(units(one + way), way),
+    relation="==",
+    right=lambda one, way, power: inner(way, way) / norms(one + way) ** power,
+    scale=1e-4,
+    as_printed=Form(
+        "$\\langle\\bar w_{il}, g_{il}\\rangle = \\|g_{il}\\|^2/\\|\\bar w_{il}\\|$, that is $\\|g_{il}\\|^2$.",
+        power=0.0,
+    ),
+    as_meant=_UNBARRED,
+    supplied="Equation (51), where the norms have no bars",
+    corrected=_UNBARRED,
+    correction="Bars too many: $\\bar w_{il}$ has norm one, $w_{il}$ about $\\frac1m$.",
+    control=Form("With the power 0.99 of the norm.", power=0.99),
 )
 
 
@@ -510,6 +577,6 @@ EQUATION_60 = Claim(
 )
 
 APPENDIX = (
-    EQUATION_28, EQUATION_29, EQUATION_31, EQUATION_34, LEMMA_5_1, LEMMA_5_2, EIGENVALUE, LEMMA_6, EQUATION_39, EQUATION_41, OTHER_TEACHER,
-    LEMMA_7, EQUATION_45, COEFFICIENTS, LEMMA_8, EQUATION_50, LEMMA_9, SIMPLIFIED, EQUATION_60,
+    EQUATION_28, EQUATION_29, EQUATION_31, EQUATION_34, LEMMA_5_1, LEMMA_5_2, EIGENVALUE, LEMMA_6, EQUATION_39, EQUATION_42, EQUATION_41, OTHER_TEACHER,
+    LEMMA_7, EQUATION_45, COEFFICIENTS, LEMMA_8, EQUATION_50, BARS, LEMMA_9, SIMPLIFIED, EQUATION_60,
 )  # fmt: skip

@@ -313,28 +313,23 @@ GENERAL_TEACHERS = Claim(
     where=lambda turned: turned.max((-2, -1)) >= 0.1,
     left=loss,
     relation=">=",
-    right=lambda turned: 1e-6 * turned.max((-2, -1)),
+    right=lambda teacher, turned, factor: 0.5 * factor * np.sum(np.sum(turned * teacher, -2) ** 2, -1),
     scale=1.0,
     as_printed=Form(
         "All results extend to other target vectors (conjectured). Theorem 1: a student with a neuron that is no positive multiple of a "
         "target has a positive loss.",
+        right=lambda turned: 1e-6 * turned.max((-2, -1)),
         scale=1e-6,
     ),
     corrected=Form(
         "Theorem 1 extends to target vectors of different directions that have no positive combination zero, linearly independent ones "
         "for instance: to turn the shares $\\beta_i \\in [0, 1]$ of them around costs exactly $\\frac12\\|\\sum\\beta_iv_i\\|^2$.",
         relation="==",
-        right=lambda teacher, turned, factor: 0.5 * factor * np.sum(np.sum(turned * teacher, -2) ** 2, -1),
         factor=1.0,
     ),
     correction="$\\sum[w_i\\cdot x]_+ = \\frac12\\sum|w_i\\cdot x| + \\frac12\\sum w_i\\cdot x$: kinks tell the lines of the neurons, not their signs. Three targets in a plane "
     "at angles of $120^\\circ$ sum to zero, and $w_i = -v_i$ computes the same function, a global minimum of another form.",
-    control=Form(
-        "It costs 1.01 times that.",
-        relation="==",
-        right=lambda teacher, turned, factor: 0.5 * factor * np.sum(np.sum(turned * teacher, -2) ** 2, -1),
-        factor=1.01,
-    ),
+    control=Form("It costs 1.01 times that.", relation="==", factor=1.01),
 )
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import gammaln
 
-from tutelage.claims.laws import real, uniform
+from tutelage.claims.laws import integers, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     HALF,
     PAPER,
     SCALE,
     SUPPLIED_HALF,
     angles,
+    duals,
     gradient,
     hessian,
     loss,
@@ -212,6 +214,36 @@ LEMMA_13 = Claim(
     control=Form("At most three times that.", spurious=True, factor=3.0),
 )
 
+
+def _kink(student, teacher):
+    """The largest kink of the loss at a zero neuron, over the directions of neurons and teachers: the slope along u plus that along −u."""
+    ways = np.concatenate([student, teacher], -2)
+    slopes = [
+        duals(units(sign * ways), student).sum(-1) - duals(units(sign * ways), teacher).sum(-1) for sign in (1, -1)
+    ]
+    return np.abs(slopes[0] + slopes[1]).max(-1)
+
+
+KINK = Claim(
+    id=f"{PAPER}.section-E.kink",
+    place="Appendix E, proof of Lemma 13, the case $\\alpha \\in \\{0, 1\\}$",
+    title="a zero neuron beside a minimum that is not global",
+    hypotheses=("a non-global minimum and one neuron more, which is zero; " + _FOUND,),
+    draw=_lowest_neuron,
+    runs=True,
+    left=_kink,
+    relation=">=",
+    right=lambda teacher, student, least: least * np.sqrt(2 * loss(student, teacher)),
+    known=0.0,
+    as_printed=Form(
+        "The objective is not differentiable there: opposite directions of the zero neuron have slopes that do not cancel (by at least a tenth of the root of "
+        "twice the loss, chosen after looking).",
+        spurious=True,
+        least=0.1,
+    ),
+    control=Form("By two tenths of that root.", spurious=True, least=0.2),
+)
+
 LEMMA_12_CRITICAL = Claim(
     id=f"{PAPER}.lemma-12.critical",
     place="Lemma 12",
@@ -372,6 +404,40 @@ EQUATION_70 = Claim(
 )
 
 
+_EXCHANGEABLE = Form(
+    "They are exchangeable, with $E[u_1^2] = E[u_2^2] = \\frac1d$ and $E[u_1^2u_2^2] = \\frac1{d(d+2)}$.", more=2.0
+)
+
+COORDINATES = Claim(
+    id=f"{PAPER}.section-E.coordinates",
+    place="Appendix E, after Equation (70)",
+    title="coordinates of a uniform direction",
+    hypotheses=("$u$ uniform on the unit sphere, $d$ from 2 to 200",),
+    kind="misprint",
+    draw={"dimension": integers(2, 200)},
+    # Squares of coordinates have Dirichlet's law, with parameters one half.
+    left=lambda dimension: np.exp(
+        2 * gammaln(1.5) - 2 * gammaln(0.5) + gammaln(dimension / 2) - gammaln(dimension / 2 + 2)
+    ),
+    relation="==",
+    right=lambda dimension, more: 1 / (dimension * (dimension + more)),
+    as_printed=Form(
+        "The coordinates of $u$ are independent: $E[u_1^2u_2^2] = E[u_1^2]E[u_2^2] = \\frac1{d^2}$.",
+        more=0.0,
+        recipe="""
+# A Gaussian vector is its length times u, independent of it: the mean of u_1^2 u_2^2 is one over that of the length to the fourth.
+left = 1 / (3 * dimension + dimension * (dimension - 1))
+right = 1 / dimension**2
+""",
+    ),
+    as_meant=_EXCHANGEABLE,
+    supplied="Equation (69), which needs equal means of $u_1^2$ and $u_2^2$ alone",
+    corrected=_EXCHANGEABLE,
+    correction="Their squares sum to one, so that they are correlated; equal laws are enough.",
+    control=Form("$E[u_1^2u_2^2] = \\frac1{d(d+1.98)}$.", more=1.98),
+)
+
+
 # The proof of Theorem 8 -----------------------------------------------------------------------------------------------
 
 SINE_SUMS = Claim(
@@ -386,6 +452,40 @@ SINE_SUMS = Claim(
     scale=1.0,
     as_printed=Form("$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.", less=1.0),
     control=Form("It is at least $k - \\frac{99}{100}$.", less=0.99),
+)
+
+
+def _any_sum(shapes):
+    return [{"student": real((n, d)), "teacher": axes(k, d), "whole": uniform(0.1, 1.0)} for n, k, d in shapes]
+
+
+def _within_sum(student, teacher, whole):
+    """Students whose norms sum to a share of the number of teachers, and how much the proof has to spare for the first."""
+    student = student * (whole * teacher.shape[-2] / norms(student).sum(-1))[..., None, None]
+    first = norms(student)[..., 0]
+    spare = first + np.sin(angles(student[..., :1, :], teacher)).sum((-2, -1)) - teacher.shape[-2]
+    d = teacher.shape[-1]
+    return {"student": student, "teacher": teacher, "spare": d / (d - 1) * spare / (2 * np.pi * first)}
+
+
+EXPECTED = Claim(
+    id=f"{PAPER}.section-4.1.expected",
+    place="Section 4.1, before Theorem 9",
+    title="which reduced blocks are indefinite",
+    hypotheses=("$n \\le k$, $\\sum\\|w_j\\| \\le k$, as Theorem 8; any student, minimum or not",),
+    scope="remark",
+    draw=[*_any_sum(((2, 2, 2),)), Sampled(_any_sum(((1, 2, 2), (2, 2, 3), (3, 3, 3), (5, 6, 6))))],
+    build=_within_sum,
+    where=lambda spare: spare > 0,
+    left=lambda student, teacher: smallest_eigenvalue(reduced(student, teacher)[..., 0, :, :]),
+    relation="<=",
+    right=lambda spare, factor: -factor * spare,
+    as_printed=Form(
+        "A neuron of about unit norm that is not close to a teacher has an indefinite block: the smallest eigenvalue of $H'_{ii}$ is at most "
+        "$-\\frac d{d-1}(\\|w_i\\| + \\sum_j\\sin\\theta_{w_i,v_j} - k)/(2\\pi\\|w_i\\|)$, by the proof of Theorem 8 and since $H'_{ii}w_i = 0$.",
+        factor=1.0,
+    ),
+    control=Form("It is at most 1.05 times that.", factor=1.05),
 )
 
 LONGEST = Claim(
@@ -469,5 +569,16 @@ MIXED = Claim(
     control=Form("Inequality (72) is strict for some neuron.", critical=0.0),
 )
 
-MAIN = (THEOREM_8,)
-APPENDIX = (LEMMA_12_CRITICAL, LEMMA_12, SECOND_BLOCK, LEMMA_13, EQUATION_70, SINE_SUMS, LONGEST, MIXED)
+MAIN = (THEOREM_8, EXPECTED)
+APPENDIX = (
+    LEMMA_12_CRITICAL,
+    LEMMA_12,
+    SECOND_BLOCK,
+    LEMMA_13,
+    KINK,
+    EQUATION_70,
+    COORDINATES,
+    SINE_SUMS,
+    LONGEST,
+    MIXED,
+)

@@ -21,15 +21,20 @@ def _formula(w, v, factor):
 
 REDUCTION = Claim(
     id=f"{PAPER}.section-D.reduction",
-    place="Appendix D, proofs of Lemmas 6.2 and 6.3, the reduction to the plane and to the circle",
+    place="Appendix D, convention, and proofs of Lemmas 6.2 and 6.3, the reduction to the plane and to the circle",
     title="all spherical laws have the same gradient",
-    hypotheses=("ReLU; Gaussian, ball, $t$ (2.5 degrees of freedom) and sphere laws in dimensions 2 to 5",),
-    draw=lambda count, random: [gradients_of(kind, random, 1.0, count=20) for kind in SPHERICAL],
+    hypotheses=(
+        "ReLU with $\\sigma'(0) = 0, 1$; Gaussian, ball, $t$ (2.5 degrees of freedom) and sphere laws in dimensions 2 to 5",
+    ),
+    draw=lambda count, random: [
+        gradients_of(kind, random, 1.0, kink, count=10) for kind in SPHERICAL for kink in (0.0, 1.0)
+    ],
     left=lambda gradient: gradient,
     relation="==",
     right=_formula,
     as_printed=Form(
-        "The gradient depends on the law through $E[x_1^2]$ alone, and on the plane of $w$ and $v$.", factor=1.0
+        "The gradient depends on the law through $E[x_1^2]$ alone, on the plane of $w$ and $v$, and not on $\\sigma'(0)$.",
+        factor=1.0,
     ),
     control=Form("One per cent more in the part of the teacher.", factor=1.01),
     arithmetic="closed forms of the library",
@@ -118,6 +123,31 @@ PAIRING = Claim(
     corrected=_ABSOLUTE,
     correction="A misprint: absolute values are missing, which the first two cases have.",
     control=Form("$|g(\\tilde y)| \\ge 1.01g(y)$.", sign=-1.0, everywhere=True, factor=1.01),
+)
+
+
+_BAR = Form("$\\langle\\bar w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\bar w, v\\rangle = v_1$).", power=0.0)
+
+HATS = Claim(
+    id=f"{PAPER}.section-D.hats",
+    place="Appendix D, proof of Lemma 6.2, the case $a \\ge 1$, and proof of Lemma 6.3, before its cases",
+    title="the student's direction and the student",
+    hypotheses=(
+        "$a = \\langle\\bar w, v\\rangle/\\|w\\| \\ge 1$, $\\|v\\| = 1$; $\\hat w$ is $w$ in the plane, $\\bar w$ its direction",
+    ),
+    kind="misprint",
+    glyph=True,
+    draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi / 2)},
+    where=lambda size, theta: np.cos(theta) >= size,
+    left=lambda size, theta, power: size**power * np.cos(theta),
+    relation=">=",
+    right=lambda size: size,
+    as_printed=Form("$\\langle\\hat w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\hat w, v\\rangle = v_1$).", power=1.0),
+    as_meant=_BAR,
+    supplied="the first case, which has $\\bar w$, and the definition of $a$",
+    corrected=_BAR,
+    correction="A hat for a bar, twice: $\\langle\\hat w, v\\rangle = \\|w\\|v_1$.",
+    control=Form("$\\|w\\|^{0.01}\\langle\\bar w, v\\rangle \\ge \\|w\\|$.", power=0.01),
 )
 
 
@@ -286,4 +316,4 @@ right = min(np.hypot(*start), max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) *
     arithmetic="closed-form gradients, adaptive Runge–Kutta steps",
 )
 
-APPENDIX = (REDUCTION, ANGLE_DERIVATIVE, PAIRING, EQUATION_18, EQUATION_22, EQUATION_23, NORM_FLOOR)
+APPENDIX = (REDUCTION, ANGLE_DERIVATIVE, PAIRING, HATS, EQUATION_18, EQUATION_22, EQUATION_23, NORM_FLOOR)

@@ -1,4 +1,4 @@
-"""Section 5: convergence with constant probability, for gradient flow and gradient descent."""
+"""Section 5: the start of Lemma 5.1, and bounds on stochastic gradients."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import gammaln, ndtr, xlogy
 
-from tutelage.activations import LeakyReLU, ReLU
-from tutelage.claims.laws import log_uniform, real, uniform, unit
-from tutelage.claims.single_neuron.formulas import PAPER, TAIL, dot, in_plane, norm, spherical_gradient, terms
+from tutelage.claims.laws import log_uniform, real, unit
+from tutelage.claims.single_neuron.formulas import PAPER, TAIL, dot, norm, terms
 from tutelage.claims.statement import Claim, Form
-from tutelage.dynamics import GradientDescent, GradientFlow, descend, record, step_limit
-from tutelage.inputs import gaussian
-from tutelage.objectives import population
-from tutelage.problems import neuron
 
 # Lemma 5.1 ------------------------------------------------------------------------------------------------------------
 
@@ -155,126 +150,3 @@ GRADIENT_BOUND = Claim(
     correction="The square is missing; the bound that is used in the end, $c_1^2c_2^4$, is right.",
     control=Form("$\\|g_i\\|^2 \\le 0.98\\,c_1^2c_2^4\\|w_i - v\\|^2$.", power=2.0, factor=0.98),
 )
-
-
-# Theorem 5.3: flow and descent ----------------------------------------------------------------------------------------
-
-# In units of E[x₁²] the disc has the largest α⁴β, and the smallest c₁ of all spherical laws: the hardest case.
-_RATE, _BOUND = 4 / np.pi / 210, 16.0
-
-
-def near_starts(count, random):
-    """Starts with |w − v|² < 1: random, close to the boundary, and close to the origin."""
-    gaps = random.normal(size=(count, 2))
-    gaps /= norm(gaps)[:, None]
-    gaps *= np.where(np.arange(count) % 2, 1 - 1e-9, random.uniform(0.01, 1, size=count))[:, None]
-    gaps[0] = [-(1 - 1e-6), 0.0]
-    gaps[1] = (1 - 1e-6) * np.array([-1.0, 1e-3])
-    return np.array([1.0, 0.0]) + gaps
-
-
-def _paths(count, random, method, steps):
-    """Squared distances to the teacher along runs, one row per run and time, for ReLU and leaky ReLU."""
-    starts = near_starts(count // 4, random)
-    batches = []
-    for activation in (ReLU(), LeakyReLU(0.2)):
-        objective = population(neuron(np.array([1.0, 0.0]), activation, gaussian(2)))
-        runs = descend(objective, starts, method, step_limit(steps), record("distance", every=max(steps // 100, 1)))
-        for run, start in enumerate(starts):
-            step, distance = (np.ravel(part) for part in runs.curve("distance", run))
-            time = np.ravel(runs.curve("time", run)[1]) if isinstance(method, GradientFlow) else step
-            kept = (distance > 1e-7) & (step > 0)
-            several = {"time": time, "squared": distance**2, "before": np.full(len(step), distance[0] ** 2)}
-            batch = {name: value[kept] for name, value in several.items()}
-            batches.append(batch | {"start": np.tile(start, (kept.sum(), 1))})
-    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
-
-
-_LAWS = "ReLU and leaky ReLU; spherical laws in units of $E[x_1^2]$, with the $\\alpha^4\\beta$ and $c_1$ of a disc, the hardest of them"
-_CONTRACTION = {
-    "runs": True,
-    "left": lambda squared: squared,
-    "relation": "<=",
-    "scale": 1e-12,
-    "known": lambda before: before,
-}
-
-FLOW = Claim(
-    id=f"{PAPER}.theorem-5.3.flow",
-    place="Theorem 5.3 (1)",
-    title="convergence of gradient flow",
-    hypotheses=("Assumptions 4.1 and 5.2: " + _LAWS, "$\\|w(0) - v\\|^2 < 1$"),
-    draw=lambda count, random: _paths(count, random, GradientFlow(horizon=30.0), 1000),
-    **_CONTRACTION,
-    right=lambda before, time, factor: before * np.exp(-factor * _RATE * time),
-    as_printed=Form(
-        "$\\|w(t) - v\\|^2 \\le \\|w(0) - v\\|^2e^{-\\lambda t}$ with $\\lambda = \\alpha^4\\beta\\gamma^2/210$.",
-        factor=1.0,
-    ),
-    control=Form("The same with $180\\lambda$.", factor=180.0),
-    arithmetic="closed-form gradients, adaptive Runge–Kutta steps",
-)
-
-_STEP = _RATE / (2 * _BOUND)
-
-DESCENT = Claim(
-    id=f"{PAPER}.theorem-5.3.descent",
-    place="Theorem 5.3 (2)",
-    title="convergence of gradient descent",
-    hypotheses=(
-        "Assumptions 4.1 and 5.2: " + _LAWS,
-        "$\\|w_0 - v\\|^2 < 1$, $\\eta = \\lambda/(2c_1^2c_2^4)$, $\\lambda = \\min\\{1, \\alpha^4\\beta\\gamma^2/210\\}$, 3000 steps",
-    ),
-    draw=lambda count, random: _paths(count, random, GradientDescent(_STEP), 3000),
-    **_CONTRACTION,
-    right=lambda before, time, factor: before * (1 - factor * _STEP * _RATE / 2) ** time,
-    as_printed=Form("$\\|w_T - v\\|^2 \\le \\|w_0 - v\\|^2(1 - \\eta\\lambda/2)^T$.", factor=1.0),
-    control=Form("The same with $200\\lambda$ in the rate.", factor=200.0),
-    arithmetic="closed-form gradients in float64",
-)
-
-
-# Remark 5.4 -----------------------------------------------------------------------------------------------------------
-
-# The largest α⁴β of standard Gaussian inputs is 16e⁻²/(2π), at α = 2; E|x|⁴ is 8 in the plane.
-_GAUSSIAN_RATE = 16 * np.exp(-2) / (2 * np.pi) / 210
-
-
-def _one_step(turn, radius, share):
-    gap = in_plane(radius, turn)
-    w = np.array([1.0, 0.0]) + gap
-    return {
-        "gap": gap,
-        "size": norm(w),
-        "theta": np.arctan2(np.abs(w[..., 1]), w[..., 0]),
-        "step": share * _GAUSSIAN_RATE / 16,
-    }
-
-
-def _decrease(gap, size, theta, step):
-    r"""The decrease of $\|w - v\|^2$ in one step, over the step."""
-    gradient = spherical_gradient(size, theta)
-    return 2 * dot(gradient, in_plane(size, theta) - np.array([1.0, 0.0])) - step * dot(gradient, gradient)
-
-
-REMARK_5_4 = Claim(
-    id=f"{PAPER}.remark-5.4.descent",
-    place="Remark 5.4",
-    title="gradient descent with unbounded inputs",
-    hypotheses=("ReLU, standard Gaussian inputs in the plane, where $E\\|x\\|^4 = 8$", "$\\|w_t - v\\|^2 < 1$"),
-    draw={"turn": uniform(0, np.pi), "radius": uniform(0.01, 0.9999), "share": uniform(0, 1)},
-    build=_one_step,
-    left=_decrease,
-    relation=">=",
-    right=lambda gap, rate: rate * _GAUSSIAN_RATE * dot(gap, gap),
-    known=0.0,
-    as_printed=Form(
-        "A bounded fourth moment suffices: for $\\eta \\le \\lambda/(2E\\|x\\|^4)$ each step has $\\|w_{t+1} - v\\|^2 \\le "
-        "(1 - \\eta\\lambda/2)\\|w_t - v\\|^2$. (By the norm of the mean gradient the second moment suffices.)",
-        rate=0.5,
-    ),
-    control=Form("The same with $1 - 350\\eta\\lambda$.", rate=350.0),
-)
-
-MAIN = (LEMMA_5_1, FLOW, DESCENT)
-REMARKS = (REMARK_5_4,)

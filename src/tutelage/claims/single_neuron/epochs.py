@@ -1,361 +1,18 @@
-r"""Appendix C: the inequalities from which the proofs of Section 5 are put together."""
+r"""Appendix C.3, proofs of Lemma C.3 and of Theorem 5.3 (3): one epoch of stochastic descent, and several."""
 
 import numpy as np
-from scipy.special import erf
-from scipy.stats import binom, chi2
+from scipy.stats import binom
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
+from tutelage.claims.laws import integers, log_uniform, real, uniform
 from tutelage.claims.single_neuron.formulas import (
-    FINITE,
     PAPER,
     SCALE,
-    SQUARE,
-    TAIL,
     UNION,
     dot,
-    finite_law,
     norm,
-    of_points,
     terms,
 )
 from tutelage.claims.statement import Claim, Form
-
-# The proof of Lemma 5.1 -----------------------------------------------------------------------------------------------
-
-EQUATION_7 = Claim(
-    id=f"{PAPER}.equation-7",
-    place="Equation (7)",
-    title="comparing two random numbers through a constant",
-    hypotheses=("$A, B$ with values 0, 1, 2 and any joint law; $c = 1$",),
-    draw={"masses": uniform(0, 1, (3, 3))},
-    build=lambda masses: {"joint": masses / np.sum(masses + 1e-12, (-1, -2), keepdims=True)},
-    left=lambda joint: np.sum(joint * np.tril(np.ones((3, 3))), (-1, -2)),
-    relation=">=",
-    right=lambda joint, shift: np.sum(joint[..., 1:, :], (-1, -2)) - np.sum(joint[..., :, 1:], (-1, -2)) + shift,
-    known=0.0,
-    as_printed=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c)$.", shift=0.0),
-    control=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c) + 0.01$.", shift=0.01),
-    arithmetic="exact sums",
-)
-
-ERF = Claim(
-    id=f"{PAPER}.section-C.erf",
-    place="Appendix C, proof of Lemma 5.1, after Equation (7)",
-    title="a lower bound on the error function",
-    hypotheses=("$0 < z < 1$",),
-    draw={"z": uniform(1e-6, 1)},
-    left=lambda z: erf(z),
-    relation=">=",
-    right=lambda z, slope: slope * z,
-    as_printed=Form(
-        "$\\mathrm{erf}(z) \\ge z/3$. (With 0.8427 in place of $\\frac13$ there is equality at one.)", slope=1 / 3
-    ),
-    control=Form("$\\mathrm{erf}(z) \\ge 0.85z$.", slope=0.85),
-)
-
-GAUSSIAN_TAIL = Claim(
-    id=f"{PAPER}.section-C.gaussian-tail",
-    place="Appendix C, proof of Lemma 5.1, first term of Equation (7)",
-    title="bound on a Gaussian tail",
-    hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
-    kind="constant",
-    defect=TAIL,
-    draw={"product": uniform(1e-3, np.sqrt(0.5))},
-    left=lambda product: 0.5 - 0.5 * erf(np.sqrt(2) * product),
-    relation=">=",
-    right=lambda product, constant: 0.5 - constant * product,
-    as_printed=Form(
-        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
-        constant=0.25,
-        recipe="from math import erf\nleft = 0.5 - 0.5 * erf(np.sqrt(2) * product)\nright = 0.5 - 0.25 * product\n",
-    ),
-    corrected=Form(
-        "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\sqrt{2/\\pi}\\,\\tau d$.",
-        constant=np.sqrt(2 / np.pi),
-    ),
-    correction="$\\mathrm{erf}(z) \\ge z/3$ is true but bounds the wrong side; $\\mathrm{erf}(z) \\le 2z/\\sqrt\\pi$ is needed.",
-    control=Form("$\\ge \\frac12 - 0.79\\tau d$.", constant=0.79),
-)
-
-CHI_SQUARE_TAIL = Claim(
-    id=f"{PAPER}.section-C.chi-square-tail",
-    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
-    title="a chi-square tail",
-    hypotheses=("$1 \\le d \\le 4000$; compared as exponents over $d$",),
-    draw={"dimension": integers(1, 4000)},
-    left=lambda dimension: -chi2.logsf(2 * dimension, dimension) / dimension,
-    relation=">=",
-    right=lambda rate: rate,
-    known=0.0,
-    as_printed=Form("$P(\\|w\\|^2 \\ge 2\\tau^2d) \\le (2e^{-1})^{d/2}$.", rate=(1 - np.log(2)) / 2),
-    control=Form("It is at most $e^{-0.156d}$.", rate=0.156),
-    arithmetic="exact probabilities",
-)
-
-CHI_SQUARE = Claim(
-    id=f"{PAPER}.section-C.chi-square",
-    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
-    title="base of a chi-square tail",
-    hypotheses=("$1 \\le d \\le 100$",),
-    kind="constant",
-    draw={"dimension": integers(1, 100)},
-    left=lambda dimension: (2 / np.e) ** (dimension / 2),
-    relation="<=",
-    right=lambda dimension, base: base**-dimension,
-    as_printed=Form("$(2e^{-1})^{d/2} \\le 1.2^{-d}$.", base=1.2),
-    corrected=Form("$(2e^{-1})^{d/2} \\le 1.1658^{-d}$.", base=1.1658),
-    correction="$\\sqrt{e/2} = 1.16582$, below 1.2.",
-    control=Form("$(2e^{-1})^{d/2} \\le 1.166^{-d}$.", base=1.166),
-)
-
-
-# The rates of flow and descent ----------------------------------------------------------------------------------------
-
-SAFE = Claim(
-    id=f"{PAPER}.section-C.1.safe",
-    place="Appendix C.1, first paragraph, and again in Appendix C.2",
-    title="close to the teacher the angle is acute",
-    hypotheses=("$\\|w - v\\| \\le 1$, $\\|v\\| = 1$, $d = 2, 3$",),
-    draw=[{"v": unit(d), "w": real((d,))} for d in (2, 3)],
-    where=lambda w, v: norm(w - v) <= 1,
-    left=lambda w, v: dot(w, v),
-    relation=">=",
-    right=lambda w, factor: factor * dot(w, w),
-    as_printed=Form(
-        "$\\langle w, v\\rangle \\ge \\frac12\\|w\\|^2$, so that $\\theta(w, v) < \\frac\\pi2$.", factor=0.5
-    ),
-    control=Form("$\\langle w, v\\rangle \\ge 0.51\\|w\\|^2$.", factor=0.51),
-)
-
-RATE = Claim(
-    id=f"{PAPER}.section-C.1.rate",
-    place="Appendix C.1, the constant of Theorem 5.3",
-    title="the constant 210",
-    hypotheses=("$\\theta(w, v) \\le \\pi/2$, that is $\\delta \\ge \\pi/2$",),
-    draw={"delta": uniform(np.pi / 2, np.pi)},
-    left=lambda delta: np.sin(delta / 4) ** 3 / (8 * np.sqrt(2)),
-    relation=">=",
-    right=lambda denominator: 1 / denominator,
-    known=0.0,
-    as_printed=Form("$\\frac1{8\\sqrt2}\\sin^3(\\delta/4) \\ge \\frac1{210}$.", denominator=210.0),
-    control=Form("$\\ge \\frac1{201}$.", denominator=201.0),
-)
-
-EQUATION_9 = Claim(
-    id=f"{PAPER}.equation-9",
-    place="Equation (9) and the display before it",
-    title="contraction of one step",
-    hypotheses=("$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",),
-    draw={"rate": log_uniform(1e-6, 1), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
-    # Both sides over η: the comparison is not spoiled by rounding to one.
-    left=lambda rate, bound, share, most: -rate + most * share * rate / (2 * bound) * bound,
-    relation="<=",
-    right=lambda rate: -rate / 2,
-    as_printed=Form(
-        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\eta\\lambda/2$ (printed as strict, with equality at the largest step).",
-        most=1.0,
-    ),
-    control=Form("The same for $\\eta \\le 1.01\\lambda/(2c)$.", most=1.01),
-)
-
-
-# The proof of Lemmas C.1 and C.2 --------------------------------------------------------------------------------------
-
-MEAN_SQUARE = Claim(
-    id=f"{PAPER}.section-C.3.mean-square",
-    place="Appendix C.3, proof of Lemma C.1, third line, and the display after it",
-    title="mean square of the stochastic gradient",
-    hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
-    kind="statement",
-    defect=SQUARE,
-    draw=FINITE,
-    build=finite_law,
-    left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
-    relation="==",
-    right=lambda w, v, points, weights, slopes, factor: (
-        factor * np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1)
-    ),
-    scale=lambda w, v, points, weights: 1e-6 * np.sum(weights * dot(points, points) ** 2, -1) * dot(w - v, w - v),
-    as_printed=Form("$E\\|g_t\\|^2 = \\|\\nabla F(w_t)\\|^2$.", factor=1.0),
-    corrected=Form("$E\\|g_t\\|^2 \\ge \\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.0),
-    correction="The noise of the step is left out. The next display makes the reverse error, $\\|\\nabla F\\|^2$ for the mean square, so that "
-    "the lemma stands: its bound is one on $E\\|g_t\\|^2$.",
-    control=Form("$E\\|g_t\\|^2 \\ge 1.02\\|\\nabla F(w_t)\\|^2$.", relation=">=", factor=1.02),
-    arithmetic="exact sums in float64",
-)
-
-
-def _increment(turn, angle, c1, share):
-    """One input of squared norm c₁, a teacher on the first axis, a student close to it."""
-    x = np.sqrt(c1)[..., None] * np.stack([np.cos(turn), np.sin(turn)], -1)
-    w = np.array([1.0, 0.0]) + 0.5 * np.stack([np.cos(angle), np.sin(angle)], -1)
-    return {"w": w, "x": x, "c1": c1, "step": share / np.maximum(1.0, c1**2)}
-
-
-def _relative_change(w, x, step):
-    """The change of |w − v|² in one step, over the step and |w − v|² = ¼."""
-    v = np.array([1.0, 0.0])
-    gradient = np.where(dot(w, x) > 0, dot(w, x) - np.maximum(dot(v, x), 0), 0.0)[..., None] * x
-    return 4 * np.abs(-2 * dot(gradient, w - v) + step * dot(gradient, gradient))
-
-
-EQUATION_11 = Claim(
-    id=f"{PAPER}.equation-11",
-    place="Equation (11)",
-    title="change of the squared distance in one stochastic step",
-    hypotheses=(
-        "ReLU, one input with $\\|x\\|^2 = c_1$ from 0.01 to 100, so that $c_2 = 1$",
-        "$\\eta \\le \\min\\{1, 1/c_1^2\\}$",
-    ),
-    kind="condition",
-    defect=SCALE,
-    draw={
-        "turn": uniform(-np.pi, np.pi),
-        "angle": uniform(-np.pi, np.pi),
-        "c1": log_uniform(1e-2, 1e2),
-        "share": uniform(0.01, 1),
-    },
-    build=_increment,
-    left=_relative_change,
-    relation="<=",
-    right=lambda c1, factor, power: factor * c1**power,
-    as_printed=Form(
-        "$|X_i - X_{i-1}| \\le 3\\eta c_1^2c_2^4X_{i-1}$ for $X_i = \\|w_i - v\\|^2$.", factor=3.0, power=2.0
-    ),
-    corrected=Form("$|X_i - X_{i-1}| \\le 2\\eta c_1c_2^2X_{i-1}$ for $\\eta c_1c_2^2 \\le 2$.", factor=2.0, power=1.0),
-    correction="$|\\langle g, w - v\\rangle| \\le c_1c_2^2\\|w - v\\|^2$, which is at most $c_1^2c_2^4\\|w - v\\|^2$ only if $c_1c_2^2 \\ge 1$. Without that "
-    "condition the first power is right; and since no such step increases $X_i$ (Lemma C.2), its square adds nothing.",
-    control=Form("The corrected form with 1.98 in place of 2.", factor=1.98, power=1.0),
-)
-
-GEOMETRIC = Claim(
-    id=f"{PAPER}.section-C.3.geometric",
-    place="Appendix C.3, proof of Lemma C.2, display after Equation (12)",
-    title="increments of a growing sequence",
-    hypotheses=(
-        "$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
-    ),
-    kind="misprint",
-    glyph=True,
-    draw={"rate": log_uniform(1e-3, 1), "i": integers(1, 20)},
-    left=lambda rate, i: (1 + rate) ** i - (1 + rate) ** (i - 1),
-    relation="<=",
-    right=lambda rate, i, shift: rate * (1 + rate) ** (i - shift),
-    as_printed=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-2}\\|w_0 - v\\|^2$.", shift=2.0),
-    as_meant=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^i\\|w_0 - v\\|^2$.", shift=0.0),
-    supplied="the end of the display, which is what is used",
-    corrected=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-1}\\|w_0 - v\\|^2$.", shift=1.0),
-    correction="The index is $i - 1$; the last bound of the display is right.",
-    control=Form("The same with the exponent $i - 1.02$.", shift=1.02),
-)
-
-
-def _capped(mean, spread, epsilon):
-    """E[min{X, 1 − ε/2}] of two equally likely values."""
-    cap = 1 - epsilon / 2
-    return (np.minimum(mean * (1 - spread), cap) + np.minimum(mean * (1 + spread), cap)) / 2
-
-
-SUPERMARTINGALE = Claim(
-    id=f"{PAPER}.section-C.3.supermartingale",
-    place="Appendix C.3, proof of Lemma C.2, before the maximal inequality",
-    title="mean of the capped distance",
-    hypotheses=("$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",),
-    kind="misprint",
-    glyph=True,
-    draw={"mean": uniform(0.01, 1), "spread": uniform(0, 0.5), "epsilon": uniform(0.01, 1)},
-    left=_capped,
-    relation="<=",
-    right=lambda mean, epsilon, share: np.minimum(mean, 1 - share * epsilon),
-    as_printed=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\epsilon\\}$.", share=1.0),
-    as_meant=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
-    supplied="the definition of $\\tilde X_i$, two displays before",
-    corrected=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
-    correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there. (The display also has $\\eta'$ for $\\eta$.)",
-    control=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - 0.51\\epsilon\\}$.", share=0.51),
-)
-
-
-def _log_maximum(length, level):
-    """The logarithm of P(max S ≥ level) of a walk of ±1 steps: P(S ≥ level) + P(S > level), by reflection."""
-    ups = np.ceil((length + level) / 2)
-    more = np.floor((length + level) / 2) + 1
-    return np.logaddexp(binom.logsf(ups - 1, length, 0.5), binom.logsf(more - 1, length, 0.5))
-
-
-EQUATION_13 = Claim(
-    id=f"{PAPER}.equation-13",
-    place="Equation (13), first inequality",
-    title="constant of the maximal Azuma inequality",
-    hypotheses=(
-        "a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
-    ),
-    kind="constant",
-    draw={"length": integers(1, 1000), "share": uniform(0.001, 1)},
-    build=lambda length, share: {"length": length, "level": np.ceil(share * length)},
-    # Exceeding ε/2 for every ε/2 below the level.
-    left=lambda length, level: -_log_maximum(length, level),
-    relation=">=",
-    right=lambda length, level, divisor: (2.0 * level) ** 2 / (divisor * length),
-    known=0.0,
-    as_printed=Form(
-        "$P(\\sup_i\\tilde X_i - \\tilde X_0 > \\epsilon/2) \\le \\exp(-\\epsilon^2/(2\\sum_ia_i^2))$.",
-        divisor=2.0,
-        recipe="""
-from math import comb, log
-n, k = int(length), int(level)
-paths = sum(comb(n, u) * ((2 * u - n >= k) + (2 * u - n > k)) for u in range(n + 1))  # whose maximum is at least k
-left = n * log(2) - log(paths)  # minus the logarithm of the probability; epsilon/2 just below the level
-right = (2 * k) ** 2 / (2 * n)
-""",
-    ),
-    corrected=Form("$\\le \\exp(-\\epsilon^2/(8\\sum_ia_i^2))$.", divisor=8.0),
-    correction="The deviation is $\\epsilon/2$, so that its square is $\\epsilon^2/4$. Lemma C.2 has room for the factor 4.",
-    control=Form("$\\le \\exp(-\\epsilon^2/(7.5\\sum_ia_i^2))$.", divisor=7.5),
-    arithmetic="exact binomial probabilities",
-)
-
-THREE = Claim(
-    id=f"{PAPER}.section-C.3.three",
-    place="Equation (13), third inequality",
-    title="powers along an epoch",
-    hypotheses=("$\\eta' \\le 1/(2m + 2)$",),
-    draw={"m": integers(1, 10**6), "share": uniform(0, 1)},
-    left=lambda m, share: (1 + share / (2 * m + 2)) ** (2 * m + 2),
-    relation="<=",
-    right=lambda bound: bound,
-    as_printed=Form("$(1 + \\eta')^{2m+2} < 3$. (It is below $e$.)", bound=3.0),
-    control=Form("It is at most 2.71.", bound=2.71),
-)
-
-SIMPLIFY = Claim(
-    id=f"{PAPER}.section-C.3.simplify",
-    place="Appendix C.3, proof of Lemma C.2, after Equation (13)",
-    title="the step for which the probability is at most δ",
-    hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
-    kind="constant",
-    draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},
-    build=lambda epsilon, delta, share, factor: {
-        "epsilon": epsilon,
-        "delta": delta,
-        "step": factor * share * epsilon**2 / np.log(1 / delta),
-    },
-    left=lambda epsilon, step: epsilon**2 * (2 + step) / (4 * step * (1 - epsilon) ** 2),
-    relation=">=",
-    right=lambda delta: np.log(1 / delta),
-    known=0.0,
-    as_printed=Form(
-        "The last bound of Equation (13) is at most $\\delta$ if $\\eta' \\le \\epsilon^2/\\log\\frac1\\delta$; as exponents.",
-        factor=1.0,
-    ),
-    corrected=Form("It is for $\\eta' \\le \\epsilon^2/(2\\log\\frac1\\delta)$.", factor=0.5),
-    correction="It needs $(1 - \\epsilon)^2 \\le \\frac12 + \\frac{\\eta'}4$, which small $\\epsilon$ do not satisfy: a factor $\\frac12$ (and a quarter of that with the "
-    "right exponent in Equation (13)). Lemma C.2 is true all the same: no step increases the distance.",
-    control=Form("It is for $\\eta' \\le 0.51\\epsilon^2/\\log\\frac1\\delta$.", factor=0.51),
-)
-
-
-# The proof of Lemma C.3 and of Theorem 5.3 (3) ------------------------------------------------------------------------
 
 
 def _relu(w, v, points):
@@ -427,16 +84,42 @@ SPLIT = Claim(
     id=f"{PAPER}.section-C.3.split",
     place="Equation (14), last inequality, second term",
     title="square of a difference",
-    hypotheses=("$\\eta \\le \\frac12$, as all steps of the lemma are; $a = \\nabla F$, $b = g$",),
-    draw={"a": real((2,)), "b": real((2,)), "step": uniform(0.01, 0.5)},
-    left=lambda a, b, step, factor: factor * step * dot(a - b, a - b),
+    hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
+    kind="condition",
+    defect=SCALE,
+    draw={"a": real((2,)), "b": real((2,)), "share": uniform(0.01, 1)},
+    build=lambda a, b, share, most: {"a": a, "b": b, "step": most * share},
+    left=lambda a, b, step: step * dot(a - b, a - b),
     relation="<=",
     right=lambda a, b: dot(a, a) + dot(b, b),
     as_printed=Form(
-        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$; over $\\eta$. (The power of $\\eta$ pays for the missing factor 2.)",
-        factor=1.0,
+        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$ for the steps of Lemma C.3; judged for steps up to 4, which it allows for small inputs.",
+        most=4.0,
     ),
-    control=Form("The same for $\\eta \\le 0.505$.", factor=1.01),
+    corrected=Form("The same for $\\eta \\le \\frac12$, as all steps of the lemma are if $c_1c_2^2 \\ge 1$.", most=0.5),
+    correction="$\\|a - b\\|^2 \\le 2\\|a\\|^2 + 2\\|b\\|^2$, and a power of $\\eta$ pays for the factor 2 if $\\eta \\le \\frac12$.",
+    control=Form("The same for $\\eta \\le 0.505$.", most=0.505),
+)
+
+NORMS = Claim(
+    id=f"{PAPER}.section-C.3.norms",
+    place="Appendix C.3, proof of Lemma C.3, norms of the iterates",
+    title="norm of a student close to the teacher",
+    hypotheses=(
+        "$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
+    ),
+    kind="misprint",
+    draw={"epsilon": uniform(0.001, 0.999), "share": uniform(0, 1), "turn": uniform(0, np.pi)},
+    build=lambda epsilon, share, turn: {"epsilon": epsilon, "gap": share * np.sqrt(1 - epsilon / 2), "turn": turn},
+    left=lambda gap, turn: np.sqrt(1 + 2 * gap * np.cos(turn) + gap**2),
+    relation="<=",
+    right=lambda epsilon, part, power: 1 + (1 - part * epsilon) ** power,
+    as_printed=Form("$\\|w_i\\| \\le 1 + 1 - \\epsilon$.", part=1.0, power=1.0),
+    as_meant=Form("$\\|w_i\\| \\le 2$.", part=0.0, power=0.5),
+    supplied="the end of the display, which is what is used",
+    corrected=Form("$\\|w_i\\| \\le 1 + \\sqrt{1 - \\epsilon/2}$.", part=0.5, power=0.5),
+    correction="It is the square of $\\|w_i - v\\|$ that is at most $1 - \\epsilon/2$; the bound by 2 is right.",
+    control=Form("$\\|w_i\\| \\le 1 + \\sqrt{1 - 0.51\\epsilon}$.", part=0.51, power=0.5),
 )
 
 SUM = Claim(
@@ -452,15 +135,12 @@ SUM = Claim(
     left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
     relation="<=",
     right=lambda bound, factor: factor * bound**2,
-    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0),
-    corrected=Form(
-        "It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, where=lambda bound: bound >= 1
-    ),
+    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0, least=0.0),
+    where=lambda bound, least: bound >= least,
+    corrected=Form("It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, least=1.0),
     correction="The terms are $16c_1c_2^2$ and $2c_1^2c_2^4$: with $c_1c_2^2 \\ge 1$, taken for granted, 18 in place of 16; without it the "
     "first power remains. (The bound $\\|\\nabla F\\| \\le c_1^2c_2^4$ before it lacks a square on the left.)",
-    control=Form(
-        "It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, where=lambda bound: bound >= 1
-    ),
+    control=Form("It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, least=1.0),
 )
 
 AZUMA = Claim(
@@ -477,11 +157,24 @@ AZUMA = Claim(
     },
     left=lambda length, level, chance: -binom.logsf(np.ceil((length + level) / 2) - 1, length, chance),
     relation=">=",
-    right=lambda length, level: level**2 / (2 * length),
+    right=lambda length, level, divisor: level**2 / (divisor * length),
     known=0.0,
     as_printed=Form(
-        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$.",
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$; here "
+        "$a = 16\\eta c_1^2c_2^4$, and 256 is its square.",
         most=1.0,
+        divisor=1.0,
+        recipe="""
+from math import ceil, comb, log
+n, k, p = int(length), int(level), float(chance)
+left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
+right = k**2 / n
+""",
+    ),
+    as_meant=Form(
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$, as Azuma's inequality has it.",
+        most=1.0,
+        divisor=2.0,
         recipe="""
 from math import ceil, comb, log
 n, k, p = int(length), int(level), float(chance)
@@ -489,10 +182,13 @@ left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + 
 right = k**2 / (2 * n)
 """,
     ),
-    corrected=Form("The same for supermartingales, $p \\le \\frac12$ here.", most=0.5),
+    supplied="Equation (15), which has 512 for 256",
+    corrected=Form(
+        "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$ for supermartingales, $p \\le \\frac12$ here.", most=0.5, divisor=2.0
+    ),
     correction="$Z_i$ starts at zero and is never negative: its mean grows, and it is no supermartingale. What is needed, a bound on "
-    "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps.",
-    control=Form("The same for $p \\le 0.6$.", most=0.6),
+    "$E\\|w_m - \\tilde w_m\\|^2$, is of order $\\eta$ and can be had from the variance of the steps. (The factor 2 is lost in the display, and back in Equation (15).)",
+    control=Form("The same for $p \\le 0.6$.", most=0.6, divisor=2.0),
     arithmetic="exact binomial probabilities",
 )
 
@@ -523,6 +219,55 @@ EQUATION_15 = Claim(
     corrected=_CAPPED,
     correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
     control=Form("The corrected form with 56 in place of 60.", cap=1.0, divisor=56.0),
+)
+
+# The largest λ/(c₁c₂²), that of ReLU in a disc.
+_LARGEST = 1 / (210 * np.pi)
+
+
+def _third_constant(ratio):
+    """c₃, without cancellation."""
+    return 2 ** (-ratio / 18) * np.expm1(np.log(2) * ratio * (1 / 18 - 1 / 20))
+
+
+_FROM_HERE = float(_third_constant(_LARGEST) ** 2 / (30 * np.log(2)))
+
+SMALL_STEP = Claim(
+    id=f"{PAPER}.section-C.3.step",
+    place="Appendix C.3, proof of Lemma C.3, the choice of the step, second consequence",
+    title="the step is small against the rate",
+    hypotheses=(
+        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
+    ),
+    kind="condition",
+    defect=SCALE,
+    draw={
+        "bound": log_uniform(1e-14, 1e2),
+        "ratio": log_uniform(1e-6, _LARGEST),
+        "epsilons": uniform(0.01, 1),
+        "delta": uniform(1e-6, 1 - 1e-9),
+    },
+    where=lambda bound, least: bound >= least,
+    # η over λ/(2c₁²c₂⁴).
+    left=lambda bound, ratio, epsilons, delta: (
+        epsilons**2 * _third_constant(ratio) ** 2 / (30 * bound * np.log(2 / delta))
+    ),
+    relation="<=",
+    right=1.0,
+    as_printed=Form(
+        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
+        least=0.0,
+        recipe="""
+c_3 = 2 ** (-ratio / 20) - 2 ** (-ratio / 18)
+left = epsilons**2 * c_3**2 / (30 * bound * np.log(2 / delta))  # the step over λ/(2c)
+right = 1.0
+""",
+    ),
+    corrected=Form(
+        "So it is for $c_1c_2^2 \\ge c_3^2/(30\\log2)$, which is $1.64\\cdot10^{-12}$ at most.", least=_FROM_HERE
+    ),
+    correction="The step is proportional to $1/(c_1c_2^2)^3$ and $\\lambda/(2c)$ to its square: very small inputs are excluded.",
+    control=Form("So it is for $c_1c_2^2 \\ge 1.6\\cdot10^{-12}$.", least=1.6e-12),
 )
 
 SQUARES = Claim(
@@ -630,6 +375,4 @@ LENGTH = Claim(
     control=Form("The same with 2.2.", constant=2.2),
 )
 
-BEFORE_LEMMAS = (EQUATION_7, ERF, GAUSSIAN_TAIL, CHI_SQUARE_TAIL, CHI_SQUARE, SAFE, RATE, EQUATION_9)
-OF_LEMMA_C_2 = (EQUATION_11, GEOMETRIC, SUPERMARTINGALE, EQUATION_13, THREE, SIMPLIFY)
-OF_LEMMA_C_3 = (SPLIT, SUM, AZUMA, EQUATION_15, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)
+APPENDIX = (SPLIT, NORMS, SUM, AZUMA, EQUATION_15, SMALL_STEP, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)

@@ -8,7 +8,10 @@ Under a spherical law ReLU has a gradient that depends on the law through $E[x_1
 degree two in the input (judged as `section-D.reduction`): claims about such laws are judged in units of it, in the plane.
 """
 
+from functools import cache
+
 import numpy as np
+from scipy.special import erf, expit, ndtr
 
 from tutelage.claims.laws import log_uniform, real, unit
 
@@ -22,6 +25,7 @@ HOEFFDING = "$e^{-d/4}$ for Hoeffding's $e^{-d/8}$"
 PERIOD = "a period of order $1/\\sqrt d$ is not asked for"
 CHAIN_RULE = "the factor 2 of $\\partial_t\\|w\\|^2 = 2w\\cdot\\dot w$"
 TAIL = "a lower bound on erf where an upper one is needed"
+ATOMS = "starts with an atom at zero"
 UNION = "constants of Lemma C.3 do not fit those of Theorem 5.3 (3)"
 
 
@@ -56,6 +60,19 @@ def spherical_gradient(size, theta):
     opening, bar = np.pi - theta, np.stack([np.cos(theta), np.sin(theta)], -1)
     teacher = np.stack([opening, 0 * opening], -1)
     return 0.5 * np.expand_dims(size, -1) * bar - (np.expand_dims(np.sin(theta), -1) * bar + teacher) / (2 * np.pi)
+
+
+# Values and slopes of activations, by the library's names.
+ACTIVATIONS = {
+    "relu": (lambda z: np.maximum(z, 0), lambda z: np.where(z > 0, 1.0, 0.0)),
+    "leaky_relu": (lambda z: np.where(z > 0, z, 0.01 * z), lambda z: np.where(z > 0, 1.0, 0.01)),
+    "linear": (lambda z: z, np.ones_like),
+    "softplus": (lambda z: np.logaddexp(0, z), expit),
+    "tanh": (np.tanh, lambda z: np.cosh(np.clip(z, -350, 350)) ** -2.0),
+    "sigmoid": (expit, lambda z: expit(z) * expit(-z)),
+    "erf": (erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-(z**2))),
+    "gelu": (lambda z: z * ndtr(z), lambda z: ndtr(z) + z * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)),
+}
 
 
 def two_slopes(z, left, right):
@@ -101,12 +118,15 @@ def of_points(w, v, points, weights, slopes):
     return mean(weights, several), np.sum(weights * dot(several, several), -1)
 
 
-def sectors(theta):
+_legendre = cache(np.polynomial.legendre.leggauss)
+
+
+def sectors(theta, count=24):
     r"""Angles to the teacher and weights of a rule for the uniform law on a circle, exact on each side of every kink.
 
     The student is at the angle $\theta$; the signs of both arguments change at $\pm\pi/2$ and $\theta \pm \pi/2$.
     """
-    nodes, masses = np.polynomial.legendre.leggauss(24)
+    nodes, masses = _legendre(count)
     theta = np.asarray(theta)[..., None]
     ends = [theta - np.pi / 2, np.pi / 2 + 0 * theta, theta + np.pi / 2, 3 * np.pi / 2 + 0 * theta]
     turns, weights = [], []

@@ -76,6 +76,11 @@ def _across(size, theta):
     return dot(np.array([1.0, 0.0]) - np.cos(theta)[..., None] * bar, spherical_gradient(size, theta))
 
 
+def _final(theta, factor):
+    """The end of the display after Equation (25), for a unit teacher."""
+    return -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2
+
+
 LEMMA_D_1 = Claim(
     id=f"{PAPER}.lemma-D.1",
     place="Lemma D.1",
@@ -83,10 +88,13 @@ LEMMA_D_1 = Claim(
     hypotheses=(_GAUSSIAN, "$w \\ne 0$, gradient flow; any $\\|v\\|$, by its scale"),
     draw=_STUDENTS,
     left=_across,
-    relation="<=",
-    right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
-    scale=lambda size: 1e-6 * (1 + size),
-    as_printed=Form("$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$.", factor=0.0),
+    relation="==",
+    right=_final,
+    scale=lambda size: 1e-3 * (1 + size),
+    as_printed=Form(
+        "$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$; judged as the end of the proof, $\\|w\\|\\sin\\theta$ times which is $-\\frac{\\pi - \\theta}{2\\pi}\\sin^2\\theta\\,\\|v\\|$.",
+        factor=1.0,
+    ),
     control=Form("It decreases 1.01 times as fast as it does.", factor=1.01),
 )
 
@@ -118,7 +126,7 @@ right = 0.0
     corrected=Form(
         "It is $-\\frac{\\pi - \\theta}{2\\pi}(1 - (\\bar w\\cdot\\bar v)^2)\\|v\\|$.",
         relation="==",
-        right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
+        right=_final,
         factor=1.0,
     ),
     correction="A misprint in the last sentence of the proof: the expression is non-positive, as Equation (24) and Lemma D.1 say. (Its "
@@ -126,7 +134,7 @@ right = 0.0
     control=Form(
         "It is 1.01 times that.",
         relation="==",
-        right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
+        right=_final,
         factor=1.01,
     ),
     arithmetic=_CIRCLE,
@@ -144,11 +152,11 @@ LEMMA_D_2 = Claim(
     right=0.0,
     scale=lambda size: 1e-6 * size,
     as_printed=Form(
-        "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. (The exact threshold, "
-        "$\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$, is from $\\pi$ to $\\pi^3/3$ times as large.)",
-        factor=1.0,
+        "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. More is true, and judged: up to $\\pi$ times that, with equality "
+        "at $\\alpha = \\pi$. (The exact threshold is that of Lemma 6.3, $\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$.)",
+        factor=np.pi,
     ),
-    control=Form("The same up to 3.2 times that.", factor=3.2),
+    control=Form("The same up to 3.15 times that.", factor=3.15),
     arithmetic=_CIRCLE,
 )
 
@@ -222,8 +230,8 @@ EQUATION_27 = Claim(
     right=lambda alpha, factor: factor * (alpha / np.pi) ** 3,
     scale=1e-12,
     as_printed=Form(
-        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. (With $\\pi$ times the right side there is equality at $\\pi$.)",
-        factor=1.0,
+        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. More is true, and judged: with $\\pi$ times the right side, with equality at $\\pi$.",
+        factor=np.pi,
     ),
     control=Form("The same with 3.15 times the right-hand side.", factor=3.15),
 )

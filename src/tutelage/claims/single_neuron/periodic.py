@@ -10,7 +10,9 @@ and its variance over teachers uniform on the unit sphere is an integral over th
 
 import numpy as np
 from scipy.special import roots_gegenbauer
+from scipy.stats import chi2
 
+from tutelage.claims.laws import integers
 from tutelage.claims.single_neuron.formulas import PAPER, PERIOD
 from tutelage.claims.statement import Claim, Form
 
@@ -56,7 +58,7 @@ def triangle_wave(frequency: float) -> dict[int, float]:
 
 
 # Norms of students: the unit one, and many.
-_ONE, _MANY = (1.0,), tuple(np.linspace(0.1, 2.0, 20))
+_ONE, _MANY = (1.0,), (0.01, *np.linspace(0.1, 2.0, 20), 3.0)
 
 
 def _variances(count, random, wave, square, power, sizes):
@@ -112,7 +114,7 @@ right = first * np.exp(-(d - 4.0))
     ),
     corrected=Form(
         "$\\mathrm{Var}_v(\\nabla F(w)) \\le O(e^{-d})$ for $\\sigma(z) = \\cos(az)/a$ with $a^2 = 2d$, at any $w$; judged for "
-        "norms from 0.1 to 2. (The rate is 1.19.)",
+        "norms from 0.01 to 3. (The rate is 1.19.)",
         wave=cosine_wave,
         square=2.0,
         power=1,
@@ -132,8 +134,8 @@ RELUS = Claim(
     title="variance of the gradient over teachers, for sums of ReLUs",
     hypotheses=(
         *_HYPOTHESES,
-        "$\\sigma$ a sum of ReLUs that is a triangle wave on a segment of length $2d$ or more: the wave continued to the "
-        "whole line differs from it by less than $e^{-d^2/2}$ in expectation",
+        "$\\sigma$ a sum of ReLUs that is a triangle wave on a segment of length of order $d$: outside of it $w\\cdot x$ and $v\\cdot x$ are with "
+        "probability $e^{-\\Omega(d^2)}$ only, and the wave continued to the whole line is judged",
     ),
     **_DECAY,
     as_printed=Form(
@@ -157,7 +159,7 @@ right = first * np.exp(-(d - 4.0))
 """,
     ),
     corrected=Form(
-        "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm 0.1 to 2.",
+        "The same for a wave of slopes $\\pm1$ and period $2\\pi/\\sqrt{2d}$, at any $w$ of norm 0.01 to 3.",
         wave=triangle_wave,
         square=2.0,
         power=1,
@@ -172,4 +174,23 @@ right = first * np.exp(-(d - 4.0))
     arithmetic="Fourier series; Gauss–Gegenbauer rule over the cosine between student and teacher",
 )
 
-MAIN = (COSINE, RELUS)
+MASS = Claim(
+    id=f"{PAPER}.section-3.2.mass",
+    place="Section 3.2, on activations that are periodic on a segment",
+    title="mass outside of a ball of radius d",
+    hypotheses=("standard Gaussian inputs, $1 \\le d \\le 35$; as exponents over $d$",),
+    scope="remark",
+    draw={"d": integers(1, 35)},
+    left=lambda d: -chi2.logsf(d**2, d) / d,
+    relation=">=",
+    right=lambda rate: rate,
+    known=0.0,
+    as_printed=Form(
+        "The mass outside of a ball of radius $\\Omega(d)$ is exponentially small: $P(\\|x\\| \\ge d) \\le e^{-d}$, with equality for $d = 2$.",
+        rate=1.0,
+    ),
+    control=Form("It is at most $e^{-1.01d}$.", rate=1.01),
+    arithmetic="exact probabilities",
+)
+
+MAIN = (COSINE, MASS, RELUS)

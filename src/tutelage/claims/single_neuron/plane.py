@@ -11,15 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tutelage.inputs import Inputs
-
 
 class Rule(NamedTuple):
-    """Nodes of a plane rule: both arguments, the distance to the origin, and the weights with the density."""
+    """Nodes of a plane rule: both arguments, and the weights with the density."""
 
     student: np.ndarray
     teacher: np.ndarray
-    distance: np.ndarray
     weights: np.ndarray
 
     def mean(self, function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
@@ -31,12 +28,11 @@ _ANGULAR = np.polynomial.legendre.leggauss(20)
 _RADIAL = np.polynomial.legendre.leggauss(60)
 
 
-def rule(law: Inputs, size: float, turn: float, reach: float) -> Rule:
-    r"""The rule for $\|w\| =$ `size`, $\|v\| = 1$, angle `turn`, and a law that lives within `reach` (up to rounding).
+def rule(density: Callable[[np.ndarray], np.ndarray], turn: float, reach: float) -> Rule:
+    r"""The rule for $\|w\| = \|v\| = 1$, angle `turn`, and a plane density that lives within `reach` (up to rounding).
 
-    The teacher is on the first axis and the student in the plane of the first two.
+    The teacher is on the first axis; `density` acts on points, in the last axis.
     """
-    axes = np.eye(law.dimension)
     half = reach / 2
     distances = half * (_RADIAL[0] + 1)
     radial = half * _RADIAL[1] * distances
@@ -46,16 +42,9 @@ def rule(law: Inputs, size: float, turn: float, reach: float) -> Rule:
     middle, width = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     angles = (middle[:, None] + width[:, None] * _ANGULAR[0]).ravel()
     angular = (width[:, None] * _ANGULAR[1]).ravel()
-    spread = distances[None, :] * np.cos(angles[:, None] - turn)
-    density = law.plane_density(axes[0], axes[1])
-    if law.symmetry == "rotation":
-        values = np.asarray(density(np.stack([distances, np.zeros_like(distances)], axis=1)))[None, :]
-    else:
-        directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        values = np.asarray(density(distances[None, :, None] * directions[:, None, :]))
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return Rule(
-        student=size * spread,
-        teacher=distances[None, :] * np.cos(angles[:, None]),
-        distance=np.broadcast_to(distances[None, :], spread.shape),
-        weights=angular[:, None] * radial[None, :] * values,
+        student=distances * np.cos(angles[:, None] - turn),
+        teacher=distances * directions[:, :1],
+        weights=angular[:, None] * radial * density(distances[:, None] * directions[:, None, :]),
     )

@@ -125,6 +125,40 @@ STOCHASTIC = Claim(
 )
 
 
+_LEAKY = Form(
+    "So it does if $\\inf\\sigma' = \\gamma > 0$: $\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[(w\\cdot x - v\\cdot x)^2]$; judged for $\\tanh z + \\frac1{10}z$.",
+    leak=0.1,
+    rate=0.01,
+)
+
+INCREASING = Claim(
+    id=f"{PAPER}.section-3.2.strict",
+    place="Section 3.2, the sentences before and after Theorem 3.2",
+    title="strictly increasing activations",
+    hypotheses=("inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",),
+    scope="remark",
+    kind="condition",
+    draw={"w": uniform(-1000, 1000)},
+    left=lambda w, leak: (
+        (np.tanh(w) + leak * w - np.tanh(1.0) - leak) * (1 - np.tanh(w) ** 2 + leak) * (w - 1) / (w - 1) ** 2
+    ),
+    relation=">=",
+    right=lambda rate: rate,
+    as_printed=Form(
+        "If the activation is strictly increasing, $w_t$ converges exponentially fast from any start, as in Theorem 3.2: "
+        "$\\langle\\nabla F(w), w - v\\rangle/\\|w - v\\|^2$ has a positive bound; judged as $10^{-6}$, for tanh.",
+        leak=0.0,
+        rate=1e-6,
+    ),
+    as_meant=_LEAKY,
+    supplied="Theorem 3.2, which asks for $\\inf\\sigma' > 0$",
+    corrected=_LEAKY,
+    correction="Strictly increasing activations may saturate, as tanh and the logistic function do: the rate is then exponentially small in "
+    "the start. The theorem assumes a positive lower bound on the slope, which is more.",
+    control=Form("The same with $1.01\\gamma^2$.", leak=0.1, rate=0.0101),
+)
+
+
 # The proof in Appendix A ----------------------------------------------------------------------------------------------
 
 
@@ -168,12 +202,16 @@ CORRELATION = Claim(
     arithmetic=_EXACT,
 )
 
+_AT_MOST = Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0)
+
 GRADIENT_NORM = Claim(
     id=f"{PAPER}.section-A.gradient-norm",
     place="Appendix A, proof of Theorem 3.2, and again in Appendix C.2",
     title="norm of the gradient and mean square of its terms",
     hypotheses=_AS_THEOREM,
+    kind="misprint",
     defect=SQUARE,
+    glyph=True,
     draw=FINITE,
     build=finite_law,
     left=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
@@ -184,7 +222,9 @@ GRADIENT_NORM = Claim(
         "$\\|\\nabla F(w)\\|^2 = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2]$.",
         factor=1.0,
     ),
-    corrected=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0),
+    as_meant=_AT_MOST,
+    supplied="the display itself, a chain of upper bounds",
+    corrected=_AT_MOST,
     correction="The square of a mean is at most the mean of the squares (Jensen); there is equality for one input only.",
     control=Form("It is at most 0.98 of that.", relation="<=", factor=0.98),
     arithmetic=_EXACT,
@@ -257,5 +297,5 @@ STEP = Claim(
     control=Form("The same for steps up to 1.01 times that.", most=1.01),
 )
 
-MAIN = (THEOREM_3_2, FLOW, STOCHASTIC)
+MAIN = (INCREASING, THEOREM_3_2, FLOW, STOCHASTIC)
 APPENDIX = (CORRELATION, GRADIENT_NORM, FOURTH_MOMENT, LIPSCHITZ, STEP)

@@ -27,8 +27,11 @@ UNSEEN = Claim(
     id=f"{PAPER}.appendix-A.unseen",
     place="Appendix A, second paragraph",
     title="mass of the points that a sample misses",
-    hypotheses=("any law on $\\{\\pm1\\}^k$, $k \\le 10$ (searched for $k \\le 4$)", "$m > 2^k/\\epsilon$ samples"),
-    draw=[{"weights": log_uniform(1e-6, 1, (2**k,)), "accuracy": log_uniform(0.01, 1)} for k in (1, 2, 4)],
+    hypotheses=(
+        "any law on $\\{\\pm1\\}^k$, $k \\le 10$ (searched for $k \\le 4$), or on 3 or 7 cells",
+        "$m > 2^k/\\epsilon$ samples, the number of cells over $\\epsilon$",
+    ),
+    draw=[{"weights": log_uniform(1e-6, 1, (size,)), "accuracy": log_uniform(0.01, 1)} for size in (2, 3, 4, 7, 16)],
     corners=[_hiding(k, accuracy) for k in range(1, 11) for accuracy in (0.01, 0.2, 1.0)],
     left=lambda weights, accuracy: _unseen_share(weights, accuracy, 0.0),
     relation="<=",

@@ -17,7 +17,14 @@ from tutelage.claims.weight_sharing.formulas import (
 )
 from tutelage.claims.weight_sharing.gradients import erf_slope
 from tutelage.claims.weight_sharing.shared import RATE
-from tutelage.claims.weight_sharing.two_phases import NEAR, is_far, near_the_teacher, turning_force
+from tutelage.claims.weight_sharing.two_phases import (
+    NEAR,
+    OF_LEMMA_13,
+    is_far,
+    near_as_lemma_13,
+    near_the_teacher,
+    turning_force,
+)
 
 _STUDENTS = {"share": log_uniform(1e-4, 1), "turn": log_uniform(1e-4, np.pi / 2), "k": integers(1, 100)}
 
@@ -160,7 +167,7 @@ SHORT = Claim(
         "$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$, $\\|w_0\\| \\le \\|u_0\\|$ (Section 4.6), $\\|u_0 - w_0\\| \\ge \\epsilon$",
     ),
     draw=NEAR,
-    build=lambda share, ratio, angle, reach: near_the_teacher(share, ratio, angle, reach, 1.0, np.inf),
+    build=near_the_teacher,
     where=is_far,
     left=lambda u, w: np.sqrt(dot(u, u)) - np.sqrt(dot(w, w)),
     relation=">=",
@@ -193,6 +200,34 @@ SPLIT = Claim(
     control=Form("The first term one per cent larger.", factor=1.01),
 )
 
+_OVER_TEACHER = Form(
+    "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}\\|u_0\\|} \\le \\cos\\alpha$.", power=1.0
+)
+
+REARRANGED = Claim(
+    id=f"{PAPER}.section-C.4.1.rearranged",
+    place="Appendix C.4.1, end of the proof of Theorem 7",
+    title="what is left to show, rearranged",
+    hypotheses=("as Lemma 13, with the angle of its corrected form, $k \\le 200$",),
+    draw=OF_LEMMA_13,
+    build=near_as_lemma_13,
+    where=is_far,
+    left=lambda u, w, power: np.sqrt(dot(w, w) / (1 + 2 * dot(w, w)) * (1 + 2 * dot(u, u)) / dot(u, u) ** power),
+    relation="<=",
+    right=lambda angle: np.cos(angle),
+    as_printed=Form(
+        "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}} \\le \\cos\\alpha$, “which we have from Lemma 13”.",
+        power=0.0,
+    ),
+    as_meant=_OVER_TEACHER,
+    supplied="the line that it rearranges, and Lemma 13",
+    corrected=_OVER_TEACHER,
+    correction="The norm of $u_0$ is lost on the way; without it the left-hand side is about $\\|u_0\\|$ close to the teacher.",
+    kind="misprint",
+    glyph=True,
+    control=Form("That with the power $0.999$ of $\\|u_0\\|$.", power=0.999),
+)
+
 LARGEST = Claim(
     id=f"{PAPER}.section-C.4.2.largest",
     place="Appendix C.4.2, proof of Theorem 8",
@@ -209,4 +244,4 @@ LARGEST = Claim(
     control=Form("At most $1.7k^{-0.3}$.", power=-0.3),
 )
 
-CLAIMS = (SLOPE, MINIMA, DECREASE, EVENT, SHORT, SPLIT, LARGEST)
+CLAIMS = (SLOPE, MINIMA, DECREASE, EVENT, SHORT, SPLIT, REARRANGED, LARGEST)

@@ -110,6 +110,44 @@ def shared_learning_time(patches: int, dimension: float, norm: float, low: bool,
     return _time_until(field, plane_start(dimension, norm)[:2], lambda state: loss(state) < threshold)
 
 
+def shared_step(p, q, patches, radius):
+    """One step of size one of projected descent on both degrees, for many shared vectors of their own k and teacher."""
+    own, cross, factor, along, across = patch_parts(p, q, radius)
+    first, second = 1 + patches * own ** (patches - 1), 1 + patches * cross ** (patches - 1)
+    p, q = p + second * along - first * factor * p, q + second * across - first * factor * q
+    inside = np.minimum(1.0, radius / np.maximum(np.hypot(p, q), 1e-300))
+    return inside * p, inside * q
+
+
+def shared_ends(p, q, patches, most, done):
+    """Follow projected descent until `done`, which takes p, q and how far the last step went, or for `most` steps.
+
+    Args:
+        p: Components along the teacher, which has the norm of Section 4.6, one per run.
+        q: Components across.
+        patches: Numbers of patches.
+        most: Numbers of steps.
+        done: Takes the runs that are left, by number, their p and q, and the length of the last step; runs that are done
+            are not followed on.
+
+    Returns:
+        Where runs end, and after how many steps they were done; infinity if they were not.
+    """
+    ends, counts = np.array([p, q], dtype=float), np.full(len(p), np.inf)
+    left = np.arange(len(p))
+    for step in range(1, int(np.max(most)) + 1):
+        k = patches[left]
+        before = ends[:, left]
+        after = np.array(shared_step(*before, k, teacher_norm(k)))
+        ends[:, left] = after
+        ended = done(left, *after, np.hypot(*(after - before)))
+        counts[left[ended]] = step
+        left = left[~ended & (most[left] > step)]
+        if not len(left):
+            break
+    return ends, counts
+
+
 def _time_until(field, start: np.ndarray, reached) -> float:
     """The time at which gradient flow reaches a condition; not a number if it does not within what floats resolve."""
     solver = LSODA(field, 0.0, start, 1e40, rtol=1e-8, atol=1e-14)

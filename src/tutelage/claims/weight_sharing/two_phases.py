@@ -65,7 +65,7 @@ FORCE = Claim(
 )
 
 
-def near_the_teacher(share, ratio, angle, reach, factor, second):
+def near_the_teacher(share, ratio, angle, reach, factor=1.0, second=np.inf):
     """A student with ‖w‖ ≤ ‖u‖ and an angle up to `factor` times the one that ε = ratio·‖u‖ allows."""
     most = factor * np.minimum(np.arctan(ratio / 2), second)
     return {**in_plane(share * reach, angle * most, reach), "epsilon": ratio * reach, "angle": angle * most}
@@ -89,7 +89,7 @@ LEMMA_12 = Claim(
     title="close to the teacher, or short",
     hypotheses=("$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$", "$0 < \\|w_0\\| \\le \\|u_0\\|$ (Section 4.6)"),
     draw=NEAR,
-    build=lambda share, ratio, angle, reach, factor: near_the_teacher(share, ratio, angle, reach, factor, np.inf),
+    build=near_the_teacher,
     where=is_far,
     left=lambda u, w: dot(w - u, w),
     relation="<=",
@@ -102,6 +102,21 @@ LEMMA_12 = Claim(
     control=Form("The same for angles up to $2.1$ times as large.", factor=2.1),
 )
 
+OF_LEMMA_13 = {
+    "share": uniform(1e-3, 1),
+    "ratio": log_uniform(np.exp(-6), 1),
+    "angle": uniform(0, 1),
+    "k": integers(1, 200),
+}
+
+
+def near_as_lemma_13(share, ratio, angle, k, printed=0.0, factor=1.0):
+    """A student at the angles of Lemma 13: as printed up to a number of patches, or as corrected."""
+    reach = teacher_norm(k)
+    second = np.sqrt(np.where(k <= printed, ratio, ratio / (1 + 2 * reach**2)))
+    return near_the_teacher(share, ratio, angle, reach, factor, second)
+
+
 LEMMA_13 = Claim(
     id=f"{PAPER}.lemma-13",
     place="Lemma 13",
@@ -111,15 +126,8 @@ LEMMA_13 = Claim(
         "$0 < \\|w_0\\| \\le \\|u_0\\| = \\sqrt{12}k/\\pi$",
     ),
     defect=SIGN,
-    draw={
-        "share": uniform(1e-3, 1),
-        "ratio": log_uniform(np.exp(-6), 1),
-        "angle": uniform(0, 1),
-        "k": integers(1, 200),
-    },
-    build=lambda share, ratio, angle, k, power, factor: near_the_teacher(
-        share, ratio, angle, teacher_norm(k), factor, np.sqrt(ratio / (1 + 2 * teacher_norm(k) ** 2) ** power)
-    ),
+    draw=OF_LEMMA_13,
+    build=near_as_lemma_13,
     where=is_far,
     # What both sides lack to one, without cancellation.
     left=lambda u, w: (
@@ -131,18 +139,18 @@ LEMMA_13 = Claim(
     right=lambda angle: 2 * np.sin(angle / 2) ** 2,
     as_printed=Form(
         "$\\|u_0 - w_0\\| < \\epsilon$ or $\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}\\|u_0\\|} \\le \\cos\\alpha$; both sides "
-        "are judged by what they lack to one.",
-        power=0.0,
+        "are judged by what they lack to one, $k \\le 200$.",
+        printed=200.0,
         factor=1.0,
     ),
     corrected=Form(
-        "The same with $\\sqrt{\\epsilon/(\\|u_0\\|(1+2\\|u_0\\|^2))}$ for $\\sqrt{\\epsilon/\\|u_0\\|}$.",
-        power=1.0,
+        "The same for $k \\le 3$, and for larger $k$ with $\\sqrt{\\epsilon/(\\|u_0\\|(1+2\\|u_0\\|^2))}$ for $\\sqrt{\\epsilon/\\|u_0\\|}$.",
+        printed=3.0,
         factor=1.0,
     ),
     correction="With $f(x) = x/\\sqrt{1+2x^2}$, $f'/f = 1/(x(1+2x^2))$; the print has $1/x + 2x/(1+2x^2)$, from a wrong derivative. The "
-    "printed bound on the angle suffices for $k \\le 3$, and for larger $k$ only with $\\epsilon$ up to about $4/\\|u_0\\|$.",
-    control=Form("The corrected form for angles up to $1.5$ times as large.", power=1.0, factor=1.5),
+    "printed bound on the angle suffices for $k \\le 3$ only.",
+    control=Form("The corrected form with the print for $k \\le 5$.", printed=5.0, factor=1.0),
 )
 
 

@@ -11,7 +11,7 @@ from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.cube import points
 from tutelage.claims.weight_sharing.degrees import PLANE
 from tutelage.claims.weight_sharing.formulas import PAPER, parity_loss, teacher_norm
-from tutelage.claims.weight_sharing.plane import FLOW, growth
+from tutelage.claims.weight_sharing.plane import FLOW, growth, patch_parts
 
 # Theorem 3 and Lemma 8 lack the hypothesis of Lemma 2.
 NO_NORM = "the norm of $u_0$ is missing from Section 4.4"
@@ -230,5 +230,63 @@ SECTION_C_3_TIME = Claim(
     control=Form("It covers $T = O(d^{k/4+1/20})$ for $k \\ge 36$.", lead=0.05, least=36),
 )
 
+
+def _induction(count, random):
+    """Runs of the induction's length from starts at the edge of its hypothesis, and by how much it holds at worst.
+
+    Every patch has its own plane with the teacher, which has Lemma 2's norm; T is at most 1500.
+    """
+    rows = []
+    for k, d in ((10, 1e6), (12, 100.0), (12, 3000.0), (15, 40.0), (18, 25.0)):
+        for step, size in ((1.0, np.sqrt(d)), (1.0, 1.0), (1.0, 1.1 / d), (0.3, 0.1), (0.3, 0.9 / d)):
+            cosine, radius = d ** (-1 / 3) * (1 - 1e-12), float(teacher_norm(k))
+            p, q = np.full(k, size * cosine), np.full(k, size * np.sqrt(1 - cosine**2))
+            since, drift = np.full(k, np.nan), -np.inf
+            length = int(d ** (k / 3 - 3) / (step * k) + 1e-9)
+            for t in range(length + 1):
+                norm = np.hypot(p, q)
+                since = np.where(np.isnan(since) & (norm < 1 / d), t, since)
+                # By how much a cosine or a norm has grown, per step and in units of the bound without its powers of d.
+                unit = step * max(t, 1) * d ** (-(k - 2) / 3)
+                turned = (np.abs(p) / norm - d ** (-1 / 3)) / unit
+                long = (norm - 1 / d) / (step * np.maximum(t - since, 1) * d ** (-(k - 2) / 3))
+                # Logarithms to the base d, in which the printed powers are 2 and 1.
+                with np.errstate(all="ignore"):
+                    first, second = (np.log(np.maximum(value, 1e-300)) / np.log(d) for value in (turned, long * d))
+                met = np.fmin(first, np.where(np.isnan(since), np.inf, second))
+                drift = max(drift, np.max(met[1:]))
+                own, cross, factor, along, across = patch_parts(p, q, radius)
+                others, pulls = (np.array([np.prod(np.delete(part, j)) for j in range(k)]) for part in (own, cross))
+                others[0], pulls[0] = others[0] + 1, pulls[0] + 1
+                p, q = (
+                    p - step * (others * factor * p - pulls * along),
+                    q - step * (others * factor * q - pulls * across),
+                )
+            rows.append((k, d, step, size, length, drift))
+    return dict(zip(("k", "d", "step", "size", "length", "drift"), np.array(rows).T, strict=True))
+
+
+INDUCTION = Claim(
+    id=f"{PAPER}.section-C.3.induction",
+    place="Appendix C.3, proof of Theorem 3, the induction",
+    title="cosines or norms stay small",
+    hypotheses=(
+        "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$, $10 \\le k \\le 18$, $d$ from 25 to $10^6$, steps 1 and $0.3$; all cosines $d^{-1/3}$ at the start, of one sign",
+        "starts of norm $\\sqrt d$, 1, $0.1$ and about $1/d$; all $t \\le T = \\lfloor d^{k/3-3}/(\\eta k)\\rfloor \\le 1500$",
+    ),
+    draw=_induction,
+    left=lambda d, drift: d**drift,
+    relation="<=",
+    right=lambda d, power: d**power,
+    note="growth in units of the bound without its powers of $d$",
+    as_printed=Form(
+        "For every $l \\ge 2$ the cosine is at most $d^{-1/3} + \\eta td^{-(k-2)/3+2}$, or since some $t'$ the norm is below $\\frac1d + "
+        "\\eta(t-t')d^{-(k-2)/3+1}$. (The powers 2 and 1 are generous.)",
+        power=2.0,
+    ),
+    control=Form("The same with powers lower by 3.", power=-1.0),
+    arithmetic="descent in float64, in the planes of patches and teacher",
+)
+
 CLAIMS = (THEOREM_3, THEOREM_3_PROBABILITY, LEMMA_6, LEMMA_7, LEMMA_8)
-APPENDIX = (SECTION_C_3_TIME,)
+APPENDIX = (SECTION_C_3_TIME, INDUCTION)

@@ -8,7 +8,15 @@ import numpy as np
 
 from tutelage.errors import invalid
 from tutelage.geometry.balls import NotProved, flint_module
-from tutelage.geometry.certificate import GUARD, Certificate, assembled, balls_of, checked_digits, symmetric_proof
+from tutelage.geometry.certificate import (
+    FEWER,
+    GUARD,
+    Certificate,
+    assembled,
+    balls_of,
+    checked_digits,
+    symmetric_proof,
+)
 from tutelage.geometry.enclosure import at_most
 from tutelage.geometry.families.arithmetic import balls, square
 from tutelage.geometry.families.layout import Layout
@@ -39,8 +47,8 @@ def certified(point: FamilyPoint, digits: int) -> Certificate:
             zero = teacher is not None and bool(np.abs(point.table - teacher).max() <= _CLOSE)
             proof = symmetric_proof(layout, teacher if zero and teacher is not None else point.table, zero, digits)
             away = _distance(layout, proof.decimals, point.table)
-            realizable = bool(students >= point.neurons)
-            return assembled(proof, away, flint.arb(0), zero, realizable, **described, blocks="+".join(sizes))
+            left_open = "" if students >= point.neurons else FEWER
+            return assembled(proof, away, flint.arb(0), zero, left_open, **described, blocks="+".join(sizes))
         except NotProved as failure:
             return Certificate(kind="not proved", reason=str(failure), **described)
 

@@ -238,8 +238,11 @@ def _loss_jvp(primals, tangents):
     objective, point = primals
     of_objective, of_point = tangents
     change = jnp.zeros(())
-    slopes = jax.tree.leaves(objective._gradient(point))
-    for slope, move in zip(slopes, jax.tree.leaves(of_point, is_leaf=lambda leaf: leaf is None), strict=True):
+    # Nothing stands for parts that the student does not have, and for those that do not move.
+    slopes, moves = (
+        jax.tree.leaves(tree, is_leaf=lambda leaf: leaf is None) for tree in (objective._gradient(point), of_point)
+    )
+    for slope, move in zip(slopes, moves, strict=True):
         change = change if move is None else change + jnp.sum(slope * move)
     if jax.tree.leaves(of_objective):
         # In the teacher there is the formula of the value only.

@@ -1,0 +1,5 @@
+"""Studies of pairs of neurons that run away together."""
+
+from tutelage.studies.flat_channels import channels
+
+STUDIES = (channels.STUDY,)
