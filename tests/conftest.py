@@ -6,6 +6,8 @@ import os
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["MPLBACKEND"] = "Agg"
 
+import pytest
+from browsing import chromium
 from hypothesis import HealthCheck, settings
 
 # Tracing makes many objects and hardly any garbage: by default Python looks for it a fifteenth of the time.
@@ -16,3 +18,10 @@ settings.register_profile(
     "tutelage", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tutelage")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, one for all tests of a process: a second driver beside the first one is refused."""
+    with chromium() as opened:
+        yield opened

@@ -1,7 +1,7 @@
 """The explorer's folder, and its scripts in a real browser."""
 
 import pytest
-from browsing import Visit, chromium
+from browsing import Visit
 
 from tutelage.explorer import write_explorer
 
@@ -10,13 +10,6 @@ from tutelage.explorer import write_explorer
 def explorer(tmp_path_factory):
     """The page of an explorer."""
     return write_explorer(tmp_path_factory.mktemp("explorer"))
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium."""
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -182,7 +182,8 @@ def test_refuted_statements_open_at_their_witnesses(visit):
             for entry in recorded_witnesses(claim.partition(".")[0])
             if (entry["id"], entry["form"]) == (claim, "as_printed")
         )
-        name, loss = _loss_at_witness(said[claim]["explore"], witness, said[claim].get("explore_at", {}))
+        extra = said[claim].get("explore_at", {})
+        name, loss = _loss_at_witness(said[claim]["explore"], witness | extra, extra)
         assert _fact(page, name) == pytest.approx(float(loss), rel=1e-3, abs=1e-9), claim
     # From the list of a tab: the same place.
     page.evaluate("location.hash = '#neuron'")

@@ -1,17 +1,10 @@
 """The report in a real browser: figures load, nothing leaves the machine, no console error, no sideways scrolling."""
 
 import pytest
-from browsing import Visit, chromium
+from browsing import Visit
 
 from tutelage.claims import claims_of
 from tutelage.papers import STUDIED
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium."""
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
