@@ -137,7 +137,8 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
         lists: dict[str, Any] = {
             name: None if said[name] is None else np.array(said[name]) for name in ("signs", "outputs")
         }
-        loss = BallLoss(teacher, **(said | lists | {"decay": tuple(said["decay"])}))
+        lists["decay"] = tuple(said["decay"])
+        loss = BallLoss(teacher, **(said | lists))
     centre: Any = point
     if decimals and not record.parts:
         centre = jnp.asarray([[float(entry) for entry in row] for row in decimals])
