@@ -11,7 +11,7 @@ from browsing import chromium
 from hypothesis import HealthCheck, settings
 
 # Tracing makes many objects and hardly any garbage: by default Python looks for it a fifteenth of the time.
-gc.set_threshold(100_000, 20, 50)
+gc.set_threshold(20_000, 10, 10)
 
 # Compilation and a busy machine make examples slow, so there is no limit of time; they depend on the test alone.
 settings.register_profile(

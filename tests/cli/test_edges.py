@@ -98,6 +98,7 @@ COMMANDS = (
         ),
         work="tutelage.cli.minima._search",
     ),
+    Command("verify", (), (((), "file"), (("absent.npz",), "absent.npz"), (("/dev/null",), "/dev/null"))),
     Command(
         "family",
         ("k-1,1", "--neurons", "6"),

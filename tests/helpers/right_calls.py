@@ -473,6 +473,7 @@ NOT_CALLED = {
             "Quotient",
             "Spectrum",
             "Structure",
+            "Verification",
             "Worst",
         ),
         "load_atlas",

@@ -4,7 +4,7 @@ import pytest
 from browsing import Visit
 
 from tutelage.claims import claims_of
-from tutelage.papers import STUDIED
+from tutelage.papers import PAPERS, STUDIED
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])

@@ -39,6 +39,7 @@ _SYMBOLS = {
     "κ": r"\kappa",
     "ρ": r"\rho",
     "φ": r"\varphi",
+    "χ": r"\chi",
     "ψ": r"\psi",
     "ξ": r"\xi",
     "ζ": r"\zeta",

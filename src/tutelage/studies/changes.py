@@ -76,7 +76,12 @@ def _like(before: Any, value: Any) -> Any:
     if isinstance(before, tuple):
         if not isinstance(value, (list, tuple)) or not value:
             return None
-        entries = [_like(before[0], entry) for entry in value]
+        # A list of values of one kind, as long as one likes; or a row of names and numbers, each in its place.
+        mixed = len({isinstance(entry, str) for entry in before}) > 1
+        forms = before if mixed else before[:1] * len(value)
+        if len(forms) != len(value):
+            return None
+        entries = [_like(form, entry) for form, entry in zip(forms, value, strict=True)]
         return None if None in entries else tuple(entries)
     if isinstance(before, bool) or isinstance(value, bool):
         return value if isinstance(value, bool) and isinstance(before, bool) else None
