@@ -18,7 +18,7 @@ from tutelage.objectives.population.collective import has_collective
 # runs of twenty neurons, with the second all runs of a hundred, ended where plain descent does.
 _TOLERANCE, _TOLERANCE_TIMES_VECTORS = 5e-3, 0.1
 # With fewer neurons the collective modes are hardly stiffer than the rest, and gain less than they cost.
-_LEAST_COLLECTIVE = 16
+_LEAST_COLLECTIVE = 24
 
 
 def descend_to_minima(

@@ -126,7 +126,7 @@ class TwoLayer(Neuronwise):
     def _neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
         weights, output, biases, constant = self.parts(parameters)
         assert weights is not None
-        coefficients = jnp.ones(weights.shape[0]) if output is None else output
+        coefficients = np.ones(weights.shape[0]) if output is None else output
         scaled: Callable = (lambda numbers: numbers) if self.scale is None else (lambda numbers: self.scale * numbers)
         groups = (Neurons(self.activation, weights, scaled(coefficients), biases),)
         if constant is None:
