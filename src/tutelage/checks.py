@@ -186,6 +186,9 @@ def flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
+_MOST_LISTED = 20
+
+
 def one_of(argument: str, value: Any, allowed: Iterable[T]) -> T:
     """Return the one of `allowed` that `value` equals, or raise, with the closest name, if there is none.
 
@@ -196,8 +199,11 @@ def one_of(argument: str, value: Any, allowed: Iterable[T]) -> T:
         # Arrays would compare entry by entry.
         if isinstance(value, type(one)) and value == one:
             return one
-    names = ", ".join(repr(name) for name in allowed)
-    close = difflib.get_close_matches(value, map(str, allowed), n=1) if isinstance(value, str) else []
+    close = difflib.get_close_matches(value, map(str, allowed)) if isinstance(value, str) else []
+    # A long list is not read: of many names those are shown that may be meant.
+    listed = close if close and len(allowed) > _MOST_LISTED else allowed
+    names = ", ".join(repr(name) for name in listed)
+    names += f" (or {len(allowed) - len(listed)} others)" if len(listed) < len(allowed) else ""
     remedy = f"Perhaps {close[0]!r} is meant" if close else "Choose one of these"
     raise invalid(argument, f"be one of {names}", shown(value), remedy)
 

@@ -26,7 +26,7 @@ DATA = "known_minima.parquet"
 """Name of the file, beside this module."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KnownMinimum:
     """A class of minima, up to permutations of neurons and coordinates.
 
@@ -77,8 +77,11 @@ class KnownMinimum:
         """Return the student in full, one row per neuron."""
         return self.point.student()
 
+    def __repr__(self) -> str:
+        return f"KnownMinimum({self.kind}, blocks {'+'.join(map(str, self.blocks))}, loss {self.loss:.8g})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class KnownMinima:
     """The known classes of minima for one number of teachers and students, in the order of their losses.
 
@@ -100,6 +103,9 @@ class KnownMinima:
 
     def __iter__(self) -> Iterator[KnownMinimum]:
         return iter(self.minima)
+
+    def __repr__(self) -> str:
+        return f"KnownMinima({self.students} students, {self.neurons} teachers: {len(self)} classes)"
 
     def table(self) -> pl.DataFrame:
         """Return one row per class, all that the data set has of it."""
