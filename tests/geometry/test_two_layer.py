@@ -188,6 +188,9 @@ def test_minima_with_decay_are_proved(learn: tuple[str, ...]) -> None:
     end = as_student(flat)
     found = tl.certify(objective, end, digits=20)
     assert found.kind == "minimum" and "weight decay" in found.reason
+    atlas = tl.atlas(objective, jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], end))
+    (verified,) = atlas.certified(objective).verify(objective)
+    assert verified.status == "no proof" and "weight decay" in verified.reason  # not called false
     assert found.smallest_eigenvalue[0] > 0 and found.distance < 1e-10
     assert found.loss[0] - 1e-14 <= float(objective.loss(end)) <= found.loss[1] + 1e-14
     checked = subprocess.run([sys.executable, "-c", found.script()], capture_output=True, text=True, check=False)

@@ -29,7 +29,7 @@ class Verification(NamedTuple):
     """What came out when the certificate of a point was checked again.
 
     Attributes:
-        status: `verified`, `false`, or `no proof` if there is none to check.
+        status: `verified`, `false`, or `no proof` if there is none that the check covers.
         reason: Why it is not verified; empty if it is.
     """
 
@@ -94,6 +94,8 @@ def _verification(entry: AtlasEntry, objective: Objective) -> Verification:
     certificate = entry.certificate
     if certificate is None or not certificate.proved:
         return Verification("no proof", "" if certificate is None else certificate.reason)
+    if certificate._loss is not None and certificate._loss.decay:
+        return Verification("no proof", "the check does not cover weight decay")
     point = objective.problem.student.canonical(objective.problem.point(entry.point))
     reason = _stated_otherwise(entry, objective, point)
     if not reason:
