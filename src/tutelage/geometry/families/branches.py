@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from tutelage import checks
 from tutelage.errors import TutelageError, invalid, shown
@@ -277,7 +277,9 @@ def _turning(curve: _Curve, x: np.ndarray, state: _State, step: float) -> Event:
             raise NotProved("a turning point cannot be located")
         return found
 
-    length: Any = brentq(lambda length: curve.tangent(at(length), state.tangent)[-1], 0.0, step, xtol=1e-14)
+    length: Any = scipy.optimize.brentq(
+        lambda length: curve.tangent(at(length), state.tangent)[-1], 0.0, step, xtol=1e-14
+    )
     table, neurons = curve.unpack(at(length))
     values = np.abs(np.linalg.eigvalsh(isotypes(curve.symmetry.layout(neurons))[0].matrix(table)))
     return Event("turning", neurons, "trivial", int(values.argmin()), table)
@@ -296,7 +298,7 @@ def _crossing(symmetry: SymmetryClass, name: str, place: int, state: _State, new
     def value(logarithm: float) -> float:
         return eigenvalue(symmetry, name, place, at(logarithm), math.exp(logarithm))
 
-    logarithm: Any = brentq(value, *ends, xtol=1e-15)
+    logarithm: Any = scipy.optimize.brentq(value, *ends, xtol=1e-15)
     return Event("crossing", math.exp(logarithm), name, place, at(logarithm))
 
 
