@@ -93,7 +93,7 @@ def with_more_students(arrays: Arrays, neurons: int, students: int) -> list[dict
         "norm_sum": float(neurons),
         "split_curvature": 0.0,
     }
-    rows = [runs | lowest]
+    rows = [runs | lowest] if lowest["xavier"] else []
     for number, student in enumerate(arrays["students"]):
         rows.append(
             runs
