@@ -9,7 +9,7 @@ from tutelage.studies.mild_overparameterization.more_students import _NUMBERS, S
 
 
 def test_distances_from_global_minima():
-    """Shares of the teachers, with a neuron that or not that is zero, are global minima; an unseen teacher is far away."""
+    """Students that share the teachers are global minima, with zero neurons or not; an unseen teacher is far away."""
     shared = np.array([[1.0, 0, 0], [0, 0.3, 0], [0, 0.7, 0], [0, 0, 1]])
     with_zero = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]])
     looking_away = with_zero - np.array([[0.0], [0], [0.1], [0]])
