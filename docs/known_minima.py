@@ -2,9 +2,9 @@
 
 FOLDER is where `tutelage reproduce mild_overparameterization.experiment mild_overparameterization.more-students --scale
 paper --out FOLDER` keeps its results, of as many students as teachers and of more; neither need be finished. Numbers of
-neurons that are there, without a gap from the first on, are taken in place of those in the data set; its other rows
-stay. Every class is proved again, and written with its complete spectrum to the Parquet file in the package; the figure
-of the data card is drawn from the file.
+neurons that the data set does not have yet are taken from there, without a gap; to make it anew, delete the Parquet
+file in the package. Every class is proved, and written to that file with its complete spectrum; the figure of the data
+card is drawn from the file.
 """
 
 import sys
@@ -227,23 +227,24 @@ def key(row: dict) -> tuple[int, int]:
 
 def main(folder: Path) -> None:
     """Write the data set and the figure."""
+    kept = pl.read_parquet(DATA) if DATA.exists() else pl.DataFrame()
+    there = set(kept.select("neurons", "students").iter_rows()) if len(kept) else set()
     rows: list[dict] = []
     for extra in (0, 1, 2):
         for neurons in find([MORE if extra else EQUAL])[0].values("paper").neurons:
+            if (neurons, neurons + extra) in there:
+                continue
             found = rows_of(folder, neurons, extra)
             if found is None:
                 break
             rows += [proved(row) for row in found]
             print(f"{neurons} teachers, {neurons + extra} students: {len(found)} classes", flush=True)
-    if not rows:
-        raise SystemExit(f"There are no results of the studies at paper scale in {folder}.")
     made = pl.DataFrame(rows, infer_schema_length=None)
-    kept = pl.read_parquet(DATA).join(made, on=["neurons", "students"], how="anti")
-    frame = pl.concat([made, kept.select(made.columns)]).sort("neurons", "students", "loss")
+    frame = pl.concat([one for one in (kept, made) if len(one)]).sort("neurons", "students", "loss")
     frame.write_parquet(DATA, compression="zstd", compression_level=19)
     FIGURE.write_bytes(figure(frame))
     unproved = (frame["kind"] == "not proved").sum()
-    print(f"{len(frame)} classes, {len(kept)} from before, {unproved} not proved, {DATA.stat().st_size / 1000:.0f} kB")
+    print(f"{len(frame)} classes, {len(made)} of them new, {unproved} not proved, {DATA.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":
