@@ -7,7 +7,7 @@ array of truth values beside it. So a piece can be read by anybody who has NumPy
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -150,9 +150,7 @@ def outcome_of(content: Content) -> Outcome:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
     columns = facts_of(content.facts).columns
-    arrays = {
-        name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)
-    }
+    arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
     runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
     return Outcome(runs, records, arrays)
 
