@@ -4,7 +4,7 @@ FOLDER is where `tutelage reproduce mild_overparameterization.experiment mild_ov
 paper --out FOLDER` keeps its results, of as many students as teachers and of more; neither need be finished. Numbers of
 neurons that the data set does not have yet are taken from there, without a gap; to make it anew, delete the Parquet
 file in the package. Every class is proved, and written to that file with its complete spectrum; the figure of the data
-card is drawn from the file.
+card is drawn from the file, and its table of what is covered written.
 """
 
 import sys
@@ -16,6 +16,7 @@ import polars as pl
 
 import tutelage as tl
 from tutelage.geometry import known
+from tutelage.geometry.families.branches import at_number
 from tutelage.geometry.families.classes import symmetry_class
 from tutelage.geometry.families.proofs import reduced_table
 from tutelage.geometry.families.recognition import recognised
@@ -27,10 +28,14 @@ from tutelage.work.store import unpacked
 
 EQUAL, MORE = "mild_overparameterization.experiment", "mild_overparameterization.more-students"
 DATA = Path(known.__file__).parent / known.DATA
+CARD = Path(__file__).parent / "known-minima.md"
 FIGURE = Path(__file__).parent / "assets" / "known-minima.png"
+HEADING = "| students | $k$ | classes | spurious | runs |"
 KINDS = ("xavier", "large")
 # Losses of equivalent points of two pieces differ by less.
 SAME = 1e-9
+# Entries of a family change by less when there is one neuron less.
+JUMP = 0.3
 # Digits of the proofs; entries are stored as the closest float64 numbers.
 DIGITS = 30
 
@@ -208,21 +213,30 @@ def families(frame: pl.DataFrame) -> Iterator[tuple[str, list[tuple[float, float
             curve.append((point.neurons, point.loss, point.smallest_eigenvalue))
             known.add(key({"neurons": point.neurons, "loss": point.loss}))
             fewer = point.neurons - 1
-            if fewer - sum(rest) < 2:
+            if fewer - sum(rest) <= 2:
                 break
-            try:
-                branch = symmetry.follow(point, fewer)
-            except (tl.TutelageError, ValueError):
-                break  # close to a turning point, beyond which there is no minimum
-            if branch.reason != "reached":
-                break
-            point = symmetry.point(fewer, branch.tables[-1])
+            table = at_number(symmetry._class, point.table, fewer)
+            if table is None or np.abs(table - point.table).max() > JUMP:
+                break  # beyond a turning point, where the branch is no minimum
+            point = symmetry.point(fewer, table)
         yield "+".join(map(str, rest)), curve[::-1]
 
 
 def key(row: dict) -> tuple[int, int]:
     """Return what tells classes apart: their losses, up to rounding errors."""
     return round(row["neurons"]), round(row["loss"] * 1e7)
+
+
+def covered(frame: pl.DataFrame) -> str:
+    """Return the table of the data card: what is covered."""
+    rows = [HEADING, "| --- | --- | ---: | ---: | ---: |"]
+    for extra in (0, 1, 2):
+        own = frame.filter(pl.col("students") == pl.col("neurons") + extra)
+        runs = own.unique("neurons").select(pl.col("xavier_runs") + pl.col("large_runs")).sum().item()
+        spurious = len(own.filter(kind="spurious minimum"))
+        name = f"$n = k + {extra}$" if extra else "$n = k$"
+        rows.append(f"| {name} | 6 to {own['neurons'].max()} | {len(own):,} | {spurious:,} | {runs:,} |")
+    return "\n".join(rows)
 
 
 def main(folder: Path) -> None:
@@ -242,6 +256,8 @@ def main(folder: Path) -> None:
     made = pl.DataFrame(rows, infer_schema_length=None)
     frame = pl.concat([one for one in (kept, made) if len(one)]).sort("neurons", "students", "loss")
     frame.write_parquet(DATA, compression="zstd", compression_level=19)
+    before, _, rest = CARD.read_text(encoding="utf-8").partition(HEADING)
+    CARD.write_text(before + covered(frame) + rest[rest.index("\n\n") :], encoding="utf-8")
     FIGURE.write_bytes(figure(frame))
     unproved = (frame["kind"] == "not proved").sum()
     print(f"{len(frame)} classes, {len(made)} of them new, {unproved} not proved, {DATA.stat().st_size / 1000:.0f} kB")

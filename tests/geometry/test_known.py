@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -87,6 +88,17 @@ def test_entries_are_those_of_a_minimum():
     pytest.importorskip("flint")
     certificate = one.point.certify(digits=20)
     assert certificate.kind == one.kind == "spurious minimum"
+
+
+def test_the_data_card_says_what_is_covered():
+    """Every row of its table is that of the data set."""
+    card = Path(__file__).parents[2].joinpath("docs", "known-minima.md").read_text(encoding="utf-8")
+    for extra, (first, last) in _coverage().items():
+        own = [row for row in _frame().iter_rows(named=True) if row["students"] - row["neurons"] == extra]
+        spurious = sum(row["kind"] == "spurious minimum" for row in own)
+        runs = sum({row["neurons"]: row["xavier_runs"] + row["large_runs"] for row in own}.values())
+        name = f"k + {extra}" if extra else "k"
+        assert f"| $n = {name}$ | {first} to {last} | {len(own):,} | {spurious:,} | {runs:,} |" in card
 
 
 def test_what_is_not_covered_is_refused():
