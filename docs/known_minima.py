@@ -34,8 +34,8 @@ HEADING = "| students | $k$ | classes | spurious | runs |"
 KINDS = ("xavier", "large")
 # Losses of equivalent points of two pieces differ by less.
 SAME = 1e-9
-# Entries of a family change by less when there is one neuron less.
-JUMP = 0.3
+# Where entries change by more when there is one neuron less, the branch is followed instead of taking one step of it.
+JUMP = 0.1
 # Digits of the proofs; entries are stored as the closest float64 numbers.
 DIGITS = 30
 
@@ -209,17 +209,26 @@ def families(frame: pl.DataFrame) -> Iterator[tuple[str, list[tuple[float, float
         symmetry = tl.family(",".join([growing, *map(str, rest)]), ",".join(orbits))
         point = symmetry.point(row["neurons"], np.array(row["table"]).reshape(len(orbits), -1))
         curve = []
-        while point.smallest_eigenvalue > 0:
+        while point is not None and point.smallest_eigenvalue > 0:
             curve.append((point.neurons, point.loss, point.smallest_eigenvalue))
             known.add(key({"neurons": point.neurons, "loss": point.loss}))
-            fewer = point.neurons - 1
-            if fewer - sum(rest) <= 2:
-                break
-            table = at_number(symmetry._class, point.table, fewer)
-            if table is None or np.abs(table - point.table).max() > JUMP:
-                break  # beyond a turning point, where the branch is no minimum
-            point = symmetry.point(fewer, table)
+            point = with_one_less(symmetry, point) if point.neurons - sum(rest) > 3 else None
         yield "+".join(map(str, rest)), curve[::-1]
+
+
+def with_one_less(symmetry: tl.geometry.Family, point: tl.geometry.FamilyPoint) -> tl.geometry.FamilyPoint | None:
+    """Return the point of the branch with one neuron less, or `None` if the branch does not go there."""
+    fewer = point.neurons - 1
+    table = at_number(symmetry._class, point.table, fewer)
+    if table is None or np.abs(table - point.table).max() > JUMP:
+        try:
+            branch = symmetry.follow(point, fewer)
+        except (tl.TutelageError, ValueError):
+            return None  # close to a turning point, beyond which there is no minimum
+        if branch.reason != "reached":
+            return None
+        table = branch.tables[-1]
+    return symmetry.point(fewer, table)
 
 
 def key(row: dict) -> tuple[int, int]:
