@@ -137,7 +137,10 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
         "as teachers and for one or two more."
     )
     return Conclusion(
-        expectations, (Picture("more-students", caption, figure),), {"spurious": frame, "minima": classes}, remarks
+        expectations,
+        (Picture("more-students", caption, figure),),
+        {"spurious": frame, "minima": classes},
+        tuple(remarks),
     )
 
 
