@@ -191,6 +191,7 @@ def figure(frame: pl.DataFrame) -> bytes:
             title = f"$n = k + {extra}$" if extra else "$n = k$"
             left.set(title=title, xlabel="$k$", ylabel="loss", ylim=(0, None), xmargin=0.08)
             right.set(title=title, xlabel="$k$", ylabel="smallest eigenvalue", ylim=(0, None))
+            left.xaxis.get_major_locator().set_params(integer=True)
         labels = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
         axes[0].legend(labels.values(), labels.keys(), loc="upper left", fontsize="small", title="families")
         return render(picture, "png")
