@@ -219,6 +219,10 @@ class Space:
         """Whether values have derivatives in some of the coordinates."""
         return any(law.smooth for law in self.laws.values())
 
+    def form(self, most: int) -> Any:
+        """Return what instances look like."""
+        return tuple((name, law.shape) for name, law in self.laws.items())
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest and the largest coordinates."""
         return self._bounds

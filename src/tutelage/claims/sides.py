@@ -58,6 +58,7 @@ class Sides:
         parameters: The values of the form's parameters.
         derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
         optimised: Whether programs are worth more of the compiler's time.
+        modes: How formulas are evaluated on instances of each form, which batches of one draw share.
     """
 
     space: Space | Table
@@ -73,6 +74,7 @@ class Sides:
     optimised: bool = False
     floor: float = 0.0
     programs: dict[Any, Any] = field(default_factory=dict, repr=False)
+    modes: dict[Any, str] = field(default_factory=dict, repr=False)
 
     @property
     def settled(self) -> float:
@@ -108,9 +110,10 @@ class Sides:
     @cached_property
     def mode(self) -> str:
         """`batch` or `each` for NumPy, `compiled` for JAX."""
-        if "mode" not in self.programs:
-            self.programs["mode"] = self._find_mode()
-        return self.programs["mode"]
+        form = self.space.form(_PROBES)
+        if form not in self.modes:
+            self.modes[form] = self._find_mode()
+        return self.modes[form]
 
     def _find_mode(self) -> str:
         rows = self.space.sample(np.random.default_rng(1), _PROBES)

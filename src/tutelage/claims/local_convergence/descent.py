@@ -10,7 +10,7 @@ from tutelage.claims.local_convergence.landscape import Small
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
-from tutelage.objectives import population, stream
+from tutelage.objectives import stream
 from tutelage.problems import homogeneous
 
 _STEPS, _EVERY = 1000, 20
@@ -46,16 +46,20 @@ def _starts(count: int, random, shape):
         yield np.concatenate([near[kept], np.zeros((len(kept), m - few, d))], axis=1), targets
 
 
-def _descended(students, targets, share: float):
-    """Runs of 1000 steps of a share of 1/(r w_max), with their losses now and then and where students end."""
-    step = share / (len(targets) * f.norms(targets).max())
-    objective = population(homogeneous(targets, students.shape[1]))
-    runs = descend(objective, students, GradientDescent(step), step_limit(_STEPS), record("loss", every=_EVERY))
-    curves = [runs.curve("loss", run) for run in range(len(students))]
-    ends, count = np.asarray(runs.points), len(students)
-    found = {"students": students, "teachers": np.broadcast_to(targets, (count, *targets.shape))}
-    found |= {"step": np.full(count, step), "bulk": np.full(count, share / step), "ends": ends}
-    found |= {"times": np.stack([at for at, _ in curves]), "losses": np.stack([values for _, values in curves])}
+def _descended(students, targets, share):
+    """Runs of 1000 steps of a share of 1/(r w_max), with their losses now and then and where students end.
+
+    In NumPy, since every run has a teacher of its own: for `tutelage.descend` each would be a problem by itself.
+    """
+    bulk = targets.shape[-2] * f.norms(targets).max(-1)
+    step, times = share / bulk, np.arange(0, _STEPS + 1, _EVERY)
+    ends, losses = students, [f.loss(students, targets)]
+    for time in range(1, _STEPS + 1):
+        ends = ends - step[:, None, None] * f.gradient(ends, targets)
+        if time % _EVERY == 0:
+            losses.append(f.loss(ends, targets))
+    found = {"students": students, "teachers": targets, "step": step, "bulk": bulk, "ends": ends}
+    found |= {"times": np.broadcast_to(times, (len(ends), len(times))), "losses": np.stack(losses, -1)}
     for name, reached in (("before", students), ("after", ends)):
         turn = f.own_angles(f.line_angles(reached, targets))
         found[f"turn_{name}"] = np.max(np.where(f.norms(reached) > 0, turn, 0.0), axis=1)
@@ -68,13 +72,17 @@ def _runs_of(shape):
 
     @instances.once
     def runs(count, random):
+        several = []
         if shape[0] == 1:
             students = np.zeros((8, *shape[1:]))
             students[:, :2, :2] = across(8)["students"]
             students = students[f.loss(students, np.eye(3)[:1]) <= 0.02 * (np.pi / 2) ** 3]
-            yield _descended(students, np.eye(3)[:1], 0.25)
+            several.append((students, np.eye(3)[:1], 0.25))
         for number, (students, targets) in enumerate(_starts(max(count // 40, 2), random, shape)):
-            yield _descended(students, targets, (0.25, 0.1)[number // 2 % 2])
+            several.append((students, targets, (0.25, 0.1)[number // 2 % 2]))
+        targets = np.concatenate([np.broadcast_to(own, (len(some), *own.shape)) for some, own, _ in several])
+        share = np.concatenate([np.full(len(some), share) for some, _, share in several])
+        yield _descended(np.concatenate([some for some, _, _ in several]), targets, share)
 
     return runs
 
