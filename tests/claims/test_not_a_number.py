@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tutelage.claims import judge
-from tutelage.claims.base import Effort
+from tutelage.claims import Effort, judge
 from tutelage.claims.convolutional_filter import convergence, starts
 from tutelage.claims.convolutional_filter.runs import State
 from tutelage.claims.mild_overparameterization import (
