@@ -210,7 +210,7 @@ class Relation:
             derivatives=self.derivatives,
             optimised=effort.samples >= _MANY,
             programs=self.programs.setdefault((str(place), *parts), {}),
-            modes=self.programs.setdefault(("modes", *parts), {}),
+            modes=self.programs.setdefault(("modes", isinstance(space, Space) and place, *parts), {}),
         )
         if self.scale is None and isinstance(space, Space):
             sides.floor = _typical(sides.pairs(space.sample(np.random.default_rng(2), 128)))
