@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from tutelage import checks
 from tutelage.claims.recipes import condition_of, recipe_of
@@ -103,8 +103,8 @@ class Claim:
     place: str = ""
     title: str = ""
     hypotheses: Sequence[str] = ()
-    as_printed: Form = field(default=None)  # pyright: ignore[reportArgumentType]
-    control: Form = field(default=None)  # pyright: ignore[reportArgumentType]
+    as_printed: Form = cast(Form, None)  # must be given, with a sentence that says so
+    control: Form = cast(Form, None)
     corrected: Form | None = None
     correction: str = ""
     arithmetic: str = "closed form in float64"
