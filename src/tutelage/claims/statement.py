@@ -61,6 +61,10 @@ class Form:
         )
 
 
+# Two forms must be given; one that is left out is refused in a sentence.
+_NO_FORM = cast(Form, None)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper as a program.
@@ -103,8 +107,8 @@ class Claim:
     place: str = ""
     title: str = ""
     hypotheses: Sequence[str] = ()
-    as_printed: Form = cast(Form, None)  # must be given, with a sentence that says so
-    control: Form = cast(Form, None)
+    as_printed: Form = _NO_FORM
+    control: Form = _NO_FORM
     corrected: Form | None = None
     correction: str = ""
     arithmetic: str = "closed form in float64"
