@@ -13,7 +13,7 @@ from two_slopes_by_integrals import half_mean_square, transcribed
 
 import tutelage as tl
 from tutelage.geometry import proving as module
-from tutelage.geometry.balls import NotProved
+from tutelage.geometry.ball_arithmetic import NotProved
 from tutelage.geometry.enclosure import refined
 
 SIZE = 6

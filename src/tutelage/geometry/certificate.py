@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 
 from tutelage._html import facts
 from tutelage.errors import invalid
-from tutelage.geometry.balls import BallLoss
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.script import script
 
 ProvedKind = Literal["global minimum", "spurious minimum", "minimum", "saddle", "maximum", "not proved"]
@@ -70,7 +70,7 @@ class Certificate:
     split_curvature: float = math.nan
     digits: int
     problem: str
-    _loss: BallLoss | None = field(default=None, repr=False, compare=False)
+    _loss: LossInBalls | None = field(default=None, repr=False, compare=False)
 
     @property
     def proved(self) -> bool:
@@ -149,12 +149,15 @@ class Certificate:
         seconds for six neurons, minutes for twenty.
 
         Raises:
-            InvalidArgument: If nothing is proved, or the certificate has the distinct entries of its centre only.
+            InvalidArgument: If nothing is proved, the certificate has the distinct entries of its centre only, or
+                there are biases or a mean of the inputs.
         """
         if not self.proved or self.blocks or self.parts or self._loss is None:
             left_out = "the certificate is that of a continuum" if self.parts else "the centre is not written out"
             reason = left_out if self.proved else "nothing is proved"
             raise invalid("certificate", "be a proof with its centre in full", reason, "Use `tutelage.certify`")
+        if self._loss.biased or self._loss.mean is not None:
+            raise invalid("certificate", "be without biases, for inputs of mean zero", "another", "Print the theorem")
         return script(self, self.decimals, self._loss)
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from tutelage.geometry.balls import BallLoss
+    from tutelage.geometry.ball_losses import LossInBalls
     from tutelage.geometry.certificate import Certificate
 
 _TEXT = '''"""Checks a certificate of a critical point; needs Python and mpmath, and nothing else.
@@ -24,17 +24,22 @@ TEACHER = {teacher}
 # Signs of the students' output weights, output weights of the teacher, and rates of norms and of half their squares.
 SIGNS, OUTPUTS = {signs}, {outputs}
 OF_NORMS, OF_SQUARES = {decay}
+# What the outputs of student and teacher are multiplied with.
+FACTORS = {factors}
 SLOPES, VARIANCE, NOISE = {slopes}, {variance}, {noise}
 REACH, INNER, GRADIENT, LEAST, LIPSCHITZ = {numbers}
 LOSS, INDEX = {loss}, {index}
 
 W = [[mpf(entry) for entry in row] for row in CENTRE]
-V = [[mpf(entry) * abs(mpf(output)) for entry in row] for row, output in zip(TEACHER, OUTPUTS)]
+f, g = map(mpf, FACTORS)
+V = [[mpf(entry) * abs(mpf(output) * g / f) for entry in row] for row, output in zip(TEACHER, OUTPUTS)]
 S, T = SIGNS, [1 if mpf(output) > 0 else -1 for output in OUTPUTS]
 mu, rate = sqrt(mpf(OF_NORMS[0]) * mpf(OF_NORMS[1])), mpf(OF_SQUARES)
 n, d = len(W), len(W[0])
 a, b = map(mpf, SLOPES)
-alpha, beta = mpf(VARIANCE) * (b - a) ** 2 / (2 * pi), mpf(VARIANCE) * (a**2 + b**2) / 2
+# The loss is f^2 times that of the students alone and the teachers times g/f.
+variance = f**2 * mpf(VARIANCE)
+alpha, beta = variance * (b - a) ** 2 / (2 * pi), variance * (a**2 + b**2) / 2
 
 
 def dot(w, v):
@@ -136,7 +141,7 @@ def negative(H, shift):
 
 def lipschitz(radius):
     """A Lipschitz constant of the Hessian: third derivatives are at most 3 sqrt(3)/pi, 4/pi times `even`."""
-    even = mpf(VARIANCE) * ((b - a) / 2) ** 2
+    even = variance * ((b - a) / 2) ** 2
     norms = [sqrt(dot(w, w)) for w in W]
     total = fsum(sqrt(dot(v, v)) for v in V) + fsum(norms) + n * radius
     cubic = max(3 * sqrt(mpf(3)) / pi * even * (total - x - radius) / (x - radius) ** 2 for x in norms)
@@ -144,21 +149,21 @@ def lipschitz(radius):
     return cubic + (3 * sqrt(mpf(n)) * 4 / pi * even / (min(norms) - radius) if n > 1 else 0)
 
 
-R, r, g, m, K = (mpf(number) for number in (REACH, INNER, GRADIENT, LEAST, LIPSCHITZ))
-G = []
+R, r, G, m, K = (mpf(number) for number in (REACH, INNER, GRADIENT, LEAST, LIPSCHITZ))
+D = []
 for w, s in zip(W, S):
     rows = [[s * t * x for x in pull(w, u)] for u, t in zip(W, S)]
     rows += [[-s * t * x for x in pull(w, v)] for v, t in zip(V, T)]
-    G.append([fsum(column) + (rate + mu / sqrt(dot(w, w))) * x for x, column in zip(w, zip(*rows))])
+    D.append([fsum(column) + (rate + mu / sqrt(dot(w, w))) * x for x, column in zip(w, zip(*rows))])
 H = hessian()
 tiny = mpf(10) ** (20 - mp.dps)
 CHECKS = {{
-    "gradient at the centre": norm([x for row in G for x in row]) <= g + tiny,
+    "gradient at the centre": norm([x for row in D for x in row]) <= G + tiny,
     "no eigenvalue in (-m, m), and the index": negative(H, -m) == negative(H, m) == INDEX,
     "Lipschitz constant": min(sqrt(dot(w, w)) for w in W) > R and lipschitz(R) <= K,
     "K R < m": K * R < m,
-    "g + K R^2/2 <= m R": g + K * R**2 / 2 <= m * R,
-    "g + K r^2/2 <= m r, r <= R": g + K * r**2 / 2 <= m * r and r <= R,
+    "g + K R^2/2 <= m R": G + K * R**2 / 2 <= m * R,
+    "g + K r^2/2 <= m r, r <= R": G + K * r**2 / 2 <= m * r and r <= R,
     "loss": mpf(LOSS[0]) - tiny <= loss() <= mpf(LOSS[1]) + tiny,
 }}
 for name, holds in CHECKS.items():
@@ -167,7 +172,7 @@ raise SystemExit(0 if all(CHECKS.values()) else 1)
 '''
 
 
-def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: BallLoss) -> str:
+def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: LossInBalls) -> str:
     """Return the program that checks a certificate.
 
     Args:
@@ -175,6 +180,7 @@ def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: Ba
         rows: Its centre in full.
         loss: The problem.
     """
+    rate, output = (0.0, None) if loss.decay is None else (loss.decay.rates[0], loss.decay.output)
     numbers = ("unique_radius", "radius", "gradient_norm", "least_curvature", "lipschitz")
     return _TEXT.format(
         theorem=str(certificate).replace("\\", "\\\\"),
@@ -184,7 +190,8 @@ def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: Ba
         teacher=_shown(np.asarray(loss.teacher, float).tolist()),
         signs=[1] * len(rows) if loss.signs is None else np.sign(loss.signs).astype(int).tolist(),
         outputs=[1.0] * len(loss.teacher) if loss.outputs is None else np.asarray(loss.outputs, float).tolist(),
-        decay=(loss.decay if len(loss.decay) == 2 else (0.0, 0.0), loss.decay[0] if len(loss.decay) == 1 else 0.0),
+        decay=((0.0 if output is None else rate, output or 0.0), rate if output is None else 0.0),
+        factors=loss.factors,
         slopes=(loss.left, loss.right),
         variance=loss.scale,
         noise=loss.noise,

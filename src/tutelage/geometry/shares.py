@@ -33,16 +33,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tutelage.geometry.balls import (
-    BallLoss,
+from tutelage.geometry.ball_arithmetic import (
     NotProved,
     Singular,
     balls_of,
+    dot,
     exact,
     exact_decimals,
     flint_module,
     frobenius,
 )
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.enclosure import at_least, at_most, eigenvalue_bounds
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _PARALLEL = 1e-6
 _NEAR = 0.1
 
 
-def parts_of(loss: BallLoss, vectors: np.ndarray) -> tuple[int, ...] | None:
+def parts_of(loss: LossInBalls, vectors: np.ndarray) -> tuple[int, ...] | None:
     """Return which neuron of the merged student each student is a part of, or `None` if no two are parallel."""
     if loss.signs is not None:
         return None
@@ -79,13 +80,14 @@ def merged_parts(vectors: np.ndarray, parts: tuple[int, ...]) -> np.ndarray:
     return merged
 
 
-def shared_zero(loss: BallLoss, vectors: np.ndarray) -> dict[str, Any] | None:
+def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None:
     """Return the numbers of the certificate of global minima near a student of more neurons than teachers, if any.
 
     The centre is the teacher; one of the students that share it, with zero loss, is within the distance that is given.
     """
     number = loss.teacher.shape[0]
-    if len(vectors) <= number or loss.signs is not None or loss.outputs is not None:
+    weighted = loss.signs is not None or loss.outputs is not None or loss.factors[0] != loss.factors[1]
+    if len(vectors) <= number or weighted or vectors.shape[1] != loss.teacher.shape[1]:
         return None
     cosines = vectors @ loss.teacher.T / np.linalg.norm(loss.teacher, axis=1)
     parts = tuple(cosines.argmax(axis=1).tolist())
@@ -118,7 +120,7 @@ def _distance(vectors: np.ndarray, parts: tuple[int, ...], centre: Any) -> arb |
     """Return the distance of a student from one whose neurons are parts of a centre's, or `None` if one is not."""
     flint = flint_module()
     rows, wanted = exact(vectors).tolist(), centre.tolist()
-    along = [_dot(row, wanted[part]) for row, part in zip(rows, parts, strict=True)]
+    along = [dot(row, wanted[part]) for row, part in zip(rows, parts, strict=True)]
     totals = [flint.arb(0)] * len(wanted)
     for one, part in zip(along, parts, strict=True):
         totals[part] = totals[part] + one
@@ -128,11 +130,7 @@ def _distance(vectors: np.ndarray, parts: tuple[int, ...], centre: Any) -> arb |
     return frobenius(flint.arb_mat(rows) - flint.arb_mat(nearest))
 
 
-def _dot(first: list[arb], second: list[arb]) -> arb:
-    return sum((one * two for one, two in zip(first, second, strict=True)), flint_module().arb(0))
-
-
-def with_parts(proof: dict[str, Any], loss: BallLoss, vectors: np.ndarray, parts: tuple[int, ...]) -> dict[str, Any]:
+def with_parts(proof: dict[str, Any], loss: LossInBalls, vectors: np.ndarray, parts: tuple[int, ...]) -> dict[str, Any]:
     """Return the numbers of the certificate of a continuum, from those of its merged student.
 
     Args:

@@ -310,4 +310,6 @@ class TwoLayer(Neuronwise):
         mine, other = (
             np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
         )
-        return bool((np.concatenate([mine, other]) == mine[0]).all())
+        if self.fixed.biases is None and self.activation.homogeneity:
+            mine, other = np.sign(mine), np.sign(other)  # vectors and biases can be rescaled
+        return bool((np.concatenate([mine, other]) == mine[0]).all() and mine[0])
