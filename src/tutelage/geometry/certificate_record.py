@@ -45,7 +45,7 @@ class StatedLoss(Document):
     outputs: list[float] | None
     decay: Annotated[list[float], Field(max_length=2, default_factory=list)]  # of vectors, of output weights
     bias_decay: Annotated[float, Field(ge=0)] = 0.0
-    factors: tuple[float, float] = (1.0, 1.0)
+    factors: Annotated[list[float], Field(min_length=2, max_length=2, default_factory=lambda: [1.0, 1.0])]
     mean: list[float] | None = None
     biases: list[float] | None = None  # of the teacher
 
@@ -126,7 +126,8 @@ def _loss(stated: StatedLoss, teacher: np.ndarray, width: int) -> LossInBalls:
     lists = {name: getattr(stated, name) for name in ("signs", "outputs", "mean", "biases")}
     arrays = {name: None if numbers is None else np.array(numbers) for name, numbers in lists.items()}
     biases, rates, dimension = arrays.pop("biases"), stated.decay, teacher.shape[1]
-    if (biases is not None and len(biases) != len(teacher)) or len(stated.mean or teacher[0]) != dimension:
+    sizes = len(teacher[0] if stated.mean is None else stated.mean), len(teacher if biases is None else biases)
+    if sizes != (dimension, len(teacher)) or not all(stated.factors):
         raise MalformedData("has a certificate whose numbers do not fit the problem")
     decay = None
     if rates:
@@ -140,7 +141,7 @@ def _loss(stated: StatedLoss, teacher: np.ndarray, width: int) -> LossInBalls:
         stated.scale,
         stated.noise,
         decay=decay,
-        factors=stated.factors,
+        factors=(stated.factors[0], stated.factors[1]),
         biased=biases is not None,
         **arrays,
     )
