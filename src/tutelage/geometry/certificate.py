@@ -149,15 +149,12 @@ class Certificate:
         seconds for six neurons, minutes for twenty.
 
         Raises:
-            InvalidArgument: If nothing is proved, the certificate has the distinct entries of its centre only, or
-                there are biases or a mean of the inputs.
+            InvalidArgument: If nothing is proved, or the certificate has the distinct entries of its centre only.
         """
         if not self.proved or self.blocks or self.parts or self._loss is None:
             left_out = "the certificate is that of a continuum" if self.parts else "the centre is not written out"
             reason = left_out if self.proved else "nothing is proved"
             raise invalid("certificate", "be a proof with its centre in full", reason, "Use `tutelage.certify`")
-        if self._loss.biased or self._loss.mean is not None:
-            raise invalid("certificate", "be without biases, for inputs of mean zero", "another", "Print the theorem")
         return script(self, self.decimals, self._loss)
 
     @property
