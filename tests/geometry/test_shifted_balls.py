@@ -17,6 +17,7 @@ from tutelage.geometry.ball_arithmetic import NotProved, exact
 from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.shifted_balls import ShiftedBallLoss
 from tutelage.geometry.stated import ball_loss
+from tutelage.geometry.verification import fault
 from tutelage.models import Layers
 from tutelage.objectives import Objective
 
@@ -243,3 +244,26 @@ def test_what_is_not_covered_is_said() -> None:
         student = point._replace(constant=np.zeros(())) if "constant" in objective.problem.student.learn else point
         with pytest.raises(tl.UnsupportedCombination, match=text):
             tl.certify(objective, student)
+
+
+def test_shares_in_neurons_with_output_weights_are_proved() -> None:
+    """More students than teachers: one of a continuum of global minima; and a narrow minimum with its neuron split."""
+    outputs, order = np.array([0.75, -0.5]), [0, 1, 1]
+    shares = np.array([1.0, 0.25, 0.75])[:, None]
+    wide = tl.population(tl.problems.two_layer(TEACHER, 3, teacher_output=outputs))
+    atlas = tl.atlas(wide, (TEACHER[order][None], (shares[:, 0] * outputs[order])[None])).certified(wide)
+    found = atlas[0].certificate
+    assert found.kind == "global minimum" and sorted(found.parts) == [0, 1, 1] and found.distance < 1e-14
+    assert [one.status for one in atlas.verify(wide)] == ["verified"]
+    split = tl.population(tl.problems.two_layer(np.eye(2), 2, teacher_output=[-1.0, -1.0]))
+    # The minimum of one neuron is on the diagonal, see above, twice as far away.
+    size = (1 + 0.75 * np.pi) / np.pi
+    point = np.full((2, 2), np.sqrt(2) * size), np.array([-0.25, -0.75]) / np.sqrt(2)
+    atlas = tl.atlas(split, (point[0][None], point[1][None])).certified(split)
+    found = atlas[0].certificate
+    assert found.kind == "saddle" and found.parts == (0, 0) and found.index == 1
+    assert [one.status for one in atlas.verify(split)] == ["verified"]
+    spectrum = np.linalg.eigvalsh(np.asarray(split.hessian(atlas[0].point)))
+    assert (spectrum < -1e-6).sum() == 1
+    mixed = replace(found, _loss=replace(found._loss, signs=np.array([-1.0, 1.0])))
+    assert "different signs" in fault(mixed, np.asarray(atlas[0].point.weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,12 @@ def exact_decimals(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in values)
 
 
+def exact_decimal(fraction: Fraction) -> str:
+    """Return a fraction over a power of two as a decimal number, in full."""
+    digits = fraction.denominator.bit_length() - 1
+    return format(Decimal(fraction.numerator * 5**digits).scaleb(-digits, Context(prec=10**6)), "f")
+
+
 def balls_of(decimals: tuple[tuple[str, ...], ...]) -> arb_mat:
     """Return decimals as balls that contain them."""
     flint = flint_module()
@@ -80,7 +86,7 @@ def polar(vectors: arb_mat) -> tuple[list[arb], arb_mat]:
     """Return norms and unit vectors, or raise if a vector may be zero."""
     norms = [dot(row, row).sqrt() for row in vectors.tolist()]
     if not all(norm > 0 for norm in norms):
-        raise NotProved("a neuron may be zero, where the loss has no gradient")
+        raise NotProved("the vector of a neuron may be zero, where nothing is proved")
     return norms, scaled_rows(vectors, [1 / norm for norm in norms])
 
 

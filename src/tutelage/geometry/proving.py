@@ -29,6 +29,7 @@ from tutelage.geometry.ball_arithmetic import (
     Singular,
     balls_of,
     exact,
+    exact_decimal,
     exact_decimals,
     flint_module,
     frobenius,
@@ -40,7 +41,7 @@ from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
 from tutelage.geometry.families.recognition import Recognised, recognised
 from tutelage.geometry.families.reduced import Geometry
-from tutelage.geometry.shares import merged_parts, parts_of, shared_zero, with_parts
+from tutelage.geometry.shares import merged_loss, merged_parts, parts_of, shared_zero, whole_teacher, with_parts
 from tutelage.geometry.stated import ball_loss, described, signs_of
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.models.base import Neuronwise
@@ -162,10 +163,7 @@ def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     number, dimension = loss.teacher.shape
     if loss.decay is not None or students.shape != (number, dimension) or loss.factors[0] != loss.factors[1]:
         return None
-    sizes = np.ones(number) if loss.outputs is None else np.abs(loss.outputs)
-    exactly = np.array(
-        [[Fraction(size) * Fraction(entry) for entry in row] for size, row in zip(sizes, loss.teacher, strict=True)]
-    )
+    exactly = np.array([[Fraction(entry) for entry in row] for row in whole_teacher(loss)])
     teachers = exactly.astype(float)
     mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
     other = np.where(np.sign(mine)[:, None] == np.sign(theirs), 0.0, 1e3)  # a neuron with another sign is another one
@@ -179,13 +177,7 @@ def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     same = loss.left == -loss.right or (not signed and all(sum(column) == 0 for column in found[negative].T))
     if not same or np.linalg.norm(students - found.astype(float)) > _CLOSE:
         return None
-    return tuple(tuple(_exact_decimal(entry) for entry in row) for row in found)
-
-
-def _exact_decimal(fraction: Fraction) -> str:
-    """Return a fraction over a power of two as a decimal number, in full."""
-    digits = fraction.denominator.bit_length() - 1
-    return _decimal(fraction.numerator * 5**digits, digits) if digits else str(fraction.numerator)
+    return tuple(tuple(exact_decimal(entry) for entry in row) for row in found)
 
 
 def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool) -> dict[str, Any]:
@@ -218,8 +210,9 @@ def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool)
     parts = parts_of(loss, vectors)
     if parts is None:
         return _isolated(loss, vectors, None, digits, left_open)
-    proof = _isolated(loss, merged_parts(vectors, parts), None, digits, left_open)
-    return with_parts(proof, loss, vectors, parts)
+    merged = merged_loss(loss, parts)
+    proof = _isolated(merged, merged_parts(vectors, parts), None, digits, left_open)
+    return with_parts(proof, merged, vectors, parts)
 
 
 def _isolated(

@@ -29,6 +29,8 @@ eigenvalues are positive. ∎
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +41,7 @@ from tutelage.geometry.ball_arithmetic import (
     balls_of,
     dot,
     exact,
-    exact_decimals,
+    exact_decimal,
     flint_module,
     frobenius,
 )
@@ -57,10 +59,13 @@ _NEAR = 0.1
 
 
 def parts_of(loss: LossInBalls, vectors: np.ndarray) -> tuple[int, ...] | None:
-    """Return which neuron of the merged student each student is a part of, or `None` if no two are parallel."""
-    if loss.signs is not None:
-        return None
+    """Return which neuron of the merged student each student is a part of, or `None` if no two are parallel.
+
+    Neurons whose output weights have different signs are parts of different neurons.
+    """
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+    if loss.signs is not None:
+        units = np.column_stack([units, loss.signs])
     parts: list[int] = []
     first: list[int] = []
     for row, unit in enumerate(units):
@@ -73,11 +78,25 @@ def parts_of(loss: LossInBalls, vectors: np.ndarray) -> tuple[int, ...] | None:
     return tuple(parts) if len(first) < len(vectors) else None
 
 
+def merged_loss(loss: LossInBalls, parts: tuple[int, ...]) -> LossInBalls:
+    """Return the loss of the student in which the parts of each neuron are added up: with the signs of these."""
+    if loss.signs is None:
+        return loss
+    return replace(loss, signs=loss.signs[[parts.index(part) for part in range(max(parts) + 1)]])
+
+
 def merged_parts(vectors: np.ndarray, parts: tuple[int, ...]) -> np.ndarray:
     """Return the student in which the parts of each neuron are added up."""
     merged = np.zeros((max(parts) + 1, vectors.shape[1]))
     np.add.at(merged, list(parts), vectors)
     return merged
+
+
+def whole_teacher(loss: LossInBalls) -> tuple[tuple[str, ...], ...]:
+    """Return the teacher's vectors times the sizes of its output weights as decimal numbers, in full."""
+    sizes = np.ones(len(loss.teacher)) if loss.outputs is None else np.abs(loss.outputs)
+    rows = zip(sizes, loss.teacher, strict=True)
+    return tuple(tuple(exact_decimal(Fraction(size) * Fraction(entry)) for entry in row) for size, row in rows)
 
 
 def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None:
@@ -86,21 +105,23 @@ def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None
     The centre is the teacher; one of the students that share it, with zero loss, is within the distance that is given.
     """
     number = loss.teacher.shape[0]
-    weighted = loss.signs is not None or loss.outputs is not None or loss.factors[0] != loss.factors[1]
-    if len(vectors) <= number or weighted or vectors.shape[1] != loss.teacher.shape[1]:
+    if len(vectors) <= number or vectors.shape[1] != loss.teacher.shape[1] or loss.factors[0] != loss.factors[1]:
         return None
+    decimals = whole_teacher(loss)
     cosines = vectors @ loss.teacher.T / np.linalg.norm(loss.teacher, axis=1)
+    mine, theirs = (np.ones(1) if signs is None else np.sign(signs) for signs in (loss.signs, loss.outputs))
+    cosines = np.where(mine[:, None] == theirs, cosines, -np.inf)
     parts = tuple(cosines.argmax(axis=1).tolist())
     if set(parts) != set(range(number)) or cosines.max(axis=1).min() <= 0:
         return None
-    away = _distance(vectors, parts, exact(loss.teacher))
+    away = _distance(vectors, parts, balls_of(decimals))
     if away is None or not away < _NEAR:
         return None
     lowest = loss.lowest()
     return {
         "kind": "global minimum",
         "reason": _open(len(vectors) - number),
-        "decimals": exact_decimals(loss.teacher),
+        "decimals": decimals,
         "parts": parts,
         "distance": at_most(away),
         "loss": (at_least(lowest), at_most(lowest)),

@@ -81,8 +81,9 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(len(parts) == len(vectors), "there is another number of neurons")
     signs = _signs(loss.signs, len(parts))
     if certificate.parts:
-        _require(loss.signs is None, "parts of neurons with output weights are not checked")
-        signs = [1] * len(centre)
+        pairs = set(zip(parts, signs, strict=True))
+        _require(len(pairs) == len(centre), "parts of one neuron have output weights of different signs")
+        signs = [sign for _, sign in sorted(pairs)]
     network = _network(certificate, centre, signs)
     _require(min(norm.low for norm in network.norms()) > 0, "a neuron of the centre may be zero")
     zero = _is_teacher(network, loss.left == -loss.right)
