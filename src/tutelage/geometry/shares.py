@@ -23,6 +23,9 @@ close to the one at $x_0$, since it is continuous (`tutelage.geometry.balls`), a
 of that; so $\nabla L(x) = \nabla L(x) - \nabla L(y)$ is not zero unless $x = y$, and $L(x) > L(y)$ where all other
 eigenvalues are positive. ∎
 
+**Signs and biases.** All of this holds for rows with biases, and for neurons with signs, if parts have the sign of
+their neuron.
+
 **Global minima.** If $c$ is the teacher, the loss is zero on the continuum, whatever the Hessian: $H' = 0$ there.
 """
 
