@@ -29,7 +29,6 @@ from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.instant import instantly
-from tutelage.models import TwoLayer
 from tutelage.objectives import Objective, Reduction
 from tutelage.objectives.tiles import Effort, in_tiles
 
@@ -314,17 +313,16 @@ class _Follower:
 
     def _channels(self, points: PyTree) -> dict[int, str]:
         """Return what to say of runs that a limit ended while two of their neurons ran away together."""
-        student = self.objective.problem.student
-        if not isinstance(student, TwoLayer) or student.fixed_coefficients or not self.objective.deterministic:
+        if not self.objective.deterministic:
             return {}
         said, arrays = {}, jax.device_get(points)
         for run in np.flatnonzero(np.isin(self.state.code, _LIMITS)).tolist():
             point = jax.tree.map(lambda leaf, run=run: leaf[run], arrays)
-            if (pair := student.channel(point, self.objective.gradient(point))) is not None:
-                first, second = (float(point.output[neuron]) for neuron in pair)
-                said[run] = (
-                    f"; neurons {pair[0]} and {pair[1]} run away, with output weights {first:.3g} and {second:.3g}"
+            if found := self.objective.problem.student.channel(point, self.objective.gradient):
+                neurons, outputs = (
+                    " and ".join(text) for text in (map(str, found), map("{:.3g}".format, found.values()))
                 )
+                said[run] = f"; neurons {neurons} run away, with output weights {outputs}"
         return said
 
     def _reason(self, run: int) -> str:
