@@ -10,7 +10,6 @@ from jaxtyping import PyTree
 
 from tutelage.objectives.tiles import Effort, at_once, in_tiles, to_compile
 
-
 _meanwhile: ContextVar[Callable[[], None] | None] = ContextVar("meanwhile", default=None)
 
 
