@@ -6,11 +6,11 @@ axis is the mean's direction, the teacher lies in the plane of the first two, an
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from tutelage.inputs import gaussian
 from tutelage.objectives import Objective, population
-from tutelage.objectives.tiles import Effort, in_tiles, to_compile
 from tutelage.plot import COLOURS, intervals, panels
 from tutelage.problems import neuron
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
@@ -43,7 +43,7 @@ def _draw(random: np.random.Generator, runs: int, d: int) -> tuple[np.ndarray, n
 
 
 @eqx.filter_jit
-def _follow(template: Objective, step, iterations, rows):
+def _follow(template: Objective, step, iterations, teachers, starts):
     """Descend from every start towards its own teacher; return where and at which loss it ends."""
 
     def one(teacher, start):
@@ -51,20 +51,18 @@ def _follow(template: Objective, step, iterations, rows):
         end = jax.lax.fori_loop(0, iterations, lambda _, student: student - step * objective.gradient(student), start)
         return end, objective.loss(end)
 
-    return jax.vmap(one)(*rows)
+    return jax.vmap(one)(teachers, starts)
 
 
 def _measure(values: Values, seed: int, d: int, length: float) -> Arrays:
     template = population(neuron(np.ones(3), inputs=gaussian(3, mean=[length, 0.0, 0.0])))
     # The largest curvature is at most the largest second moment, 1 + |μ|².
-    step = np.asarray(values.step / (1 + length**2))
+    step = jnp.asarray(values.step / (1 + length**2))
     # Arrays, so that one compiled program serves all lengths.
-    iterations = np.asarray(int(values.horizon / values.step * (1 + length**2)))
+    iterations = jnp.asarray(int(values.horizon / values.step * (1 + length**2)))
 
     teachers, starts = _draw(np.random.default_rng([seed, d, round(100 * length)]), values.runs, d)
-    shared, rows = (template, step, iterations), (teachers, starts)
-    program = to_compile(_follow, values.runs, shared, rows, Effort.LOOP)()
-    ends, losses = in_tiles(_follow, values.runs, shared, rows, program)
+    ends, losses = _follow(template, step, iterations, jnp.asarray(teachers), jnp.asarray(starts))
     return {
         "distance": np.linalg.norm(np.asarray(ends) - teachers, axis=1),
         "loss": np.asarray(losses),
