@@ -9,7 +9,7 @@ from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.figures import history_bands
-from tutelage.sweeps.tables import RECORD_COLUMNS, Outcome, Range, arrays_of, content_of, table_of
+from tutelage.sweeps.tables import RECORD_COLUMNS, Outcome, Range, content_of, outcome_of
 from tutelage.work.store import packed, unpacked
 
 
@@ -173,10 +173,11 @@ def test_tables_come_back_as_they_were():
     records = pl.DataFrame(schema={**RECORD_COLUMNS, "angle": pl.List(pl.Float64)})
     made = content_of(Range(3, 5, 4), Outcome(runs, records, {"end": np.arange(8.0).reshape(4, 2)}))
     found, content = unpacked(packed(made, "sweep", "stamp"))
-    assert table_of(content, "runs").equals(runs) and table_of(content, "runs").schema == runs.schema
-    assert table_of(content, "records").equals(records) and table_of(content, "records").schema == records.schema
+    back = outcome_of(content)
+    assert back.runs.equals(runs) and back.runs.schema == runs.schema
+    assert back.records.equals(records) and back.records.schema == records.schema
     assert found.facts["runs"] == 4 and found.facts["failed"] == 0
-    ((name, values),) = arrays_of(content)
+    ((name, values),) = back.arrays.items()
     assert name == "end" and np.array_equal(values, np.arange(8.0).reshape(4, 2))
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tutelage.errors import MalformedData
 from tutelage.files import about
 from tutelage.sweeps.manifest import Manifest
-from tutelage.sweeps.tables import Facts, Range, arrays_of, facts_of, table_of
-from tutelage.work.store import Content, Store
+from tutelage.sweeps.tables import Facts, Outcome, Range, facts_of, outcome_of
+from tutelage.work.store import Store
 
 JOB = "sweep"
 """Name of the job that the pieces of sweeps belong to."""
@@ -100,8 +101,8 @@ def read_coverage(store: Store, manifest: Manifest, thorough: bool) -> Coverage:
 
 def _facts(store: Store, covered: Range, specification: str, thorough: bool) -> Facts | None:
     if thorough:
-        content = read_range(store, covered, specification)
-        return None if content is None else facts_of(content.facts)
+        found = read_range(store, covered, specification)
+        return None if found is None else found[0]
     look = store.look(key_of(covered))
     if look is None or (look.job, look.stamp) != (store.job, specification):
         return None
@@ -109,7 +110,7 @@ def _facts(store: Store, covered: Range, specification: str, thorough: bool) -> 
         return _checked_facts(covered, look.facts)
 
 
-def read_range(store: Store, covered: Range, specification: str) -> Content | None:
+def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts, Outcome] | None:
     """Return what a range has computed, or `None` if it is not there; everything in it is compared.
 
     Raises:
@@ -120,16 +121,22 @@ def read_range(store: Store, covered: Range, specification: str) -> Content | No
     if content is None:
         return None
     with about(store.path(key_of(covered))):
-        _checked_facts(covered, content.facts)
-        runs, records = table_of(content, "runs"), table_of(content, "records")
+        facts, outcome = _checked_facts(covered, content.facts), outcome_of(content)
         numbers = np.arange(covered.first, covered.first + covered.runs)
-        if not (np.array_equal(runs["run"], numbers) and (runs["cell"] == covered.cell).all()):
+        # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
+        cells, runs = _places(outcome.runs)
+        if not (np.array_equal(runs, numbers) and (cells == covered.cell).all()):
             raise MalformedData("has other runs than its name says")
-        if not (records["run"].is_in(numbers).all() and (records["cell"] == covered.cell).all()):
+        cells, runs = _places(outcome.records)
+        if not (np.isin(runs, numbers).all() and (cells == covered.cell).all()):
             raise MalformedData("has records of other runs than its name says")
-        if any(values.ndim == 0 or len(values) != covered.runs for _, values in arrays_of(content)):
+        if any(values.ndim == 0 or len(values) != covered.runs for values in outcome.arrays.values()):
             raise MalformedData("has arrays of another number of runs")
-    return content
+    return facts, outcome
+
+
+def _places(table: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    return table["cell"].to_numpy(), table["run"].to_numpy()
 
 
 def _checked_facts(covered: Range, said: Mapping[str, Any]) -> Facts:

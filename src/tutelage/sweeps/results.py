@@ -17,9 +17,9 @@ from tutelage.files import checked_path
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps.coverage import JOB, Coverage, key_of, read_coverage, read_range
 from tutelage.sweeps.manifest import Manifest, OtherFormat, read_manifest
-from tutelage.sweeps.tables import COLUMNS, FAILED, Range, Table, arrays_of, table_of
+from tutelage.sweeps.tables import COLUMNS, FAILED, Outcome, Range, Table
 from tutelage.work.folder import MANIFEST
-from tutelage.work.store import Content, Store
+from tutelage.work.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class Results:
         return table.join(self.cells.select("cell", *fields), on="cell", how="left", maintain_order="left")
 
     def _table(self, kind: Table) -> pl.DataFrame:
-        tables = [table for _, content in self._contents() if (table := table_of(content, kind)).height]
+        tables = [table for _, outcome in self._outcomes() if (table := getattr(outcome, kind)).height]
         known = COLUMNS[kind]
         if not tables:
             return pl.DataFrame(schema=known)
@@ -123,7 +123,7 @@ class Results:
         order = [*known, *sorted(name for name in table.columns if name not in known)]
         return table.select(order).sort("cell", "run", maintain_order=True)
 
-    def _contents(self, cell: int | None = None) -> Iterator[tuple[Range, Content]]:
+    def _outcomes(self, cell: int | None = None) -> Iterator[tuple[Range, Outcome]]:
         """Yield what is there, of one cell or of all; what is damaged is left out, with a warning."""
         for sentence in () if self._told else self.coverage.damaged:
             warnings.warn(f"{sentence}: its runs are left out", stacklevel=6)
@@ -132,10 +132,10 @@ class Results:
                 continue
             path = self._store.path(key_of(covered))
             try:
-                content = read_range(self._store, covered, self.manifest.specification)
-                if content is None:
+                found = read_range(self._store, covered, self.manifest.specification)
+                if found is None:
                     raise MalformedData(f"{path} has gone.")
-                yield covered, content
+                yield covered, found[1]
             except MalformedData as error:
                 if not self._told:
                     warnings.warn(f"{str(error).rstrip('.')}: {covered.runs} runs are left out", stacklevel=6)
@@ -152,12 +152,11 @@ class Results:
             InvalidArgument: If no run of the cell has such an array.
         """
         runs, values, names = [], [], set()
-        for covered, content in self._contents(cell):
-            found = dict(arrays_of(content))
-            names |= found.keys()
-            if name in found:
+        for covered, outcome in self._outcomes(cell):
+            names |= outcome.arrays.keys()
+            if name in outcome.arrays:
                 runs.append(np.arange(covered.first, covered.first + covered.runs))
-                values.append(found[name])
+                values.append(outcome.arrays[name])
         if not values:
             there = ", ".join(sorted(names)) or "none"
             raise invalid("name", f"be an array of cell {cell} ({there})", repr(name), "Choose one of these")

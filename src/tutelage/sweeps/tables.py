@@ -7,7 +7,7 @@ array of truth values beside it. So a piece can be read by anybody who has NumPy
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -143,13 +143,19 @@ def facts_of(facts: Mapping[str, Any]) -> Facts:
     return shaped(dict(facts), Facts)
 
 
-def table_of(content: Content, kind: Table) -> pl.DataFrame:
-    """Return a table of a piece.
+def outcome_of(content: Content) -> Outcome:
+    """Return what a range has computed from the content of its piece.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
-    columns = facts_of(content.facts).columns.get(kind, {})
+    columns = facts_of(content.facts).columns
+    arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
+    runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
+    return Outcome(runs, records, arrays)
+
+
+def _table(content: Content, kind: Table, columns: Mapping[str, Kind]) -> pl.DataFrame:
     for name, wanted in COLUMNS[kind].items():
         if name not in columns or _KINDS[columns[name]] != wanted:
             raise MalformedData(f"has no column `{name}` of the right kind")
@@ -157,13 +163,6 @@ def table_of(content: Content, kind: Table) -> pl.DataFrame:
     if len({len(column) for column in table.values()}) > 1:
         raise MalformedData("has a table whose columns differ in length")
     return pl.DataFrame(table)
-
-
-def arrays_of(content: Content) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the arrays of a piece with their names."""
-    for name, values in content.arrays.items():
-        if name.startswith(_ARRAYS):
-            yield name.removeprefix(_ARRAYS), values
 
 
 def _kind_of(name: str, dtype: pl.DataType) -> Kind:
