@@ -135,7 +135,7 @@ def _measure(values: Values, seed: int) -> Arrays:
         vector = _minimum(lambda vector, size=size: along(vector, size), np.asarray(vector), values)
         path.append(jax.device_get(as_channel(vector).student(size)))
         distances.append(_distance(as_channel(vector), size))
-    rows = np.stack([np.asarray(student.rows(point)) for point in path])
+    rows = np.stack([np.asarray(problem.student.rows(point)) for point in path])
     steps = np.diff([ravel_pytree(point)[0] for point in path], axis=0)
     outputs = np.diff([point.output for point in path], axis=0)
     return found | {
