@@ -1,7 +1,7 @@
 """Pairs of neurons that run away together: how often, how fast, and what they compute in the end."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
 from scipy.special import erf
 
-from tutelage.models import Layers
+from tutelage.models import Layers, Neuronwise
 from tutelage.objectives import population
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.problems import Problem, two_layer
@@ -112,14 +112,14 @@ def _pieces(values: Values):
 
 def _measure(values: Values, seed: int) -> Arrays:
     problem = _problem(values)
-    objective = population(problem)
+    objective, student = population(problem), cast(Neuronwise, problem.student)
     starts = gaussian(problem, values.runs, values.start, seed=seed)
     vectors = np.asarray(jax.vmap(lambda start: ravel_pytree(start)[0])(starts))
     as_student: Any = ravel_pytree(problem.zero())[1]
     loss = jax.jit(jax.value_and_grad(lambda vector: objective.loss(as_student(vector))))
     ends = [jax.device_get(as_student(_minimum(loss, vector, values))) for vector in vectors]
     losses = np.array([float(objective.loss(end)) for end in ends])
-    pairs = [problem.student.channel(end, objective.gradient) for end in ends]
+    pairs = [student.channel(end, objective.gradient) for end in ends]
     weights = [min(map(abs, pair.values()), default=np.inf) for pair in pairs]
     away = np.array([*map(bool, pairs)])
     found = {"losses": losses, "away": away, "weights": np.array(weights)}
@@ -135,7 +135,7 @@ def _measure(values: Values, seed: int) -> Arrays:
         vector = _minimum(lambda vector, size=size: along(vector, size), np.asarray(vector), values)
         path.append(jax.device_get(as_channel(vector).student(size)))
         distances.append(_distance(as_channel(vector), size))
-    rows = np.stack([np.asarray(problem.student.rows(point)) for point in path])
+    rows = np.stack([np.asarray(student.rows(point)) for point in path])
     steps = np.diff([ravel_pytree(point)[0] for point in path], axis=0)
     outputs = np.diff([point.output for point in path], axis=0)
     return found | {
