@@ -297,11 +297,11 @@ def test_terminal(colours):
     parent, child = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"TERM": "xterm-256color", "COLUMNS": "100"} | ({} if colours else {"NO_COLOR": "1"})
-    result = _process("reproduce", "no_such_study", stderr=child, env=environment)
+    result = _process("papers", "no_such_paper", stderr=child, env=environment)
     os.close(child)
     shown = os.read(parent, 10_000).decode()
     os.close(parent)
-    assert result.returncode == 2 and "no_such_study" in shown
+    assert result.returncode == 2 and "no_such_paper" in shown
     assert ("\x1b[1;31m" in shown) == colours and ("\x1b[1m" in shown) == (not colours)
 
 

@@ -21,10 +21,11 @@ from typer.testing import CliRunner
 from tutelage.cli import sweeping
 from tutelage.cli.main import app
 from tutelage.files import json_text
-from tutelage.sweeps import open_sweep, run_sweep
+from tutelage.sweeps import open_sweep, run_sweep, running
 from tutelage.sweeps.folder import SweepFolder
 from tutelage.sweeps.specification.examples import example
 from tutelage.work.documents import seal
+from tutelage.work.engines import Here
 from tutelage.work.job import Progress
 from tutelage.work.lock import locked
 
@@ -54,7 +55,8 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Sweep something that costs nothing."""
+    """Sweep something that costs nothing, in this process."""
+    monkeypatch.setattr(running, "choose_engine", lambda *_: Here())
 
     def choose(**options):
         monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork(**options))
@@ -125,7 +127,7 @@ def test_from_an_example_to_a_figure(tmp_path, monkeypatch):
 
 def test_summary_table_fits_eighty_columns(cheap, tmp_path):
     """Settings, rates with intervals, steps and losses."""
-    run_sweep(CheapWork(), tmp_path, workers=1)
+    run_sweep(CheapWork(), tmp_path, engine=Here())
     result = run(app, ["summary", str(tmp_path)], env={"COLUMNS": "80"}, terminal_width=80)
     assert result.exit_code == 0 and "letter" in result.stdout and "0.650" in result.stdout
     assert "0.433–0.819" in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
@@ -216,7 +218,7 @@ def test_a_folder_in_use_is_refused(cheap, tmp_path):
 
 def test_damaged_pieces_are_told(cheap, tmp_path):
     """`status` and `summary` say what is damaged, and `sweep` computes it again."""
-    run_sweep(CheapWork(), tmp_path, workers=1)
+    run_sweep(CheapWork(), tmp_path, engine=Here())
     expected = content(tmp_path)
     path = tmp_path / "pieces" / "1-10-10.npz"
     path.write_bytes(path.read_bytes()[:-100])
@@ -273,7 +275,7 @@ def test_bad_input_exits_with_two(arguments, named, tmp_path, monkeypatch):
 
 def test_status_and_summary_do_not_import_jax(tmp_path):
     """Commands that only read are quick."""
-    run_sweep(CheapWork(), tmp_path / "sweep", workers=1)
+    run_sweep(CheapWork(), tmp_path / "sweep", engine=Here())
     for name in ("status", "summary"):
         code = (
             f"import sys; sys.argv = ['tutelage', {name!r}, {str(tmp_path / 'sweep')!r}, '--json']\n"
@@ -286,7 +288,7 @@ def test_status_and_summary_do_not_import_jax(tmp_path):
 
 def test_a_terminal_shows_what_a_manifest_says(tmp_path):
     """Whatever a folder of others says, a terminal only shows it: no sequence that moves, hides or colours."""
-    run_sweep(CheapWork(), tmp_path, workers=1)
+    run_sweep(CheapWork(), tmp_path, engine=Here())
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest.pop("checksum")
     hostile = "\x1b]0;title\x07\x1b[2J\x9b31m\u202erm"
@@ -331,7 +333,7 @@ def test_a_folder_names_files_inside_it_only(tmp_path, monkeypatch):
 
 def test_an_unreadable_piece_stops_the_command(tmp_path, cheap, monkeypatch):
     """One clear line and the code for failure; nothing is removed, and later all runs are there."""
-    run_sweep(CheapWork(), tmp_path, workers=1)
+    run_sweep(CheapWork(), tmp_path, engine=Here())
     path = tmp_path / "pieces" / "1-10-10.npz"
     before = snapshot(tmp_path / "pieces")
     with monkeypatch.context() as patch:

@@ -1,11 +1,15 @@
 """Every script in examples/ runs, says something and writes what it promises."""
 
 import os
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import tutelage as tl
 
 pytestmark = pytest.mark.optimized
 
@@ -34,8 +38,14 @@ def run(*command: str, folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_scripts_run(script: str, tmp_path: Path) -> None:
-    assert run(script, folder=tmp_path).strip()
+def test_scripts_run(script: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    """In this process, which has loaded JAX already, and compiled what scripts share; a warning is an error here."""
+    path = ROOT / "examples" / script
+    used = set(re.findall(r"\btl\.(\w+)", path.read_text(encoding="utf-8")))
+    assert used and used <= set(tl.__all__), "a fresh process would not find it"
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip()
 
 
 # The three other families take as long again to compile, and use nothing that these do not.

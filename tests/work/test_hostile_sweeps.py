@@ -26,11 +26,14 @@ def here(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
+WORK = CheapWork(cells=2, runs=12)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A complete sweep of 15 pieces."""
+    """A complete sweep of six pieces."""
     folder = tmp_path_factory.mktemp("finished") / "sweep"
-    run_sweep(CheapWork(), folder, workers=1, piece_seconds=4)
+    run_sweep(WORK, folder, workers=1, piece_seconds=4)
     return folder
 
 
@@ -51,7 +54,7 @@ def again(folder, **options):
     """Sweep once more; how much was there at the beginning, and what was said."""
     told, notices = [], []
     with quickly():
-        results = run_sweep(CheapWork(), folder, piece_seconds=4, watch=told.append, notice=notices.append, **options)
+        results = run_sweep(WORK, folder, piece_seconds=4, watch=told.append, notice=notices.append, **options)
     return results, told[0].done, notices
 
 
@@ -114,7 +117,7 @@ def test_a_lock_with_a_second_name_is_not_ours(sweep, tmp_path):
     (sweep / "lock").unlink()
     os.link(tmp_path / "precious", sweep / "lock")
     with pytest.raises(Unreadable, match="not a lock of tutelage"):
-        run_sweep(CheapWork(), sweep)
+        run_sweep(WORK, sweep)
     assert (tmp_path / "precious").read_bytes() == b""
 
 
@@ -124,13 +127,13 @@ def test_files_of_others_among_our_pieces(sweep, finished):
     for name in others:
         (sweep / "pieces" / name).write_bytes(b"mine")
     results, there, notices = again(sweep)
-    assert there == 60 and content(results) == content(finished) and not notices
+    assert there == 24 and content(results) == content(finished) and not notices
     assert all((sweep / "pieces" / name).read_bytes() == b"mine" for name in others)
 
 
 def _read_files(folder):
     """Files that a sweep needs: not the tables for others, nor the progress; some of the pieces stand for all."""
-    names = ("lock", "manifest.json", "pieces/0-0-4.npz", "pieces/2-16-4.npz")
+    names = ("lock", "manifest.json", "pieces/0-0-4.npz", "pieces/1-8-4.npz")
     return [folder / name for name in names]
 
 
@@ -148,7 +151,7 @@ def test_nothing_waits_for_a_pipe(sweep, kind):
             os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5)) if os.geteuid() == 0 else os.mkfifo(path)
         before = unlocked(sweep)
         with quickly(), pytest.raises(TutelageError):
-            run_sweep(CheapWork(), sweep)
+            run_sweep(WORK, sweep)
         with quickly():
             try:
                 opened = open_sweep(sweep)
@@ -177,10 +180,10 @@ def test_what_cannot_be_read_is_not_damaged(sweep, finished, monkeypatch, number
 
             patch.setattr(os, "open", failing)
             with pytest.raises(Unreadable, match=rf"{path.name} cannot be read \({os.strerror(number)}\)"):
-                run_sweep(CheapWork(), sweep)
+                run_sweep(WORK, sweep)
         assert unlocked(sweep) == before
     results, there, notices = again(sweep)
-    assert there == 60 and not notices and content(results) == content(finished)
+    assert there == 24 and not notices and content(results) == content(finished)
 
 
 def test_a_flipped_bit_costs_a_piece(finished, tmp_path):
@@ -192,11 +195,11 @@ def test_a_flipped_bit_costs_a_piece(finished, tmp_path):
         damaged = flipped(whole, place)
         (folder / "pieces" / "1-8-4.npz").write_bytes(damaged)
         results, there, notices = again(folder)
-        assert there in (56, 60) and content(results) == expected
-        if there == 56:
+        assert there in (20, 24) and content(results) == expected
+        if there == 20:
             assert len(notices) == 2 and all("1-8-4.npz" in notice for notice in notices)
             assert damaged in [path.read_bytes() for path in (folder / "damaged").iterdir()]
-        assert again(folder)[1:] == (60, [])
+        assert again(folder)[1:] == (24, [])
 
 
 def test_other_readers_read_pieces(sweep):
@@ -212,9 +215,9 @@ def test_other_readers_read_pieces(sweep):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda document: document["grid"].update(runs=[20, 20]),
-        lambda document: document["grid"].update(runs=[20, 20, -1]),
-        lambda document: document["grid"].update(letter=["a", "b", 3]),
+        lambda document: document["grid"].update(runs=[12]),
+        lambda document: document["grid"].update(runs=[12, -1]),
+        lambda document: document["grid"].update(letter=["a", 3]),
         lambda document: document.update(grid={}),
         lambda document: document.pop("sessions"),
         lambda document: document.update(command=["tutelage"]),
@@ -234,7 +237,7 @@ def test_a_changed_manifest_is_damaged(sweep, finished, change, sealed):
     with pytest.raises(MalformedData, match=r"damaged|does not match|digest of its specification"):
         open_sweep(sweep).cells.collect()
     results, there, _ = again(sweep)
-    assert there == 60 and results.manifest.runs == 60 and content(results) == content(finished)
+    assert there == 24 and results.manifest.runs == 24 and content(results) == content(finished)
     if not sealed:
         assert [path.name.startswith("manifest.json.") for path in (sweep / "damaged").iterdir()] == [True]
 

@@ -39,7 +39,7 @@ def attacked(kind: str, folder: Path, whole: dict, kills: int, chance: random.Ra
         # After one more piece, or none, and a moment: while it writes, computes or concludes.
         wanted = before + chance.choice((0, 1, 3))
         while process.poll() is None and victims.pieces_in(kind, place) < wanted:
-            time.sleep(0.002)
+            time.sleep(0.005)
         time.sleep(chance.uniform(0.0, 0.02))
         ended = process.poll() is not None
         process.kill()
@@ -69,6 +69,7 @@ def test_killed_jobs_end_as_if_nothing_had_happened(tmp_path, kind):
     process = start(kind, tmp_path / "whole")
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()
+    assert victims.pieces_in(kind, tmp_path / "whole") > 4
     assert attacked(kind, tmp_path, victims.outcome(kind, tmp_path / "whole"), 4, random.Random(0)) == 4
 
 

@@ -1,5 +1,6 @@
 """What results depend on: a change in a source makes those stale that depend on it, and no others."""
 
+import ast
 import shutil
 import sys
 from pathlib import Path
@@ -64,6 +65,22 @@ def test_dependencies_are_what_is_imported():
     assert "tutelage.cli.console" in dependencies(["tutelage.cli.minima"])
     # All that is at the top of the package.
     assert "tutelage.geometry.certificate" in dependencies(["tutelage"])
+
+
+def test_imports_count_wherever_they_are():
+    """In every block of every statement."""
+    source = (
+        "import a\nif a:\n    import b\nelif b:\n    import c\nelse:\n    import d\n"
+        "try:\n    import e\nexcept* OSError:\n    import f\nelse:\n    import g\nfinally:\n    import h\n"
+        "async def one():\n    async for two in a:\n        import i\n    else:\n        import j\n"
+        "    async with b:\n        class Three:\n            import k\n"
+        "while a:\n    match b:\n        case 1:\n            from l import m\n"
+        "four = (lambda: 1) if a else [five for five in b]\n"
+    )
+    tree = ast.parse(source)
+    every = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    found = list(program._imports(tree))
+    assert len(every) == 12 and sorted(map(ast.dump, found)) == sorted(map(ast.dump, every))
 
 
 def test_a_module_of_ones_own_counts(tmp_path, monkeypatch):

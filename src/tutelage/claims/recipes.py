@@ -73,15 +73,17 @@ class _Writer:
         """Return an expression for a side, after what it needs."""
         if not callable(formula):
             return _literal(formula)
-        node = _node(formula)
+        if not isinstance(formula, FunctionType):
+            raise _NotElementary
+        _, body = _written(formula, formula.__name__)
         for name in inspect.signature(formula).parameters:
             if name == "instance":
                 raise _NotElementary
             if name in parameters:
                 self._define(name, parameters[name], f"{name} = {_literal(parameters[name])}")
         self._needs(formula)
-        if isinstance(node, ast.Lambda):
-            return ast.unparse(_Plain().visit(node.body))
+        if body:
+            return body
         self._function(formula.__name__, formula)
         return f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
 
@@ -104,12 +106,7 @@ class _Writer:
     def _function(self, name: str, function: FunctionType) -> None:
         if not (function.__module__ or "").startswith(("tutelage.claims", "__main__")) and not _is_local(function):
             raise _NotElementary
-        node = _Plain().visit(_node(function))
-        if isinstance(node, ast.Lambda):
-            self._define(name, function, f"{name} = {ast.unparse(node)}")
-            return
-        node.name, node.decorator_list = name, []
-        self._define(name, function, ast.unparse(ast.fix_missing_locations(node)))
+        self._define(name, function, _written(function, name)[0])
 
     def _define(self, name: str, value: Any, line: str) -> None:
         if name in self.names:
@@ -160,10 +157,18 @@ class _Plain(ast.NodeTransformer):
         return node
 
 
-def _node(function: Any) -> Any:
+@lru_cache(maxsize=2048)
+def _written(function: FunctionType, name: str) -> tuple[str, str]:
+    """Return a function as a plain definition of a name, and the formula alone if it has no more to it."""
+    node = _Plain().visit(_node(function))
+    if isinstance(node, ast.Lambda):
+        return f"{name} = {ast.unparse(node)}", ast.unparse(node.body)
+    node.name, node.decorator_list = name, []
+    return ast.unparse(ast.fix_missing_locations(node)), ""
+
+
+def _node(function: FunctionType) -> Any:
     """Return the syntax of a function, or raise if its source is not known."""
-    if not isinstance(function, FunctionType):
-        raise _NotElementary
     if function.__name__ != "<lambda>":
         try:
             with SYNTAX:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
     return totals
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("tutelage.reports"),

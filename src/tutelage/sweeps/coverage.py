@@ -121,7 +121,8 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
     if content is None:
         return None
     with about(store.path(key_of(covered))):
-        facts, outcome = _checked_facts(covered, content.facts), outcome_of(content)
+        facts = _checked_facts(covered, content.facts)
+        outcome = outcome_of(content, facts)
         numbers = np.arange(covered.first, covered.first + covered.runs)
         # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
         cells, runs = _places(outcome.runs)

@@ -15,7 +15,6 @@ import io
 import platform
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +40,7 @@ from tutelage.work.folder import (
 )
 from tutelage.work.job import Progress
 from tutelage.work.lock import LOCK
-from tutelage.work.program import program_digest
+from tutelage.work.program import installed, program_digest
 from tutelage.work.store import PIECES, Store
 
 PROGRESS = "progress.json"
@@ -122,8 +121,8 @@ class SweepFolder:
         found = self.check()
         self._manifest = self._new_manifest()
         if found is not None:
-            if found.version != version("tutelage"):
-                self._notice(f"Begun with tutelage {found.version}, continued with {version('tutelage')}.")
+            if found.version != installed():
+                self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
             # The same specification, but its files may have been moved since.
             names = ("version", "command", "machine", "created", "sessions", "files")
             kept = {name: getattr(found, name) for name in names}
@@ -146,7 +145,7 @@ class SweepFolder:
             "programs": [self._program],
             "document": self.document,
             "grid": {name: column.to_list() for name, column in self._cells.to_dict().items()},
-            "version": version("tutelage"),
+            "version": installed(),
             "machine": _machine(),
             "created": _now(),
             "command": "",
@@ -162,7 +161,7 @@ class SweepFolder:
         Yield a list that is to have the latest progress last.
         """
         began = time.perf_counter()
-        session = {"command": command, "engine": engine, "version": version("tutelage"), "machine": _machine()}
+        session = {"command": command, "engine": engine, "version": installed(), "machine": _machine()}
         session |= {"began": _now(), "seconds": None, "runs": None}
         self._manifest = self._manifest.model_copy(update={"command": self._manifest.command or command})
         reached = [Progress(self.total)]

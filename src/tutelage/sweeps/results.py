@@ -100,11 +100,16 @@ class Results:
     @property
     def records(self) -> pl.LazyFrame:
         """One row per run and step, sorted by them: the fields of the grid, and what was recorded on the way."""
-        return self._with_fields(self._table("records").lazy())
+        return self._with_fields(self._tables("records")[0].lazy())
 
     @cached_property
     def _runs(self) -> pl.DataFrame:
-        return self._table("runs")
+        return self._tables("runs")[0]
+
+    def both(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return `runs` and `records`; every file is read once."""
+        runs, records = self._tables("runs", "records")
+        return self._with_fields(runs.lazy()).collect(), self._with_fields(records.lazy()).collect()
 
     def _with_fields(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """Add the fields of the grid to a table; a measured column of the same name keeps it."""
@@ -112,9 +117,13 @@ class Results:
         fields = [name for name in self.fields if name not in taken]
         return table.join(self.cells.select("cell", *fields), on="cell", how="left", maintain_order="left")
 
-    def _table(self, kind: Table) -> pl.DataFrame:
-        tables = [table for _, outcome in self._outcomes() if (table := getattr(outcome, kind)).height]
-        known = COLUMNS[kind]
+    def _tables(self, *kinds: Table) -> list[pl.DataFrame]:
+        found = [[getattr(outcome, kind) for kind in kinds] for _, outcome in self._outcomes()]
+        columns = zip(*found, strict=True) if found else [()] * len(kinds)
+        return [self._joined(kind, tables) for kind, tables in zip(kinds, columns, strict=True)]
+
+    def _joined(self, kind: Table, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        known, tables = COLUMNS[kind], [table for table in tables if table.height]
         if not tables:
             return pl.DataFrame(schema=known)
         # Pieces of failed runs have fewer columns than others.

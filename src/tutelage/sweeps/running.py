@@ -81,8 +81,7 @@ def run_sweep(
             _compute(held, work, coverage, pieces, where, reached, watch or ignore, notice)
             results = open_sweep(path)
             if pieces or not all((path / name).exists() for name in TABLES):
-                tables = results.runs, results.records
-                held.export({name: table.collect() for name, table in zip(TABLES, tables, strict=True)})
+                held.export(dict(zip(TABLES, results.both(), strict=True)))
     return open_sweep(path)
 
 

@@ -44,7 +44,7 @@ _KINDS = {
     "vector": pl.List(pl.Float64),
 }
 _DTYPES = {"whole": "i8", "real": "f8", "truth": "?", "text": "u1", "vector": "f8"}
-_FILL = {"whole": 0, "real": 0.0, "truth": False, "text": ""}
+_FILL = {"whole": 0, "real": 0.0, "truth": False}
 Kind = Literal["whole", "real", "truth", "text", "vector"]
 
 
@@ -105,7 +105,7 @@ def content_of(covered: Range, outcome: Outcome) -> Content:
     """
     runs = outcome.runs
     expected = np.arange(covered.first, covered.first + covered.runs)
-    if not (np.array_equal(runs["run"].to_numpy(), expected) and (runs["cell"] == covered.cell).all()):
+    if not (np.array_equal(runs["run"].to_numpy(), expected) and (runs["cell"].to_numpy() == covered.cell).all()):
         raise TutelageError(f"{covered} must give one row for each of its runs, but gave {runs.height} rows")
     for name, values in outcome.arrays.items():
         if len(values) != covered.runs:
@@ -117,8 +117,8 @@ def content_of(covered: Range, outcome: Outcome) -> Content:
             arrays |= _encoded(f"{kind}/{name}", column, columns[kind][name])
     facts = Facts(
         runs=covered.runs,
-        failed=int((runs["status"] == FAILED).sum()),
-        seconds=float(runs["seconds"].fill_nan(None).sum() or 0.0),
+        failed=runs["status"].to_list().count(FAILED),
+        seconds=float(np.nansum(runs["seconds"].to_numpy())),
         columns=columns,
     )
     return Content(facts.model_dump(), arrays)
@@ -143,13 +143,13 @@ def facts_of(facts: Mapping[str, Any]) -> Facts:
     return shaped(dict(facts), Facts)
 
 
-def outcome_of(content: Content) -> Outcome:
-    """Return what a range has computed from the content of its piece.
+def outcome_of(content: Content, facts: Facts | None = None) -> Outcome:
+    """Return what a range has computed from the content of its piece, and its facts where they are known.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
-    columns = facts_of(content.facts).columns
+    columns = (facts or facts_of(content.facts)).columns
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
     runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
     return Outcome(runs, records, arrays)
@@ -173,16 +173,17 @@ def _kind_of(name: str, dtype: pl.DataType) -> Kind:
 
 
 def _encoded(name: str, column: pl.Series, kind: Kind) -> dict[str, np.ndarray]:
-    null = column.is_null().to_numpy()
-    missing = {f"{name}{_NULL}": null} if null.any() else {}
+    # Polars plans a query for most of what it does: not where nothing is missing.
+    missing = {f"{name}{_NULL}": column.is_null().to_numpy()} if column.null_count() else {}
     if kind == "text":
-        text = json.dumps(column.fill_null("").to_list(), ensure_ascii=False).encode()
+        text = json.dumps([word or "" for word in column.to_list()], ensure_ascii=False).encode()
         return {name: np.frombuffer(text, np.uint8), **missing}
     if kind == "vector":
         # The runs of one cell have as many vectors each; where a quantity was not recorded, all rows are empty.
-        rows = column.drop_nulls().to_list()
+        rows = [row for row in column.to_list() if row is not None]
         return {name: np.array(rows, dtype=float).reshape(len(rows), -1 if rows else 0), **missing}
-    return {name: column.fill_null(_FILL[kind]).to_numpy().astype(_DTYPES[kind]), **missing}
+    whole = column.fill_null(_FILL[kind]) if missing else column
+    return {name: whole.to_numpy().astype(_DTYPES[kind]), **missing}
 
 
 def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: Kind) -> pl.Series:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import math
 import zipfile
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -27,25 +29,40 @@ def npy_array(content: bytes) -> np.ndarray:
     Raises:
         MalformedData: If it is something else; the text continues a sentence.
     """
-    file = io.BytesIO(content)
     try:
-        version = npy.read_magic(file)
-        readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-        if version not in readers:
-            raise MalformedData(f"has version {version} of .npy, which is not read")
-        shape, by_columns, kind = readers[version](file)
+        # What says how long the header is has two bytes in the first version, four in later ones.
+        begin = 10 if content[6:7] == b"\x01" else 12
+        end = begin + int.from_bytes(content[8:begin], "little")
+        shape, by_columns, kind = _header(content[:end])
         if kind.hasobject:
             raise MalformedData("holds objects, which would have to be unpickled")
         size = math.prod(shape) * kind.itemsize
-        if size != len(content) - file.tell():
-            raise MalformedData(f"announces {size} bytes of numbers, but has {len(content) - file.tell()}")
-        flat = np.frombuffer(content, dtype=kind, offset=file.tell()) if size else np.empty(math.prod(shape), kind)
+        if size != len(content) - end:
+            raise MalformedData(f"announces {size} bytes of numbers, but has {len(content) - end}")
+        flat = np.frombuffer(content, dtype=kind, offset=end) if size else np.empty(math.prod(shape), kind)
         # A copy of its own, which can be changed and does not keep the file in memory.
         return flat.reshape(shape, order="F" if by_columns else "C").copy(order="K")
     except TutelageError:
         raise
     except Exception as error:  # whatever a damaged header makes of NumPy
         raise MalformedData(f"is no array, or damaged ({type(error).__name__}: {error})") from error
+
+
+class _Header(NamedTuple):
+    shape: tuple[int, ...]
+    by_columns: bool
+    kind: np.dtype
+
+
+@lru_cache(maxsize=256)
+def _header(content: bytes) -> _Header:
+    """Return what the header of an `.npy` file says; NumPy parses it as Python, and files of one kind share theirs."""
+    file = io.BytesIO(content)
+    version = npy.read_magic(file)
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    if version not in readers:
+        raise MalformedData(f"has version {version} of .npy, which is not read")
+    return _Header(*readers[version](file))
 
 
 def archive_names(content: bytes) -> list[str]:
@@ -55,11 +72,23 @@ def archive_names(content: bytes) -> list[str]:
         MalformedData: If it is something else; the text continues a sentence.
         Unreadable: If its arrays together are too large; the text continues a sentence.
     """
+    with _opened(content) as archive:
+        return _names(archive)
+
+
+@contextlib.contextmanager
+def _opened(content: bytes) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-    except Exception as error:  # whatever a damaged archive makes of zipfile
+            yield archive
+    except (TutelageError, MemoryError):
+        raise
+    except Exception as error:  # whatever a damaged archive makes of zipfile and zlib
         raise MalformedData(f"is no archive of arrays, or damaged ({type(error).__name__}: {error})") from error
+
+
+def _names(archive: zipfile.ZipFile) -> list[str]:
+    entries = archive.infolist()
     if any(entry.file_size > _MOST_OF_A_BYTE * entry.compress_size + 1024 for entry in entries):
         raise MalformedData("is damaged: nothing can be compressed as much as it says")
     size, most = sum(entry.file_size for entry in entries), largest_size()
@@ -82,15 +111,10 @@ def archive_arrays(content: bytes, names: Collection[str] | None = None) -> dict
         MalformedData: If it is something else, or damaged; the text continues a sentence.
         Unreadable: If its arrays together are too large; the text continues a sentence.
     """
-    wanted = [name for name in archive_names(content) if names is None or name in names]
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            # No more is decompressed than the directory says: `zipfile` stops there, and compares a checksum.
-            return {name: npy_array(archive.read(f"{name}{_SUFFIX}")) for name in wanted}
-    except (TutelageError, MemoryError):
-        raise
-    except Exception as error:  # whatever a damaged archive makes of zipfile and zlib
-        raise MalformedData(f"is no archive of arrays, or damaged ({type(error).__name__}: {error})") from error
+    with _opened(content) as archive:
+        wanted = [name for name in _names(archive) if names is None or name in names]
+        # No more is decompressed than the directory says: `zipfile` stops there, and compares a checksum.
+        return {name: npy_array(archive.read(f"{name}{_SUFFIX}")) for name in wanted}
 
 
 def pack_arrays(arrays: Mapping[str, Any]) -> bytes:

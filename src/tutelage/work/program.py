@@ -38,7 +38,7 @@ def program_digest(*modules: str, root: Path = _ROOT) -> str:
     found = dependencies(modules, root)
     # A module of others by its file: run as a program, it has another name.
     sources = [f"{name if _is_ours(name) else path.name} {_source(path).digest}" for name, path in found.items()]
-    return digest("\n".join([*sorted(sources), *(f"{package} {_version(package)}" for package in PACKAGES)]))
+    return digest("\n".join([*sorted(sources), *(f"{package} {installed(package)}" for package in PACKAGES)]))
 
 
 def dependencies(modules: Iterable[str], root: Path = _ROOT) -> dict[str, Path]:
@@ -88,7 +88,9 @@ def _filled(cell: CellType) -> bool:
         return False
 
 
-def _version(package: str) -> str:
+@cache
+def installed(package: str = _PACKAGE) -> str:
+    """Return the version of a package, looked up once: that reads all that it says of itself."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -121,12 +123,29 @@ def _source(path: Path) -> _Source:
     """Read a file once: the program that runs is the one that was there when it was imported."""
     content = path.read_bytes()
     with SYNTAX:
-        nodes = ast.walk(ast.parse(content))
-    return _Source(digest(content), tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))))
+        tree = ast.parse(content)
+    return _Source(digest(content), tuple(_imports(tree)))
 
 
-def _imported(name: str, path: Path, root: Path) -> Iterator[str]:
-    """Yield the modules of this package that a module imports itself."""
+def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports below a node, wherever they are; no expression has one."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        inner = getattr(node, name, None)
+        # The body of a lambda or of a conditional expression is an expression.
+        for one in inner if isinstance(inner, list) else ():
+            if isinstance(one, (ast.Import, ast.ImportFrom)):
+                yield one
+            else:
+                yield from _imports(one)
+
+
+@cache
+def _imported(name: str, path: Path, root: Path) -> tuple[str, ...]:
+    """Return the modules of this package that a module imports itself."""
+    return tuple(dict.fromkeys(_each_imported(name, path, root)))
+
+
+def _each_imported(name: str, path: Path, root: Path) -> Iterator[str]:
     package = name if path.name.startswith("__init__.") else name.rpartition(".")[0]
     for statement in _source(path).imports:
         if isinstance(statement, ast.Import):

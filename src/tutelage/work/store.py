@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +21,7 @@ from tutelage.files import about, read_regular, write_bytes
 from tutelage.work.archives import archive_arrays, pack_arrays, unpack_arrays
 from tutelage.work.documents import Document, parsed, shaped
 from tutelage.work.folder import Notice, inner_folder, listed, remove_temporary, set_aside
+from tutelage.work.program import installed
 
 PIECES = "pieces"
 """Folder of the pieces, inside the folder of a job."""
@@ -70,7 +70,7 @@ def packed(content: Content, job: str, stamp: str) -> bytes:
         raise invalid("arrays", f"not have one named {_ABOUT!r}", "one", "Choose another name")
     said = {
         "format": "tutelage piece 1",
-        "version": version("tutelage"),
+        "version": installed(),
         "job": job,
         "stamp": stamp,
         "facts": dict(content.facts),
