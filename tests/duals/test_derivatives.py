@@ -15,15 +15,15 @@ from tutelage.duals.gaussian import Frame, GaussianPair
 from tutelage.duals.quadrature import Integrated
 from tutelage.duals.waves import GaussianWaves
 from tutelage.errors import UnsupportedCombination
+from tutelage.instant import instantly
 
 NAMES = activations.names()
 QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=2.5)
 _RNG = np.random.default_rng(2)
 # First rows, then second rows: norms of order one and angles far from 0 and π, where differences are accurate.
-# As many first as second rows: both orders then have the same shapes, and share compiled operations.
 POINT = np.array([[1.1, 0.3, -0.4], [-0.2, 0.9, 0.8], [0.4, -1.0, 0.7], [0.9, 0.8, 0.6]])
 DIRECTION, OTHER = _RNG.normal(size=(2, 4, 3)) / 2
-WEIGHTS = jnp.asarray(_RNG.normal(size=(2, 2)))
+WEIGHTS = _RNG.normal(size=(2, 2))
 
 
 def pairs(integrated: bool, law: str) -> list[tuple[str, str]]:
@@ -47,29 +47,33 @@ def evaluate_sum(dual: duals.Dual, points, weights):
     """
     batch = points.shape[0]
     first, second = points[:, :2].reshape(-1, 3), points[:, 2:].reshape(-1, 3)
-    blocks = jnp.kron(jnp.eye(batch), weights)
+    blocks = np.kron(np.eye(batch), weights)
     value = (blocks * dual.forward.gram(first, second)).reshape(batch, 2, -1).sum(axis=(1, 2))
     by_first = dual.forward.pull(first, second, blocks).reshape(batch, 2, 3)
     by_second = dual.backward.pull(second, first, blocks.T).reshape(batch, 2, 3)
-    return value, jnp.concatenate([by_first, by_second], axis=1)
+    return value, np.concatenate([by_first, by_second], axis=1)
 
 
 def check(sigma: str, tau: str, law: str, tolerance: float) -> None:
     """Gradient and Hessian of F: the differences of values and of gradients, and a symmetric Hessian."""
     distribution = inputs.registry()[law](3)
     dual = duals.dual(activations.get(sigma), activations.get(tau), distribution, QUADRATURE)
-    values, gradients = evaluate_sum(dual, jnp.asarray(differences.stencil(POINT, DIRECTION)), WEIGHTS)
+    values, gradients = evaluate_sum(dual, differences.stencil(POINT, DIRECTION), WEIGHTS)
 
-    def gradient(point):
-        first, second = point[:2], point[2:]
-        by_second = dual.backward.pull(second, first, WEIGHTS.T)
-        return jnp.concatenate([dual.forward.pull(first, second, WEIGHTS), by_second])
+    @instantly
+    def linearized(dual, point, direction, other, weights):
+        def gradient(point):
+            first, second = point[:2], point[2:]
+            by_second = dual.backward.pull(second, first, weights.T)
+            return jnp.concatenate([dual.forward.pull(first, second, weights), by_second])
 
-    found, product = jax.linearize(gradient, jnp.asarray(POINT))
+        found, product = jax.linearize(gradient, point)
+        return found, product(direction), product(other)
+
+    found, along, other = linearized(dual, POINT, DIRECTION, OTHER, WEIGHTS)
     expected = differences.combine(values)
     scale = max(1.0, np.abs(expected))
-    assert np.sum(np.asarray(found) * DIRECTION) == pytest.approx(expected, abs=tolerance * scale)
-    along, other = np.asarray(product(jnp.asarray(DIRECTION))), np.asarray(product(jnp.asarray(OTHER)))
+    assert np.sum(found * DIRECTION) == pytest.approx(expected, abs=tolerance * scale)
     scale = max(1.0, np.abs(along).max())
     assert np.sum(along * OTHER) == pytest.approx(np.sum(other * DIRECTION), abs=1e-11 * scale)
     np.testing.assert_allclose(along, differences.combine(gradients), rtol=0, atol=tolerance * scale)
@@ -158,30 +162,29 @@ FORMS = [
 def test_closed_forms_obey_the_heat_equation(first: Kind, second: Kind, centred: bool) -> None:
     """∂²k/∂c² = 4 ∂²k/∂a∂b, and with means ∂k/∂a = ½ ∂²k/∂μ², ∂k/∂c = ∂²k/∂μ∂ν: Price's theorem."""
     # Vectors in the plane, and a third coordinate that is constant: the pair's means.
-    law = Frame(None if centred else jnp.eye(3)[2], jnp.eye(3)[:, :2])
+    law = Frame(None if centred else np.eye(3)[2], np.eye(3)[:, :2])
     if first in WAVES and second in WAVES:
-        kernel = GaussianWaves(law, jnp.ones(()), first == "sine", 1.0, second == "sine", 1.0)
+        kernel = GaussianWaves(law, np.ones(()), first == "sine", 1.0, second == "sine", 1.0)
     else:
-        kernel = Elementary(law, jnp.ones(()), first, 1.0, second, 1.0)
+        kernel = Elementary(law, np.ones(()), first, 1.0, second, 1.0)
 
     def form(pair: GaussianPair):
-        mu, nu, a, b, c = (field[0, 0] for field in pair)
+        mu, nu, a, b, c = pair
         one, other = jnp.stack([jnp.sqrt(a), 0 * a, mu]), jnp.stack([c / jnp.sqrt(a), jnp.sqrt(b - c * c / a), nu])
-        return kernel.gram(one[None], other[None])
+        return kernel.gram(one[None], other[None])[0, 0]
 
     mu, nu = (0.0, 0.0) if centred else (0.4, -0.7)
-    # The shape of the other tests of this module: operations compiled for them are used again.
-    pair = GaussianPair(*(jnp.full((2, 2), x) for x in (mu, nu, 1.3, 0.8, 0.35)))
+    pair = GaussianPair(*map(np.asarray, (mu, nu, 1.3, 0.8, 0.35)))
 
     def derivative(function, field: str):
-        direction = GaussianPair(*(jnp.full((2, 2), float(name == field)) for name in GaussianPair._fields))
+        direction = GaussianPair(*(np.asarray(float(name == field)) for name in GaussianPair._fields))
         return lambda pair: jax.jvp(function, (pair,), (direction,))[1]
 
     def evaluate(*fields: str) -> float:
         function = form
         for field in fields:
             function = derivative(function, field)
-        return float(function(pair)[0, 0])
+        return float(instantly(function)(pair))
 
     assert evaluate("c", "c") == pytest.approx(4 * evaluate("a", "b"), abs=1e-12)
     assert evaluate("a", "c") == pytest.approx(evaluate("c", "a"), abs=1e-13)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 import tutelage as tl
 from tutelage.dynamics import lanes
 from tutelage.dynamics.programs import Programs
+
+descend_module = importlib.import_module("tutelage.dynamics.descend")  # not the function of that name
 
 
 def test_ended_runs_stop_costing(committee, starts, monkeypatch):
@@ -33,6 +37,28 @@ def test_ended_runs_stop_costing(committee, starts, monkeypatch):
         # A run that ends at step s is found to have ended in the round that looks at s.
         assert number == (runs.steps >= step).sum()
     assert occupied[max(occupied)] < occupied[0]
+
+
+def test_where_rounds_take_long_fewer_runs_move_on(committee, starts, monkeypatch):
+    """Runs wait for others where handing over a few steps of all of them would cost more than making these steps."""
+    monkeypatch.setattr(lanes, "_LANES", (4, 4))
+    many = np.concatenate([starts + 0.1 * shift for shift in range(8)])
+    stop = tl.gradient_norm(1e-6) | tl.step_limit(400)
+    expected = tl.descend(committee, many, tl.GradientDescent(0.3), stop)
+    rounds, clock, apply = [], itertools.count(), Programs.__call__
+
+    def counting(programs, program, tile, shared, rows, effort):
+        if program is lanes.follow:
+            rounds.append((len(rows[0].step), int((rows[1][:, 0] - rows[0].step).max())))
+        return apply(programs, program, tile, shared, rows, effort)
+
+    monkeypatch.setattr(Programs, "__call__", counting)
+    monkeypatch.setattr(descend_module.time, "monotonic", lambda: float(next(clock)))  # a second goes by at every look
+    found = tl.descend(committee, many, tl.GradientDescent(0.3), stop)
+    assert len(many) > 8 * 4 and rounds[0] == (32, 64) and rounds[1] == (32, 32)
+    assert {(runs, length) for runs, length in rounds} >= {(16, 32), (8, 32), (4, 32), (4, 1)}
+    np.testing.assert_array_equal(found.points, expected.points)
+    np.testing.assert_array_equal(found.steps, expected.steps)
 
 
 def test_one_compilation_serves_all_batches_of_a_shape(neuron):

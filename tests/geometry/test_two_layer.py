@@ -126,7 +126,7 @@ def test_a_split_neuron_computes_the_same(name: str) -> None:
     """Output weights are divided, whatever the activation; merging undoes it; the way down has the said curvature."""
     objective = tl.population(tl.problems.two_layer(np.eye(4), 2, name))
     runs = tl.descend(
-        objective, tl.starts.xavier(objective.problem, 1, seed=2), tl.GradientDescent(0.1), finish=tl.Newton()
+        objective, tl.starts.xavier(objective.problem, 1, seed=2), tl.GradientDescent(0.2), finish=tl.Newton()
     )
     point = runs.point(0)
     wide, divided = tl.geometry.wider(objective, 1), tl.split(point, 1, 0.3)

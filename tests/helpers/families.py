@@ -58,6 +58,20 @@ PROBLEMS = {
     "parity, unshared": lambda: tl.problems.parity(_U, 3, degrees=(1, 2, 3), sharing=False),
     "parity, step": lambda: tl.problems.parity(_U, 3, degrees=(1, 3), sharing=False, activation="step"),
 }
+# Without closed forms: the losses of samples alone.
+SAMPLED = {
+    f"composite, {outer}{', unshared' * (not sharing)}{', learned' * learned}": (
+        lambda outer=outer, sharing=sharing, learned=learned: tl.problems.composite(
+            outer, _U, 3, sharing, learned, units=4
+        )
+    )
+    for outer, sharing, learned in (
+        ("low", True, False),
+        ("high", False, False),
+        ("both", True, False),
+        ("high", False, True),
+    )
+}
 
 
 def random_point(problem, seed: int, scale: float = 0.8):

@@ -87,7 +87,7 @@ def test_objectives_in_numpy_are_those_of_xla(name: str) -> None:
 
     points = {"random": jax.tree.map(np.asarray, random_point(problem, 3))}
     vectors = problem.student.vectors(points["random"])
-    for kind in ("parallel", "opposite", "coincident"):
+    for kind in ("zero", "parallel", "opposite", "coincident"):
         changed = DEGENERATE[kind](np.asarray(vectors), np.random.default_rng(4))
         points[kind] = jax.tree.map(np.asarray, problem.student.with_vectors(points["random"], changed))
     compiled = eqx.filter_jit(everything)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from tutelage.instant import instantly
+from tutelage.instant import instantly, rules
 
 _random = np.random.default_rng(0)
 X = _random.normal(size=(4, 5))
@@ -47,6 +47,10 @@ FUNCTIONS = {
     "places of extremes": (lambda x: (jnp.argmax(x), jnp.argmin(x, 1)), X),
     "cumulative": (lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 1), jax.lax.cummax(x, 0, reverse=True)), X),
     "shapes": (lambda x: (x.T, x.reshape(2, 10), x[:, None], x.ravel(), jnp.squeeze(x[:1]), x[::-1, 1::2]), X),
+    "another order of axes": (
+        lambda x: (jax.lax.reshape(x, (2, 10), (1, 0)), jax.grad(lambda x: x.prod(1).sum())(x)),
+        X,
+    ),
     "joining": (lambda x, y: (jnp.concatenate([x, y], 1), jnp.stack([x, y], 1), jnp.split(x, [1, 3], 1)), X, Y),
     "padding": (lambda x: (jnp.pad(x, 1), jax.lax.pad(x, 7.0, ((-1, 2, 0), (1, -2, 3)))), X),
     "products": (lambda x, y: (x @ y.T, x.T @ y, x[0] @ y[0], x @ y[0], y[:, 0] @ x, jnp.outer(x[0], y[0])), X, Y),
@@ -60,6 +64,11 @@ FUNCTIONS = {
         PLACES,
     ),
     "places out of bounds": (lambda x, k: (x[k + 3], x.at[k + 3].get(mode="fill"), x[-k - 9]), X, PLACES),
+    "what stands out of bounds": (
+        lambda x, k: [y.at[k + 3].get(mode="fill", fill_value=f) for f in (0, None, 7) for y in (x, k, k > 1, x + 1j)],
+        X,
+        PLACES,
+    ),
     "mapped places": (lambda x, k: jax.vmap(lambda row, place: row[place])(x, k), X, PLACES),
     "mapped slices": (lambda x, k: jax.vmap(lambda p: jax.lax.dynamic_slice(x, (p, 1), (2, 3)))(k), X, PLACES),
     "writing": (lambda x, k: jax.lax.dynamic_update_slice(x, -x[:2, :2], (k[0], k[1])), X, PLACES),
@@ -96,6 +105,15 @@ def test_an_operation_in_numpy_is_that_of_xla(name: str) -> None:
         assert isinstance(one, np.ndarray) and one.dtype == other.dtype and one.shape == other.shape
         # Some functions of XLA have errors of that size.
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=4e-16)
+
+
+def test_an_operation_with_a_parameter_that_its_rule_does_not_know_is_compiled(monkeypatch) -> None:
+    """It could compute something else: a rule that does not read a parameter vouches for nothing."""
+    monkeypatch.setitem(rules.STRUCTURAL, "rev", lambda parameters, shapes: lambda x: x)
+    with compilations() as compiled:
+        found = instantly(lambda x: jax.lax.rev(x, (0,)))(X)
+    assert compiled
+    np.testing.assert_array_equal(found, X[::-1])
 
 
 def test_what_numpy_has_no_rule_for_is_compiled() -> None:

@@ -61,3 +61,9 @@ def test_another_generator_is_left_to_jax() -> None:
     """Keys of another generator are not taken for Threefry's."""
     key = jax.random.key(3, impl="rbg")
     assert np.array_equal(instantly(lambda key: jax.random.bits(key, (4,)))(key), jax.random.bits(key, (4,)))
+
+    def bits(words):
+        return jax.random.bits(jax.random.wrap_key_data(words, impl="rbg"), (4,))
+
+    words = np.asarray(jax.random.key_data(key))
+    assert np.array_equal(instantly(bits)(words), bits(words))

@@ -1,14 +1,34 @@
 """Empirical and streamed objectives: sums over samples, fresh batches, and bad input."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from families import PROBLEMS, SAMPLED, random_point
 
 import tutelage as tl
 
 PROBLEM = tl.problems.committee(np.eye(3), 2)
 POINT = np.random.default_rng(0).normal(size=(2, 3))
+
+
+@pytest.mark.parametrize("name", {**PROBLEMS, **SAMPLED})
+def test_the_gradient_is_that_of_differences(name):
+    """The gradient over a sample, in NumPy as in XLA, is the change of the loss, whatever the architecture."""
+    problem = {**PROBLEMS, **SAMPLED}[name]()
+    random = np.random.default_rng(0)
+    objective = tl.empirical(problem, random.normal(size=(*problem.input_shape(7), problem.dimension)))
+    point = jax.tree.map(np.asarray, random_point(problem, 3))
+    direction = jax.tree.map(lambda leaf: random.normal(size=leaf.shape), point)
+
+    def loss(step):
+        return float(objective.loss(jax.tree.map(lambda leaf, move: leaf + step * move, point, direction)))
+
+    change = (8 * (loss(1e-4) - loss(-1e-4)) - (loss(2e-4) - loss(-2e-4))) / 12e-4
+    for gradient in (objective.gradient(point), eqx.filter_jit(lambda o, p: o.gradient(p))(objective, point)):
+        slope = sum(np.sum(a * b) for a, b in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True))
+        assert slope == pytest.approx(change, abs=1e-9 * max(1.0, abs(change)))
 
 
 def test_empirical_is_the_mean_over_the_sample():

@@ -11,7 +11,7 @@ from tutelage.errors import InvalidArgument
 from tutelage.studies import all_studies, find, with_settings
 from tutelage.studies.changes import changes_of, parsed
 
-STUDY = "convolutional_filter.figure-1b"
+STUDY = "mild_overparameterization.figure-2"
 
 
 def _setting(study, kind):
@@ -24,7 +24,7 @@ def test_what_is_changed_is_said_and_not_judged(tmp_path):
     name = _setting(study, int).name
     before = getattr(study.values("quick"), name)
     assert CliRunner().invoke(app, ["reproduce", STUDY, "--workers", "1", "--out", str(tmp_path)]).exit_code == 0
-    usual = snapshot(tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick")
+    usual = snapshot(tmp_path.joinpath("studies", *STUDY.split("."), "quick"))
     arguments = ["reproduce", STUDY, "--set", f"{name}={before + 1}", "--workers", "1", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
@@ -32,7 +32,7 @@ def test_what_is_changed_is_said_and_not_judged(tmp_path):
     assert document["changed"] == {name: before + 1}
     assert document["verdict"] == "measured"
     assert {expectation["ok"] for expectation in document["expectations"]} == {None}
-    assert snapshot(tmp_path / "studies" / "convolutional_filter" / "figure-1b" / "quick") == usual
+    assert snapshot(tmp_path.joinpath("studies", *STUDY.split("."), "quick")) == usual
     shown = CliRunner().invoke(app, arguments)
     assert f"changed: {name} = {before + 1}" in shown.stdout
 
@@ -51,7 +51,7 @@ def test_bad_changes_are_refused(tmp_path, assignment, words):
 def test_several_studies_are_refused(tmp_path):
     """A setting belongs to one study."""
     result = CliRunner().invoke(
-        app, ["reproduce", "convolutional_filter", "--set", "k=2", "--out", str(tmp_path / "r")]
+        app, ["reproduce", "mild_overparameterization", "--set", "samples=2", "--out", str(tmp_path / "r")]
     )
     assert result.exit_code == 2 and "changes one study" in result.stderr
 

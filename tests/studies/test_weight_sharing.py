@@ -1,11 +1,11 @@
 """What the studies of the weight-sharing paper compute themselves, against the library."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import tutelage as tl
 from tutelage.claims.weight_sharing.formulas import teacher_norm
+from tutelage.instant import instantly
 from tutelage.models import FirstAndOuter, OuterLayer
 from tutelage.studies.weight_sharing import landscape
 from tutelage.studies.weight_sharing.common import (
@@ -19,6 +19,12 @@ from tutelage.studies.weight_sharing.common import (
 )
 
 
+@instantly
+def value_and_gradient(objective, point):
+    """The loss and its gradient, by automatic differentiation."""
+    return jax.value_and_grad(lambda point: objective.loss(point))(point)
+
+
 def test_the_line_is_the_librarys():
     """Loss, slope along and curvature across on the teacher's line, against the exact objective."""
     patches = 4
@@ -26,8 +32,8 @@ def test_the_line_is_the_librarys():
     objective = tl.population(tl.problems.parity(np.array([radius, 0.0]), patches))
     for at in (-4.0, -0.3, 0.0, 2.0, radius):
         loss, along, across = landscape._on_line(at, radius, patches)
-        point = jnp.array([at, 0.0])
-        hessian = jax.hessian(lambda w: objective.loss(w))(point)
+        point = np.array([at, 0.0])
+        hessian = instantly(jax.hessian(lambda w: objective.loss(w)))(point)
         np.testing.assert_allclose(loss, objective.loss(point), atol=1e-12)
         np.testing.assert_allclose([along, 0.0], objective.gradient(point), atol=1e-10)
         np.testing.assert_allclose(across, hessian[1, 1], rtol=1e-7)
@@ -51,7 +57,7 @@ def test_training_is_plain_stochastic_descent():
     point = 0.5 / np.sqrt(6) * np.random.default_rng([3, 2]).normal(size=6)
     for number in range(5):
         drawn = inputs.sample(jax.random.fold_in(jax.random.key(3), number), (16, 3))
-        loss, gradient = jax.value_and_grad(tl.empirical(problem, drawn).loss)(jnp.asarray(point))
+        loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
         np.testing.assert_allclose(alone["loss"][0, 0, number], loss, rtol=1e-10)
         point = point - 0.3 * gradient
 
@@ -66,10 +72,10 @@ def test_many_starts_on_the_same_batches():
     for teacher, students, of_teacher in zip(teachers, kinds, losses, strict=True):
         for student, start, found in zip(students, starts, of_teacher, strict=True):
             problem = tl.problems.composite("both", teacher, 3, student.sharing, inputs=inputs)
-            point = jnp.asarray(start[0] if student.sharing else start)
+            point = start[0] if student.sharing else start
             for number in range(6):
                 drawn = inputs.sample(jax.random.fold_in(jax.random.key(5), number), (8, 3))
-                loss, gradient = jax.value_and_grad(tl.empirical(problem, drawn).loss)(point)
+                loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
                 np.testing.assert_allclose(found[number], loss, rtol=1e-10)
                 point = point - student.step * gradient
 
@@ -85,11 +91,11 @@ def test_training_with_a_learned_outer_function():
         first = 0.5 / np.sqrt(6) * random.normal(size=(6,) if sharing else (3, 6))
         inner, outer = 1 / np.sqrt(3), 1 / np.sqrt(4)
         sizes = ((inner, (4, 3)), (inner, (4,)), (outer, (4,)), (outer, ()))
-        layer = OuterLayer(*(jnp.asarray(random.uniform(-size, size, shape)) for size, shape in sizes))
-        point = FirstAndOuter(jnp.asarray(first), layer)
+        layer = OuterLayer(*(np.asarray(random.uniform(-size, size, shape)) for size, shape in sizes))
+        point = FirstAndOuter(first, layer)
         for number in range(5):
             drawn = inputs.sample(jax.random.fold_in(jax.random.key(3), number), (16, 3))
-            loss, gradient = jax.value_and_grad(tl.empirical(problem, drawn).loss)(point)
+            loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
             np.testing.assert_allclose(trained["loss"][0, 0, number], loss, rtol=1e-10)
             point = jax.tree.map(lambda leaf, slope: leaf - 0.3 * slope, point, gradient)
         rows = problem.student.vectors(point)
@@ -105,4 +111,4 @@ def test_losses_of_a_student_that_is_zero():
     found = zero_losses(inputs, teachers, 3, 50, seed=7)
     for row, outer in np.ndindex(2, 3):
         problem = tl.problems.composite(OUTERS[outer], teachers[row], 3, inputs=inputs)
-        np.testing.assert_allclose(found[row, outer], tl.empirical(problem, drawn).loss(jnp.zeros(4)), rtol=1e-12)
+        np.testing.assert_allclose(found[row, outer], tl.empirical(problem, drawn).loss(np.zeros(4)), rtol=1e-12)

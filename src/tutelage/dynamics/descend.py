@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -50,6 +50,7 @@ _LIMITS = (Code.STEPS, Code.SECONDS, Code.STALLED, Code.HORIZON)
 
 _SLOTS = 32
 _FIRST_ROUND = 64
+_SHORTEST_ROUND = 32  # before runs are left for later: handing over a tile costs as much as a step of a large one
 _LONGEST_ROUND = 1 << 20
 
 # Few runs take so many steps, and full tiles of idle lanes would cost more than all other runs together. The number
@@ -117,6 +118,30 @@ def _stop(stop: Any, objective: Objective) -> Stop:
     return reduce(Stop.__or__, stops, Stop())
 
 
+class _Pace(NamedTuple):
+    """By how many steps how many runs move on in a round."""
+
+    length: int
+    runs: int
+
+    def after(self, seconds: float, least: int, most: int) -> "_Pace":
+        """Return the next one: rounds long enough to hide the host's work, short enough to answer Ctrl-C.
+
+        Args:
+            seconds: What the last round took.
+            least: As many runs as a round has to have.
+            most: As many as there are.
+        """
+        length, runs = self
+        if seconds < 0.2:
+            return _Pace(length, 2 * runs) if runs < most else _Pace(min(2 * length, _LONGEST_ROUND), runs)
+        if seconds <= 0.8:
+            return self
+        if length <= _SHORTEST_ROUND and min(runs, most) > least:
+            return _Pace(length, max(min(runs, most) // 2, least))
+        return _Pace(max(length // 2, 1), runs)
+
+
 @dataclass
 class _Follower:
     """The host's side of a batch: which runs are open, what they have reached, what was remembered."""
@@ -141,22 +166,19 @@ class _Follower:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
         self._order()
-        length = _FIRST_ROUND
+        pace = _Pace(_FIRST_ROUND, 8 * self.tile)
         while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
                 self.end_open_runs(Code.SECONDS)
                 return
             begun = time.monotonic()
             if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
-                self._round(open_runs, length)
+                # Runs that are recorded go on together.
+                self._round(open_runs[: pace.runs] if self.recorder is None else open_runs, pace.length)
             self._try_newton()
             self._order_late()
-            taken = time.monotonic() - begun
-            # Long enough to hide the host's work, short enough to refill lanes and to answer Ctrl-C.
-            if taken < 0.2:
-                length = min(2 * length, _LONGEST_ROUND)
-            elif taken > 0.8:
-                length = max(length // 2, 1)
+            least = self.tile if self.recorder is None else pace.runs
+            pace = pace.after(time.monotonic() - begun, least, len(open_runs))
             if progress is not None:
                 ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
                 progress(ended, len(self.state.code), int(self.state.step.max()))

@@ -20,7 +20,7 @@ def gather(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callabl
     # Batches come first here, then the axes of the slices; the result has the latter at `offset_dims`.
     slices, batches = iter(range(len(batch), rank)), iter(range(len(batch)))
     order = [next(slices) if axis in numbers.offset_dims else next(batches) for axis in range(rank)]
-    filling = "FILL" in str(parameters["mode"]).upper()
+    filling, fill = "FILL" in str(parameters["mode"]).upper(), parameters["fill_value"]
 
     def along(axis: int, places: np.ndarray) -> np.ndarray:
         return places.reshape([-1 if other == axis else 1 for other in range(rank)])
@@ -41,10 +41,20 @@ def gather(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callabl
         result = np.broadcast_to(x[tuple(places)], batch + tuple(sizes[axis] for axis in kept))
         if filling:
             inside = np.all((indices >= 0) & (indices <= limits), axis=-1).reshape(batch + (1,) * len(kept))
-            result = np.where(inside, result, parameters["fill_value"] or np.array(np.nan).astype(x.dtype))
+            result = np.where(inside, result, _missing(x.dtype) if fill is None else np.asarray(fill, x.dtype))
         return np.transpose(result, order)
 
     return function
+
+
+def _missing(dtype: np.dtype) -> Any:
+    """Return what stands where nothing is: not a number, or the whole number that is furthest off."""
+    if np.issubdtype(dtype, np.inexact):
+        return np.asarray(np.nan, dtype)
+    if np.issubdtype(dtype, np.bool_):
+        return np.True_
+    limits = np.iinfo(dtype)
+    return np.asarray(limits.min or limits.max, dtype)
 
 
 def scatter(parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Callable:

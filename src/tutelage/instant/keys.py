@@ -6,6 +6,7 @@ A key is one number of 64 bits here, its first word above, so that arrays of key
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -78,10 +79,19 @@ def _bits(parameters: dict[str, Any], shapes) -> Function:
     return function
 
 
-def _seed(parameters: dict[str, Any], shapes) -> Function:
-    if str(parameters["impl"].tag) != "fry":
-        raise Unsupported("random_seed")
-    return lambda seed: np.asarray(seed).astype(f"u{np.asarray(seed).dtype.itemsize}").astype(np.uint64)
+def _of_ours(function: Function) -> Callable[..., Function]:
+    """Return the rule of an operation that makes keys: those of another generator are left to XLA."""
+
+    def rule(parameters: dict[str, Any], shapes) -> Function:
+        if str(parameters["impl"].tag) != "fry":
+            raise Unsupported("keys of another generator")
+        return function
+
+    return rule
+
+
+def _seed(seed: Any) -> np.ndarray:
+    return np.asarray(seed).astype(f"u{np.asarray(seed).dtype.itemsize}").astype(np.uint64)
 
 
 def _fold_in(parameters: dict[str, Any], shapes) -> Function:
@@ -106,9 +116,9 @@ def is_known(dtype: Any) -> bool:
 
 RULES = {
     "random_bits": _bits,
-    "random_seed": _seed,
+    "random_seed": _of_ours(_seed),
     "random_fold_in": _fold_in,
     "random_split": lambda parameters, shapes: _counted(tuple(parameters["shape"])),
-    "random_wrap": lambda parameters, shapes: packed,
+    "random_wrap": _of_ours(packed),
     "random_unwrap": lambda parameters, shapes: unpacked,
 }

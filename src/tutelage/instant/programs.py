@@ -15,7 +15,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from tutelage.instant import keys
 from tutelage.instant.indexing import gather, scatter
-from tutelage.instant.rules import COSTS, SEVERAL, STRUCTURAL, Function, Unsupported, elementwise
+from tutelage.instant.rules import COSTS, SEVERAL, STRUCTURAL, Function, Unsupported, elementwise, structural
 
 # Operations that call a traced function, and what they call it.
 _NESTED = {
@@ -148,11 +148,9 @@ class Program:
             function, cost = _LOOPS[name](parameters)
             self.cost += cost
             return self._step((name, None), function, arguments, shapes_out, single=False)
-        if name not in STRUCTURAL:
-            raise Unsupported(name)
+        function = structural(name, parameters, shapes)
         if name == "dot_general":
             self.cost += math.prod(shapes_out[0]) * _inner(parameters, shapes[0])
-        function = STRUCTURAL[name](parameters, shapes)
         return self._step((name, _key(parameters)), function, arguments, shapes_out, single=name not in SEVERAL)
 
     def _step(self, key, function: Function, arguments, shapes, *, single: bool) -> Sequence[Value]:

@@ -135,8 +135,10 @@ def _cumulative(ufunc: np.ufunc) -> Callable[..., Function]:
 
 
 def _reshape(parameters, shapes):
-    shape = parameters["new_sizes"]
-    return lambda x: np.reshape(x, shape)
+    shape, order = parameters["new_sizes"], parameters["dimensions"]
+    if order is None:
+        return lambda x: np.reshape(x, shape)
+    return lambda x: np.reshape(np.transpose(x, order), shape)
 
 
 def _squeeze(parameters, shapes):
@@ -275,6 +277,40 @@ STRUCTURAL: dict[str, Callable[[dict[str, Any], list[tuple[int, ...]]], Function
     "dynamic_update_slice": _dynamic_update_slice, "dot_general": _dot, "sort": _sort,
     "bitcast_convert_type": lambda parameters, shapes: _bitcast(np.dtype(parameters["new_dtype"])),
 }  # fmt: skip
+
+# What says where and how accurately, or promises something of the arguments, but not what is computed.
+_HARMLESS = {
+    "sharding", "out_sharding", "precision", "preferred_element_type", "is_stable", "unique_indices",
+    "indices_are_sorted", "update_consts", "update_jaxpr",
+}  # fmt: skip
+
+
+class _Noted(dict):
+    """Parameters that note which of them were read."""
+
+    def __init__(self, parameters: dict[str, Any]):
+        super().__init__(parameters)
+        self.unread = {name for name, value in parameters.items() if value is not None} - _HARMLESS
+
+    def __getitem__(self, name: str) -> Any:
+        self.unread.discard(name)
+        return super().__getitem__(name)
+
+
+def structural(name: str, parameters: dict[str, Any], shapes: list[tuple[int, ...]]) -> Function:
+    """Return the function of an operation that changes shapes, sums or picks.
+
+    Raises:
+        Unsupported: If there is no rule, or if the rule does not know a parameter: it would compute something else.
+    """
+    if name not in STRUCTURAL:
+        raise Unsupported(name)
+    noted = _Noted(parameters)
+    function = STRUCTURAL[name](noted, shapes)
+    if noted.unread:
+        raise Unsupported(f"{name} with {', '.join(sorted(noted.unread))}")
+    return function
+
 
 SEVERAL = ["split", "sort", "unstack"]
 """Operations with several results."""
