@@ -5,6 +5,7 @@ number in the same process; a command is timed as a whole.
 """
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -175,10 +176,16 @@ def command(row: Row) -> tuple[str, ...]:
         for activation in ("relu", "tanh"):
             changed = text.replace('activation = "relu"', f'activation = "{activation}"')
             (Path(folder) / f"{activation}.toml").write_text(changed, encoding="utf-8")
-        begun = time.perf_counter()
+        begun, busy = time.perf_counter(), _busy()
         subprocess.run([*program, *row.work], cwd=folder, capture_output=True, check=True)
-        taken = time.perf_counter() - begun
-    return row.name, seconds(taken), "", "", "", "", "", seconds(row.goal)
+        taken, busy = time.perf_counter() - begun, _busy() - busy
+    return row.name, seconds(taken), seconds(busy), "", "", "", "", seconds(row.goal)
+
+
+def _busy() -> float:
+    """Return the processor time of all processes that have ended here."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -190,7 +197,8 @@ def main() -> None:
         "Waiting for the first number",
         ("work", "first", "of it busy", "programs", "again", "NumPy", "difference", "wanted"),
         cells,
-        notes="Fresh processes; evaluations after the import, the best of three. Programs are those that XLA compiled. "
+        notes="Fresh processes; evaluations after the import, the best of three. Busy is processor time, of all cores. "
+        "Programs are those that XLA compiled. "
         "References of Hessians, and of gradients with a mean, are differences, hence the size of their difference.",
     )
 

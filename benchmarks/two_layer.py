@@ -1,7 +1,10 @@
 """Exact loss and gradient of networks with two layers, beside sums over samples: time and accuracy.
 
-The sums are taken in NumPy, by formulas, and by automatic differentiation in JAX, compiled; all in double precision.
+The sums are taken in NumPy, by formulas, and by automatic differentiation in JAX, compiled, and, if it is installed, in
+PyTorch; all in double precision.
 """
+
+import importlib.util
 
 import equinox as eqx
 import jax
@@ -52,7 +55,25 @@ def by_jax(activation: str, inputs: np.ndarray, labels: np.ndarray):
     return lambda weights, output: jax.block_until_ready(both(weights, output))
 
 
+def by_torch(activation: str, inputs: np.ndarray, labels: np.ndarray):
+    """The same in PyTorch, as one writes it there."""
+    import torch
+
+    rows, wanted = torch.tensor(inputs), torch.tensor(labels)
+    function = torch.relu if activation == "relu" else torch.erf
+
+    def both(weights, output):
+        parameters = [torch.tensor(np.asarray(part), requires_grad=True) for part in (weights, output)]
+        loss = 0.5 * torch.mean((function(rows @ parameters[0].T) @ parameters[1] - wanted) ** 2)
+        loss.backward()
+        return loss.item(), *(part.grad.numpy() for part in parameters)
+
+    return both
+
+
 SUMS = {"NumPy": by_hand, "JAX": by_jax}
+if importlib.util.find_spec("torch"):
+    SUMS["PyTorch"] = by_torch
 
 
 def measured(activation: str) -> list[str]:

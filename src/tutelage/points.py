@@ -103,7 +103,8 @@ def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[A
         return list(point)
     runs = layout.shapes[0][:1] == (RUNS,)
     shapes = " and ".join(shown_shape(shape[1:] if runs else shape) for shape in layout.shapes)
-    received = f"{len(point)} of them" if isinstance(point, (tuple, list)) else f"a {type(point).__name__}"
+    several = isinstance(point, (tuple, list))
+    received = f"{sum(part is not None for part in point)} of them" if several else f"a {type(point).__name__}"
     raise invalid(
         argument,
         f"have {len(layout.shapes)} arrays, of shapes {shapes}{' behind a leading axis for the runs' * runs}",

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tutelage.claims import Claim, Effort, Form, judge, real
-from tutelage.claims.base import EFFORTS, Verdict
+from tutelage.claims.outcome import EFFORTS
+from tutelage.claims.verdict import Verdict
 from tutelage.errors import InvalidArgument
 from tutelage.objectives import population
 from tutelage.problems import neuron

@@ -174,7 +174,7 @@ def test_correlation_is_the_smallest_over_all_sequences():
 
 def test_a_student_across_never_turns():
     drawn = descent.across(2)
-    runs = descent._descended(drawn["students"], drawn["teachers"][0], 0.1)
+    runs = descent._descended(drawn["students"], drawn["teachers"], 0.1)
     assert (runs["losses"][:, -1] < runs["losses"][:, 0]).all()
     np.testing.assert_allclose(runs["turn_after"], np.pi / 2, atol=1e-9)
     assert (formulas.norms(runs["ends"])[:, 1] < formulas.norms(drawn["students"])[:, 1]).all()

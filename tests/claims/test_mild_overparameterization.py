@@ -102,7 +102,8 @@ def test_structured_ways():
 
 def test_found_minima_by_the_geometry_layer():
     """Spurious minima are what they are said to be, by other code: kind, splits and the way down."""
-    w, teacher = next((w, teacher) for w, teacher in found_minima(0) if w.shape[1] == len(teacher) == 7)
+    seed = int(np.random.default_rng(0).integers(2**31))  # that of the claims, for which they are kept
+    w, teacher = next((w, teacher) for w, teacher in found_minima(seed) if w.shape[1] == len(teacher) == 7)
     objective = tl.population(tl.problems.committee(teacher, 7))
     above = w[formulas.loss(w, np.broadcast_to(teacher, (len(w), *teacher.shape))) > 1e-12]
     assert len(above)

@@ -11,6 +11,7 @@ from tutelage.errors import InvalidArgument
 from tutelage.papers import PAPERS, recorded_verdicts, recorded_witnesses
 
 CLAIMS = {claim.id: claim for claim in all_claims()}
+KEPT = {(entry["id"], entry["form"]): entry for paper in PAPERS for entry in recorded_witnesses(paper)}
 
 
 def test_records_and_claims_are_the_same():
@@ -20,7 +21,10 @@ def test_records_and_claims_are_the_same():
 
 @pytest.mark.parametrize("id", CLAIMS)
 def test_verdict_is_the_recorded_one(id):
-    """The control is refuted, every form has its recorded verdict, and a refutation can be pasted into NumPy."""
+    """The control is refuted, every form has its recorded verdict, and a refutation can be pasted into NumPy.
+
+    So can the one that is kept for the report, whose witness is another one if the compiler rounds differently.
+    """
     claim, record = CLAIMS[id], recorded_verdicts()[id]
     verdicts = {verdict.form: verdict for verdict in judge(claim)}
     assert all(verdict.control_refuted for verdict in verdicts.values())
@@ -30,25 +34,25 @@ def test_verdict_is_the_recorded_one(id):
         assert recorded is None or verdicts[reading].verdict == recorded, verdicts[reading]
     if record.as_printed == "refuted":
         assert claim.correction and claim.corrected is not None
-        _check_recipe(claim, verdicts["as_printed"].document())
+        found = [verdicts["as_printed"], Verdict.from_document(KEPT[id, "as_printed"])]
+        assert all(verdict.margin < 0 and verdict.witness for verdict in found)
+        for source in {claim.paste(verdict) for verdict in found}:
+            _check_recipe(claim, source)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_kept_verdicts_are_the_recorded_ones(paper):
-    """What the report shows before an audit: every form of every claim, and witnesses that still refute."""
-    kept = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper)}
+    """What the report shows before an audit: every form of every claim."""
+    kept = [(entry["id"], entry["form"]) for entry in recorded_witnesses(paper)]
     own = [claim for claim in CLAIMS.values() if claim.paper == paper]
-    assert list(kept) == [(claim.id, form) for claim in own for form in claim.forms], "Run make record"
-    for (id, form), entry in kept.items():
-        assert entry["verdict"] == getattr(recorded_verdicts()[id], form), "Run make record"
-        if form == "as_printed" and entry["verdict"] == "refuted":
-            _check_recipe(CLAIMS[id], entry)
+    assert kept == [(claim.id, form) for claim in own for form in claim.forms], "Run make record"
+    for id, form in kept:
+        assert KEPT[id, form]["verdict"] == getattr(recorded_verdicts()[id], form), "Run make record"
 
 
-def _check_recipe(claim, verdict):
-    assert verdict["margin"] < 0 and verdict["witness"]
+def _check_recipe(claim, source):
     names: dict = {}
-    exec(claim.paste(Verdict.from_document(verdict)), names)
+    exec(source, names)
     left, right = np.asarray(names["left"]), np.asarray(names["right"])
     # Sampled sides have an error of a few tenths of a per cent; a refutation must be plain beyond it.
     assert claim.relations(claim.as_printed)[0].violated(left, right) > 0.02

@@ -1,6 +1,7 @@
 """Claims as relations: readings, parameters, power, and both kinds of arithmetic."""
 
 import json
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -228,6 +229,21 @@ def test_verdict_documents_hold_the_power():
     assert Verdict.from_document(older).at_risk is None
 
 
+def test_what_is_meant_is_the_correction_unless_another_is_given():
+    """With a sentence that says what changes; and the place is the one that the identifier names."""
+    meant, other = Form("with a hypothesis", constant=1.5), Form("another", constant=1.2)
+    parts = {"as_meant": meant, "supplied": "Section 1"}
+    claim = bound(**parts, correction="a hypothesis")
+    assert claim.corrected is meant and list(claim.forms) == ["as_printed", "as_meant", "corrected"]
+    assert bound(**parts).corrected is None
+    assert bound(**parts, correction="a constant", corrected=other).corrected is other
+    named = {"paper.equation-3": "Equation (3)", "paper.lemma-C.4": "Lemma C.4", "paper.own": "Own"}
+    assert [replace(claim, id=id, place="").place for id in named] == list(named.values())
+    assert replace(claim, place="Lemma 1, proof").place == "Lemma 1, proof"
+    with pytest.raises(InvalidArgument, match="control"):
+        bound(control=None)
+
+
 def test_same_seed_same_verdict():
     """A verdict depends on the seed alone."""
     first, second = (judge(bound(), SMALL, seed=5)[0] for _ in range(2))
@@ -370,8 +386,6 @@ def test_what_is_measured_once_serves_all_forms():
 
 def bound_at_start(claim: Claim) -> Claim:
     """The same with a bound that every start satisfies already."""
-    from dataclasses import replace
-
     return replace(claim, as_printed=Form("", rate=0.1, right=lambda start, rate: 0 * rate + 3.0))
 
 
@@ -390,6 +404,26 @@ def test_several_shapes_of_an_experiment():
     forms = {"as_printed": Form("", power=2.0), "control": Form("", power=1.9)}
     (verdict,) = judge(Claim("p.lemma-5", "", "", (), draw=batches, **parts, **forms), SMALL)
     assert verdict.verdict == "holds" and verdict.instances == 2 * 20 * SMALL.samples
+
+
+def test_batches_of_one_form_are_tried_once():
+    """How formulas are evaluated is found out once for instances of one form; a batch of one vouches for no other."""
+
+    def batches(count, random):
+        for size in (1, 1, 9, 9, 9):
+            yield {"x": random.normal(size=(size, 2))}
+
+    alone = []
+
+    def square(x):
+        alone.append(x.ndim == 1)
+        return np.sum(x**2)  # of all instances together, if there are several
+
+    sampled = Relation(batches, square, "<=", 30.0, scale=1.0).sampled(SMALL, 0)
+    rows = np.concatenate([batch["x"] for batch in batches(0, np.random.default_rng(0))])
+    np.testing.assert_allclose(sampled.small, np.sum(rows**2, -1))
+    # One for the first batch of one; five and a trace for the first of nine, and then all of them.
+    assert sum(alone) == 1 + (5 + 1) + 27
 
 
 # Laws -----------------------------------------------------------------------------------------------------------------

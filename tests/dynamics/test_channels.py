@@ -34,9 +34,10 @@ def test_a_channel_is_seen_in_every_form_of_its_neurons() -> None:
     gradient = OBJECTIVE.gradient(student)
     turned = [Layers(one.weights * [[1.0], [-1.0]], one.output * [1.0, -1.0]) for one in (student, gradient)]
     across = gradient._replace(output=gradient.output + 1.0)  # both output weights are too large: they sum to more
-    assert model.channel(student, gradient) == model.channel(*turned) == model.channel(student, across) == (0, 1)
+    assert model.channel(student, lambda _: gradient) == model.channel(student, lambda _: across) == {0: 12.0, 1: -12.0}
+    assert model.channel(turned[0], lambda _: turned[1]) == {0: 12.0, 1: 12.0}
     inwards = Layers(-np.asarray(gradient.weights), -np.asarray(gradient.output))
-    assert model.channel(student, inwards) is None
+    assert model.channel(student, lambda _: inwards) == {}
 
 
 def test_other_runs_keep_their_status() -> None:

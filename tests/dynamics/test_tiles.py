@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
+from tutelage.dynamics import lanes
 from tutelage.dynamics.descend import tile_of
 from tutelage.objectives import tiles
 
@@ -42,6 +43,14 @@ def test_work_is_what_makes_tiles_narrow():
         tile_of(*CASES[case]()) for case in ("in the span of start and teacher", "in the full space")
     )
     assert span > full and span_work < full_work == 4000
+
+
+@pytest.mark.parametrize(("case", "long"), [("committee", True), ("in the full space", True), ("samples", False)])
+def test_samples_are_not_compiled_with_more_effort(case, long):
+    """Many pairs of neurons are worth an optimising compiler; samples, however many, are not."""
+    objective, method = CASES[case]()
+    point = np.ones(objective.problem.template_tree().shape)
+    assert lanes.effort(objective, method, point) is (tiles.Effort.LONG_LOOP if long else tiles.Effort.LOOP)
 
 
 class Program:

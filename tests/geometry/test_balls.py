@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 from two_slopes_by_integrals import half_mean_square, transcribed
 
-from tutelage.geometry.balls import (
-    BallLoss,
-    NotProved,
-    exact,
-    frobenius,
-    mixed_constant,
-    pairs_of,
-    sine_and_angle,
-)
+from tutelage.geometry.ball_arithmetic import NotProved, exact, frobenius, sine_and_angle
+from tutelage.geometry.balls import BallLoss, mixed_constant, pairs_of
 
 arb, arb_mat, ctx = flint.arb, flint.arb_mat, flint.ctx
 MANY = 220

@@ -6,7 +6,8 @@ import flint
 import numpy as np
 import pytest
 
-from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact
+from tutelage.geometry.ball_arithmetic import NotProved, Singular, exact
+from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.enclosure import (
     at_least,
     at_most,

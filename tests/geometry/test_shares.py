@@ -10,7 +10,8 @@ import pytest
 
 import tutelage as tl
 from tutelage.geometry import load_atlas
-from tutelage.geometry.balls import BallLoss, NotProved
+from tutelage.geometry.ball_arithmetic import NotProved
+from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.families.recognition import recognised
 from tutelage.geometry.shares import with_parts
 from tutelage.geometry.verification import fault

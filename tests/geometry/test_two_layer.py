@@ -11,7 +11,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
-from tutelage.geometry.balls import exact
+from tutelage.geometry.ball_arithmetic import exact
 from tutelage.geometry.equivalence import equivalence, reference_of, vectors_of
 from tutelage.geometry.stated import ball_loss
 from tutelage.models import Layers

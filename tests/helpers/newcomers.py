@@ -53,6 +53,9 @@ class Alternating(NeuronModel):
     def redundancy(self, parameters):
         return {}
 
+    def channel(self, parameters, gradient):
+        return {}
+
     def contains(self, parameters, teacher, target):
         return parameters.shape[0] >= teacher.vectors(target).shape[0]
 

@@ -249,6 +249,9 @@ class Weighted(NeuronModel):
     def redundancy(self, parameters):
         return {}
 
+    def channel(self, parameters, gradient):
+        return {}
+
     def contains(self, parameters, teacher, target):
         return len(parameters.outputs) >= len(target.outputs)
 

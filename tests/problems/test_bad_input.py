@@ -80,6 +80,7 @@ CASES = [
     (lambda: P.committee(EYE, 4).points(np.ones((4, 3))), "starts", "leading axis"),
     (lambda: P.committee(EYE, 1).points(np.full((2, 1, 3), np.nan)), "starts", "nan"),
     (lambda: P.convolution(np.ones(3), np.ones(2)).point(np.ones(3)), "point", "2 arrays"),
+    (lambda: P.two_layer(EYE, 3, learn=("weights", "biases")).point(tl.models.Layers(EYE)), "point", "received 1 of"),
     (lambda: P.convolution(np.ones(3), np.ones(2)).point((np.ones(2), np.ones(3))), "point", r"shape \(2,\)"),
     (lambda: P.neuron(np.ones(3)).point([1.0, np.inf, 2.0]), "point", r"inf at index \(1,\)"),
     (lambda: P.neuron(np.ones(3)).point("start"), "point", "start"),

@@ -15,9 +15,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from tutelage._configuration import release_memory
-from tutelage.claims.base import Claim, Verdict
 from tutelage.claims.judge import judge
 from tutelage.claims.registry import claims_of
+from tutelage.claims.statement import Claim
+from tutelage.claims.verdict import Verdict
 from tutelage.errors import MalformedData
 from tutelage.files import about, checked_path, digest
 from tutelage.papers import expected_seconds

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -204,12 +204,12 @@ class Space:
 
     laws: Mapping[str, Law]
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
         """How many coordinates each name has."""
         return [math.prod(law.shape) for law in self.laws.values()]
 
-    @property
+    @cached_property
     def dimension(self) -> int:
         """How many coordinates there are."""
         return sum(self.sizes)
@@ -219,8 +219,16 @@ class Space:
         """Whether values have derivatives in some of the coordinates."""
         return any(law.smooth for law in self.laws.values())
 
+    def form(self, most: int) -> Any:
+        """Return what instances look like."""
+        return tuple((name, law.shape) for name, law in self.laws.items())
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest and the largest coordinates."""
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         low = [np.full(size, law.low) for size, law in zip(self.sizes, self.laws.values(), strict=True)]
         high = [np.full(size, law.high) for size, law in zip(self.sizes, self.laws.values(), strict=True)]
         return np.concatenate([*low, []]), np.concatenate([*high, []])

@@ -198,7 +198,7 @@ class Relation:
         left = self.left.favourable(self.relation) if isinstance(self.left, Chance) else self.left
         optional = {"where": self.where, "scale": self.scale, "build": None if built else self.build}
         formulas: dict[str, Any] = {name: Formula(name, value) for name, value in optional.items() if value is not None}
-        key = (str(place), self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
+        parts = (self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
         sides = Sides(
             space,
             Formula("left", left),
@@ -209,7 +209,8 @@ class Relation:
             parameters=self.parameters,
             derivatives=self.derivatives,
             optimised=effort.samples >= _MANY,
-            programs=self.programs.setdefault(key, {}),
+            programs=self.programs.setdefault((str(place), *parts), {}),
+            modes=self.programs.setdefault(("modes", isinstance(space, Space) and place, *parts), {}),
         )
         if self.scale is None and isinstance(space, Space):
             sides.floor = _typical(sides.pairs(space.sample(np.random.default_rng(2), 128)))

@@ -10,6 +10,7 @@ the last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -105,7 +106,11 @@ class Found:
         wrong = np.isnan(margins)
         if wrong.any() and self.broken is None:
             self.broken = rows[int(np.argmax(wrong))].copy()
-        usable = np.flatnonzero(pairs.counted & ~wrong)
+        usable = pairs.counted & ~wrong
+        if len(self.margins) == keep:  # most of what comes is better than the worst that there are already
+            usable &= margins < self.margins[-1]
+        if not usable.any():
+            return
         rows, margins = np.concatenate([self.rows, rows[usable]]), np.concatenate([self.margins, margins[usable]])
         order = np.argsort(margins, kind="stable")[: 2 * keep]
         rows, margins = rows[order], margins[order]
@@ -118,12 +123,11 @@ def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
     """Return what is minimised on a scale; violations are negative on all of them."""
     small, large, size, counted, _ = pairs
     with np.errstate(all="ignore"):
-        value = {
-            "difference": lambda: large - small,
-            "relative": lambda: (large - small) / size,
-            "logarithm": lambda: np.arcsinh(large / floor) - np.arcsinh(small / floor),
-        }[scale]()
-    return np.where(counted & ~np.isnan(value), np.clip(value, -_OUT, _OUT), _OUT)
+        if scale == "logarithm":
+            value = np.arcsinh(large / floor) - np.arcsinh(small / floor)
+        else:
+            value = large - small if scale == "difference" else (large - small) / size
+    return np.where(counted & ~np.isnan(value), np.minimum(np.maximum(value, -_OUT), _OUT), _OUT)
 
 
 def _weights(pairs: Pairs, scale: str, floor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -225,9 +229,6 @@ def _beginnings(rows: np.ndarray, pairs: Pairs, floor: float, lanes: int, random
     return starts
 
 
-_MEMORY = 8
-
-
 @np.errstate(all="ignore")
 def _descend(
     target: Target, starts: dict[str, np.ndarray], floor: float, iterations: int, found: Found, enough: float
@@ -239,25 +240,27 @@ def _descend(
     scales = np.concatenate([np.full(len(rows), number) for number, rows in enumerate(starts.values())])
     x = np.clip(np.concatenate(list(starts.values())), low, high)
 
+    def parts(scales):
+        # Paths stay in the order of their scales.
+        ends = np.searchsorted(scales, np.arange(len(starts) + 1))
+        return [(scale, slice(*ends[number : number + 2])) for number, scale in enumerate(starts)]
+
     def values(x, scales, pairs):
         found.add(x, pairs)
-        value = np.empty(len(x))
-        for number, scale in enumerate(starts):
-            mine = scales == number
-            value[mine] = objective(Pairs(*(part[mine] for part in pairs)), scale, floor)
-        return value
+        several = [objective(Pairs(*(part[mine] for part in pairs)), scale, floor) for scale, mine in parts(scales)]
+        return np.concatenate(several)
 
     def gradients(x, scales):
         pairs, small, large = target.slopes(x)
         gradient = np.empty_like(x)
-        for number, scale in enumerate(starts):
-            mine = scales == number
+        for scale, mine in parts(scales):
             by_small, by_large = _weights(Pairs(*(part[mine] for part in pairs)), scale, floor)
             gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
-        return np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0)
+        gradient[~np.isfinite(gradient)] = 0.0
+        return gradient
 
     value, gradient = values(x, scales, target.pairs(x)), gradients(x, scales)
-    memory = _Memory(*x.shape)
+    memory = _Memory()
     # Before there is any curvature a step has a tenth of the size of the instance.
     trust = 0.1 * (1e-3 + np.sqrt(np.mean(x**2, axis=1)))
     step, stalled = np.ones(len(x)), np.zeros(len(x), int)
@@ -271,14 +274,14 @@ def _descend(
             memory = memory.only(alive)
         slope = np.where(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)), 0.0, gradient)
         direction = np.where(slope == 0, 0.0, -memory.inverse(slope))
-        uphill = ~(np.sum(direction * slope, axis=1) < 0)
+        uphill = ~(_along(direction, slope) < 0)
         direction[uphill] = -slope[uphill]
-        length = np.maximum(np.sqrt(np.sum(direction**2, axis=1)), 1e-100)
+        length = np.maximum(np.sqrt(_along(direction, direction)), 1e-100)
         fresh = uphill | memory.empty
         direction *= np.where(fresh, trust / length, np.minimum(1.0, 20 * trust / length))[:, None]
-        new = np.clip(x + step[:, None] * direction, low, high)
+        new = np.minimum(np.maximum(x + step[:, None] * direction, low), high)
         new_value = values(new, scales, target.pairs(new))
-        expected = np.abs(np.sum((new - x) * slope, axis=1))
+        expected = np.abs(_along(new - x, slope))
         better = new_value < value - 1e-4 * np.where(step < 1e-3, 0.0, expected)
         # Derivatives are taken where they are needed alone: a step that does not help costs one evaluation.
         new_gradient = gradient.copy()
@@ -295,47 +298,49 @@ def _descend(
 _MEMORY, _PATIENCE = 6, 10
 
 
-class _Memory:
-    """The last moves of several paths, and what they changed in the gradients."""
+def _along(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the scalar products of rows."""
+    return np.add.reduce(one * other, axis=1)
 
-    def __init__(self, paths: int, dimension: int):
-        self.moves, self.changes = np.zeros((0, paths, dimension)), np.zeros((0, paths, dimension))
+
+class _Memory:
+    """The last moves of several paths, what they changed in the gradients, and their scalar products with that."""
+
+    def __init__(self, kept: Sequence[tuple[np.ndarray, ...]] = ()):
+        self.kept = list(kept)
 
     @property
-    def empty(self) -> np.ndarray:
+    def empty(self) -> Any:
         """Which paths have no curvature yet."""
-        return ~(np.sum(self.moves * self.changes, axis=2) > 0).any(axis=0)
+        return ~np.any([product > 0 for _, _, product, _ in self.kept], axis=0) if self.kept else True
 
     def only(self, chosen: np.ndarray) -> _Memory:
         """Return the memory of some of the paths."""
-        part = _Memory(0, 0)
-        part.moves, part.changes = self.moves[:, chosen], self.changes[:, chosen]
-        return part
+        return _Memory([tuple(part[chosen] for part in parts) for parts in self.kept])
 
     def add(self, move: np.ndarray, change: np.ndarray) -> None:
         """Remember a move of every path; one without positive curvature counts for nothing."""
-        product, squares = np.sum(move * change, axis=1), np.sum(change**2, axis=1)
+        product, squares = _along(move, change), _along(change, change)
         useful = (product > 0) & (product > 1e-14 * squares)
         move, change = (np.where(useful[:, None], array, 0.0) for array in (move, change))
-        self.moves = np.concatenate([self.moves, move[None]])[-_MEMORY:]
-        self.changes = np.concatenate([self.changes, change[None]])[-_MEMORY:]
+        self.kept = [*self.kept, (move, change, np.where(useful, product, 0.0), squares)][-_MEMORY:]
 
     def inverse(self, slope: np.ndarray) -> np.ndarray:
         """Return the inverse Hessian of limited memory times the slopes."""
-        products = np.sum(self.moves * self.changes, axis=2)
-        inverses = np.where(products > 0, 1 / np.where(products > 0, products, 1.0), 0.0)
-        q, weights = slope.copy(), []
+        q, scale, passed = slope.copy(), np.ones(len(slope)), []
         with np.errstate(all="ignore"):
-            for move, change, by in zip(self.moves[::-1], self.changes[::-1], inverses[::-1], strict=True):
-                weights.append(by * np.sum(move * q, axis=1))
-                q = q - weights[-1][:, None] * change
-            scale = np.ones(len(q))
-            for change, product in zip(self.changes, products, strict=True):
-                scale = np.where(product > 0, product / np.maximum(np.sum(change**2, axis=1), 1e-300), scale)
+            for move, change, product, _ in reversed(self.kept):
+                by = np.where(product > 0, 1 / product, 0.0)
+                weight = by * _along(move, q)
+                q = q - weight[:, None] * change
+                passed.append((move, change, by, weight))
+            for _, _, product, squares in self.kept:
+                scale = np.where(product > 0, product / np.maximum(squares, 1e-300), scale)
             q = q * scale[:, None]
-            for move, change, by, weight in zip(self.moves, self.changes, inverses, reversed(weights), strict=True):
-                q = q + (weight - by * np.sum(change * q, axis=1))[:, None] * move
-        return np.nan_to_num(q, nan=0.0, posinf=0.0, neginf=0.0)
+            for move, change, by, weight in reversed(passed):
+                q = q + (weight - by * _along(change, q))[:, None] * move
+        q[~np.isfinite(q)] = 0.0
+        return q
 
 
 def _evolve(

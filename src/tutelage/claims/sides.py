@@ -58,6 +58,7 @@ class Sides:
         parameters: The values of the form's parameters.
         derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
         optimised: Whether programs are worth more of the compiler's time.
+        modes: How formulas are evaluated on instances of each form, which batches of one draw share.
     """
 
     space: Space | Table
@@ -73,6 +74,7 @@ class Sides:
     optimised: bool = False
     floor: float = 0.0
     programs: dict[Any, Any] = field(default_factory=dict, repr=False)
+    modes: dict[Any, str] = field(default_factory=dict, repr=False)
 
     @property
     def settled(self) -> float:
@@ -108,9 +110,10 @@ class Sides:
     @cached_property
     def mode(self) -> str:
         """`batch` or `each` for NumPy, `compiled` for JAX."""
-        if "mode" not in self.programs:
-            self.programs["mode"] = self._find_mode()
-        return self.programs["mode"]
+        form = self.space.form(_PROBES)
+        if form not in self.modes:
+            self.modes[form] = self._find_mode()
+        return self.modes[form]
 
     def _find_mode(self) -> str:
         rows = self.space.sample(np.random.default_rng(1), _PROBES)
@@ -463,24 +466,33 @@ def _paired(
             raise ValueError("not one value per instance")
         shape = (*lead, *shape[1:])
         left, right = (_lifted(xp, side, shape) for side in (left, right))
-    left, right, scale = (xp.broadcast_to(xp.asarray(side) * 1.0, shape) for side in (left, right, scale))
-    left, right, scale = (side.reshape(*lead, -1) for side in (left, right, scale))
+    left, right, scale = (_spread(xp, side, shape, lead) for side in (left, right, scale))
     own = xp.maximum(xp.maximum(xp.abs(left), xp.abs(right)), 1e-300)
     size = xp.maximum(own, scale)
     counted = xp.asarray(counted)
     counted = counted.reshape(*lead, -1).all(-1) if counted.ndim > len(lead) else xp.broadcast_to(counted, lead)
-    same = xp.all(left == right, -1)
+    single = shape == lead
+    same = left == right if single else xp.all(left == right, -1)
     if relation == "==":
-        size = xp.max(size, -1)
-        error = xp.max(xp.abs(left - right), -1)
+        error = xp.abs(left - right)
+        if not single:
+            size, error = xp.max(size, -1), xp.max(error, -1)
         return Pairs(error, tolerance * size, size, counted, same)
     small, large = (left, right) if relation == "<=" else (right, left)
     if rounding:
         size = xp.where(large >= small, own, size)
         large = xp.where((left == 0) & (right == 0), 1e-300, large)
-    worst = xp.argmin((large - small) / size, -1)[..., None]
-    small, large, size = (xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size))
+    if not single:
+        worst = xp.argmin((large - small) / size, -1)[..., None]
+        small, large, size = (xp.take_along_axis(side, worst, -1)[..., 0] for side in (small, large, size))
     return Pairs(small, large, size, counted, same)
+
+
+def _spread(xp: Any, side: Any, shape: tuple[int, ...], lead: tuple[int, ...]) -> Any:
+    """Return a side with the shape of both, its entries along one axis; one entry per instance needs none."""
+    side = xp.asarray(side) * 1.0
+    side = side if np.shape(side) == shape else xp.broadcast_to(side, shape)
+    return side if shape == lead else side.reshape(*lead, -1)
 
 
 def _lifted(xp: Any, side: Any, shape: tuple[int, ...]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from tutelage import checks
 from tutelage.claims.recipes import condition_of, recipe_of
@@ -61,6 +61,10 @@ class Form:
         )
 
 
+# Two forms must be given; one that is left out is refused in a sentence.
+_NO_FORM = cast(Form, None)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper as a program.
@@ -69,18 +73,18 @@ class Claim:
 
     Attributes:
         id: Paper and number, as `convolutional_filter.lemma-4.2`.
-        place: Where it is printed.
+        place: Where it is printed; told by the identifier if left out.
         title: A few words that name it.
         hypotheses: What it assumes.
         as_printed: The statement as printed.
         control: A deliberately false variant, about as hard, that the same test must refute.
-        corrected: The form that holds, where the print fails.
+        corrected: The form that holds, where the print fails; the one that is meant if left out.
         correction: Which constant, factor or hypothesis changes, and why.
         arithmetic: How its numbers are got.
         as_meant: The statement with what the paper's context supplies.
         supplied: The place that supplies it.
         scope: What kind of statement it is, one of `SCOPES`; told by the identifier if left out.
-        kind: In which way the print fails, one of `tutelage.papers.KINDS`.
+        kind: In which way the print fails, one of `tutelage.papers.KINDS`; that on record for the paper if left out.
         defect: Name of the root error behind it; one error may show in several claims.
         glyph: Whether the failure hangs on one glyph of the text, which may have been lost.
         draw: What is drawn, and from which laws.
@@ -100,11 +104,11 @@ class Claim:
     """
 
     id: str
-    place: str
-    title: str
-    hypotheses: Sequence[str]
-    as_printed: Form
-    control: Form
+    place: str = ""
+    title: str = ""
+    hypotheses: Sequence[str] = ()
+    as_printed: Form = _NO_FORM
+    control: Form = _NO_FORM
     corrected: Form | None = None
     correction: str = ""
     arithmetic: str = "closed form in float64"
@@ -142,15 +146,24 @@ class Claim:
         if self.as_meant is not None and not self.supplied:
             remedy = "Say in `supplied` which place of the paper supplies what is added"
             raise invalid("as_meant", "name the place that supplies it", "none", remedy)
+        if self.corrected is None and self.correction:
+            checks.settle(self, corrected=self.as_meant)
         if self.kind:
             checks.one_of("kind", self.kind, KINDS)
-        told = self.id.partition(".")[2].partition("-")[0]
+        told, _, number = self.id.partition(".")[2].partition("-")
         scope = self.scope or _SCOPE_OF.get(told, "proof step")
+        place = self.place or (
+            f"Equation ({number})" if told == "equation" else f"{told.capitalize()} {number}".strip()
+        )
         also = checks.sequence("also", self.also, "a list of relations")
         for one in also:
             checks.of_kind("also", one, Relation, "a list of relations", "Pass tutelage.claims.Relation")
         checks.settle(
-            self, scope=checks.one_of("scope", scope, SCOPES), also=also, glyph=checks.flag("glyph", self.glyph)
+            self,
+            place=place,
+            scope=checks.one_of("scope", scope, SCOPES),
+            also=also,
+            glyph=checks.flag("glyph", self.glyph),
         )
         for name in ("draw", "left", "relation", "right"):
             if getattr(self, name) is None:

@@ -35,6 +35,10 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.arrays.values())))
 
+    def form(self, most: int) -> Any:
+        """Return what instances look like, and how many there are, up to some number."""
+        return min(len(self), most), tuple((name, array.shape[1:]) for name, array in self.arrays.items())
+
     @property
     def rows(self) -> np.ndarray:
         """The coordinates of all instances."""

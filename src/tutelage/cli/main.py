@@ -67,7 +67,7 @@ def audit(
     Example: [bold]tutelage audit convolutional_filter.lemma-4.2[/]
     """
     from tutelage.claims.auditing import audit as judge_all
-    from tutelage.claims.base import effort_named
+    from tutelage.claims.outcome import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
     from tutelage.work.lock import this_command

@@ -114,12 +114,19 @@ def _search(
     import numpy as np
 
     import tutelage as tl
+    from tutelage.dynamics.programs import meanwhile
 
     family = tl.problems.two_layer if output else tl.problems.committee
     problem = family(np.eye(neurons), students=students, activation=activation)
     objective = tl.population(problem)
     starts = tl.starts.xavier(problem, runs=runs, seed=seed)
-    with console.descending() as progress:
+
+    def rehearse() -> None:
+        # The atlas of the teacher takes what that of the runs will: modules to import, formulas to trace.
+        if students == neurons and not output:
+            tl.atlas(objective, np.eye(neurons)[None])
+
+    with console.descending() as progress, meanwhile(rehearse):
         reached = tl.dynamics.descend_to_minima(objective, starts, step, most_steps=steps, seed=seed, progress=progress)
     return tl.atlas(objective, reached)
 

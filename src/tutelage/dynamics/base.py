@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage._html import briefly
+from tutelage.arrays import of_jax
 from tutelage.checks import positive, tried
 from tutelage.errors import invalid
 from tutelage.objectives import Objective
@@ -94,7 +95,7 @@ class Stepwise(Method):
 def step_size(argument: str, value: Any):
     """Return a step as a number, or a schedule as it is, or raise."""
     if not callable(value):
-        return jnp.asarray(positive(argument, value))
+        return of_jax(positive(argument, value))
     number = jax.ShapeDtypeStruct((), int)
     size = tried(argument, lambda: jax.eval_shape(lambda step: jnp.asarray(value(step), float), number))
     if size.shape != ():

@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 from numpy.polynomial import chebyshev
 
+from tutelage.arrays import of_jax
 from tutelage.checks import positive
 from tutelage.dynamics.base import Method, Traits, norm, select
 from tutelage.dynamics.groups import Place, advanced, first_place, judge
@@ -121,8 +122,8 @@ class ChebyshevDescent(Method):
     stiffness: float = eqx.field(static=True)
 
     def __init__(self, step: float, tolerance: float = 5e-3, stiffness: float = 2.0):
-        self.step = jnp.asarray(positive("step", step))
-        self.tolerance = jnp.asarray(positive("tolerance", tolerance))
+        self.step = of_jax(positive("step", step))
+        self.tolerance = of_jax(positive("tolerance", tolerance))
         self.stiffness = positive("stiffness", stiffness)
 
     @property

@@ -34,6 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tutelage.arrays import of_jax
 from tutelage.checks import positive
 from tutelage.dynamics.base import Method, Traits, norm, select
 from tutelage.dynamics.groups import Place, advanced, first_place, judge
@@ -83,8 +84,8 @@ class CollectiveDescent(Method):
     tolerance: Float[Array, ""]
 
     def __init__(self, step: float, tolerance: float = 1e-2):
-        self.step = jnp.asarray(positive("step", step))
-        self.tolerance = jnp.asarray(positive("tolerance", tolerance))
+        self.step = of_jax(positive("step", step))
+        self.tolerance = of_jax(positive("tolerance", tolerance))
 
     @property
     def traits(self) -> Traits:

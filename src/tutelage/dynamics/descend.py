@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import count, of_kind, random_seed
 from tutelage.dynamics import lanes as compiled
 from tutelage.dynamics.base import Method, norm
@@ -28,8 +29,7 @@ from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
-from tutelage.instant import instantly
-from tutelage.models import TwoLayer
+from tutelage.instant import instantly, trace
 from tutelage.objectives import Objective, Reduction
 from tutelage.objectives.tiles import Effort, in_tiles
 
@@ -194,6 +194,9 @@ class _Follower:
                 assert self.stop.gradient is not None
                 objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
                 self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
+            # What is evaluated at the end is traced while others compile.
+            rows = jax.tree.map(lambda leaf: np.resize(leaf, (self.tile, *leaf.shape[1:])), lanes)
+            trace(_evaluate_tile, self.task.objective, self.task.seed, (rows.point, rows.run, rows.step))
 
     def _order_late(self) -> None:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
@@ -289,7 +292,7 @@ class _Follower:
         shared = self.task.objective, self.task.seed
         rows = self.state.point, self.state.run, self.state.step
         losses, gradient_norms, errors = in_tiles(_evaluate_tile, self.tile, shared, rows)
-        points = jax.tree.map(jnp.asarray, self.state.point)
+        points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
         pairs = self._channels(points)
@@ -314,17 +317,16 @@ class _Follower:
 
     def _channels(self, points: PyTree) -> dict[int, str]:
         """Return what to say of runs that a limit ended while two of their neurons ran away together."""
-        student = self.objective.problem.student
-        if not isinstance(student, TwoLayer) or student.fixed_coefficients or not self.objective.deterministic:
+        if not self.objective.deterministic:
             return {}
         said, arrays = {}, jax.device_get(points)
         for run in np.flatnonzero(np.isin(self.state.code, _LIMITS)).tolist():
             point = jax.tree.map(lambda leaf, run=run: leaf[run], arrays)
-            if (pair := student.channel(point, self.objective.gradient(point))) is not None:
-                first, second = (float(point.output[neuron]) for neuron in pair)
-                said[run] = (
-                    f"; neurons {pair[0]} and {pair[1]} run away, with output weights {first:.3g} and {second:.3g}"
+            if found := self.objective.problem.student.channel(point, self.objective.gradient):
+                neurons, outputs = (
+                    " and ".join(text) for text in (map(str, found), map("{:.3g}".format, found.values()))
                 )
+                said[run] = f"; neurons {neurons} run away, with output weights {outputs}"
         return said
 
     def _reason(self, run: int) -> str:
@@ -370,11 +372,11 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
     reduction = _reduction(objective, method, record, points)
     inner = objective if reduction is None else reduction.objective
     quantities = None if record is None else record.compiled()
-    task = Task(inner, method, stop.compiled(), quantities, jnp.asarray(seed), jnp.asarray(most_steps))
+    task = Task(inner, method, stop.compiled(), quantities, of_jax(seed), of_jax(most_steps))
     points = jax.device_get(points if reduction is None else reduction.points)
     first = jax.tree.map(lambda leaf: leaf[0], points)
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
-    gate = jnp.asarray(newton.gate if usable and newton is not None else 0.0)
+    gate = of_jax(newton.gate if usable and newton is not None else 0.0)
     tile = compiled.tile_size(inner, method, first)
     begun = in_tiles(compiled.begin, tile, (task, gate), (points, runs))
     recorder = None
@@ -416,7 +418,7 @@ def tile_of(objective: Objective, method: Any, record: Record | None = None) -> 
     method = as_method(method)
     random = np.random.default_rng(0)
     shapes = objective.problem.template_tree()
-    points = jax.tree.map(lambda leaf: jnp.asarray(random.normal(size=(1, *leaf.shape))), shapes)
+    points = jax.tree.map(lambda leaf: of_jax(random.normal(size=(1, *leaf.shape))), shapes)
     reduction = _reduction(objective, method, record, points)
     inner, points = (objective, points) if reduction is None else (reduction.objective, reduction.points)
     first = jax.tree.map(lambda leaf: leaf[0], points)
@@ -456,13 +458,13 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
     state = jax.tree.map(np.copy, earlier.state)
     state.code[np.isin(state.code, _OPEN)] = Code.RUNNING
     inner = earlier.task.objective
-    first = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), state.point)
+    first = jax.tree.map(lambda leaf: of_jax(leaf[0]), state.point)
     newton = earlier.newton if newton is None else newton
     if newton is None or stop.gradient is None or not newton.applicable(inner, method, first):
         state.gate[:] = 0.0
     else:
         state.gate[state.gate == 0] = newton.gate
-    task = Task(inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, jnp.asarray(most_steps))
+    task = Task(inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, of_jax(most_steps))
     return _Follower(
         objective=objective,
         reduction=earlier.reduction,

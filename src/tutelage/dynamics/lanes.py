@@ -65,20 +65,31 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
 
 def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
     """Return what a step of one run costs, in units of a pair of neurons in closed form."""
+    return max(_exact_work(objective, point), _sample_work(objective, method))
+
+
+def _exact_work(objective: Objective, point: PyTree) -> int:
+    """Return the part of the work that pairs of neurons and parameters make."""
     students = objective.problem.student.vectors(point)
     teachers = objective.problem.teacher.vectors(objective.target).shape[0]
     pairs = students.shape[0] * (students.shape[0] + teachers)
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(point))
+    return max(pairs * _pair_cost(objective), sum(leaf.size for leaf in jax.tree.leaves(point)))
+
+
+def _sample_work(objective: Objective, method: Method) -> int:
+    """Return the part of the work that samples make."""
     samples = max(method.traits.batch, objective.samples)
     samples = samples * (objective.problem.student.patches or 1) * objective.problem.dimension
-    if not objective.deterministic:
-        samples *= 10  # a fresh number costs as much as ten that are there
-    return max(pairs * _pair_cost(objective), parameters, samples)
+    return samples if objective.deterministic else 10 * samples  # a fresh number costs as much as ten that are there
 
 
 def effort(objective: Objective, method: Method, point: PyTree) -> Effort:
-    """Return how thoroughly the loop is to be compiled; a function of the problem and the method alone."""
-    return Effort.LOOP if lane_work(objective, method, point) <= _LIGHT_WORK else Effort.LONG_LOOP
+    """Return how thoroughly the loop is to be compiled; a function of the problem and the method alone.
+
+    Loops over samples are products of matrices, which XLA does not compile, and random numbers, no faster for it.
+    """
+    heavy = _exact_work(objective, point) > max(_LIGHT_WORK, _sample_work(objective, method))
+    return Effort.LONG_LOOP if heavy else Effort.LOOP
 
 
 def _pair_cost(objective: Objective) -> int:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage._html import briefly
+from tutelage.arrays import of_jax
 from tutelage.checks import count, flag, of_kind, positive
 from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
 from tutelage.objectives import Objective, stream
@@ -26,7 +27,7 @@ class Ball(eqx.Module):
     radius: Float[Array, ""]
 
     def __init__(self, radius: float):
-        self.radius = jnp.asarray(positive("radius", radius))
+        self.radius = of_jax(positive("radius", radius))
 
     def __repr__(self) -> str:
         return briefly(self)
@@ -132,7 +133,7 @@ class PerturbedGradientDescent(Stepwise):
 
     def __init__(self, step: float | Callable, noise: float, shared_direction: bool = True):
         self.step = step_size("step", step)
-        self.noise = jnp.asarray(positive("noise", noise))
+        self.noise = of_jax(positive("noise", noise))
         self.shared_direction = flag("shared_direction", shared_direction)
 
     @property

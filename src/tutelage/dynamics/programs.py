@@ -1,12 +1,26 @@
 """The programs of a batch of runs, compiled side by side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 
 from jaxtyping import PyTree
 
 from tutelage.objectives.tiles import Effort, at_once, in_tiles, to_compile
+
+_meanwhile: ContextVar[Callable[[], None] | None] = ContextVar("meanwhile", default=None)
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Do some work while a program is waited for that others compile; nothing, if none is."""
+    token = _meanwhile.set(work)
+    try:
+        yield
+    finally:
+        _meanwhile.reset(token)
 
 
 @lru_cache
@@ -35,4 +49,8 @@ class Programs:
     ) -> PyTree:
         """Apply a program to rows, as `in_tiles` does."""
         self.order(program, tile, shared, rows, effort)
-        return in_tiles(program, tile, shared, rows, self._compiled[id(program), tile].result())
+        compiled = self._compiled[id(program), tile]
+        if not compiled.done() and (work := _meanwhile.get()) is not None:
+            _meanwhile.set(None)
+            work()
+        return in_tiles(program, tile, shared, rows, compiled.result())

@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import positive
 from tutelage.dynamics.checks import checked_objective
 from tutelage.dynamics.descend import descend
@@ -112,4 +112,4 @@ def restarts(
             whole[followed[better]] = np.asarray(part)[better]
         losses[followed[better]] = found[better]
         signs[followed[better]] = choice
-    return Restarts(jax.tree.map(jnp.asarray, points), losses, losses <= success, attempts, signs, tuple(runs))
+    return Restarts(jax.tree.map(of_jax, points), losses, losses <= success, attempts, signs, tuple(runs))

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.arrays import of_jax
 from tutelage.checks import count, finite_number, one_of, positive
 from tutelage.errors import invalid
 
@@ -30,9 +30,9 @@ class Stop(eqx.Module):
         seconds: End as `time_limit` after so much wall time of the whole batch.
     """
 
-    gradient: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "gradient", jnp.asarray))
-    loss: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(finite_number, "loss", jnp.asarray))
-    change: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "change", jnp.asarray))
+    gradient: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "gradient", of_jax))
+    loss: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(finite_number, "loss", of_jax))
+    change: Float[Array, ""] | None = eqx.field(default=None, converter=_optional(positive, "change", of_jax))
     steps: int | None = eqx.field(default=None, converter=_optional(partial(count, least=0), "steps", int))
     seconds: float | None = eqx.field(default=None, converter=_optional(positive, "seconds", float))
 

@@ -23,11 +23,11 @@ $\tfrac12K(w, w) = \tfrac12(o + e)\|w\|^2$.
 **Signs.** In $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ every dual is multiplied by those of its pair. That is a
 network with two layers up to rescalings: where no output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such
 a sum with $s_i = \operatorname{sgn}a_i$, the loss depends on the image alone, and the map has full rank. So critical
-points and their indices are the same there, and the only zero modes that are lost are the rescalings.
+points and their indices are the same there, and the only zero modes that are lost are the rescalings. Weight decay is
+added (`tutelage.geometry.decay`).
 
-**Weight decay.** Decay of vectors and output weights, $\tfrac12\lambda\|w\|^2 + \tfrac12\lambda'a^2$, is smallest
-among the rescalings of a neuron at one of them, where it is $\sqrt{\lambda\lambda'}\,\|aw\|$ and curved upwards. So
-critical points are those of the loss in $u = |a|w$ with this term added, at that rescaling, with the same indices.
+**Factors.** With factors $f$ and $g$ of the outputs of student and teacher the loss is $f^2$ times that of the students
+alone and the teachers times $g/f$.
 
 **Third derivatives.** At $a$, with parts $a_w$ along $\hat w$, $a_n$ along $n$ and $a_\perp$ beyond both,
 
@@ -50,37 +50,25 @@ constant; the norm of a symmetric trilinear form is attained at three equal vect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tutelage.errors import MissingDependency
+from tutelage.geometry.ball_arithmetic import (
+    NotProved,
+    bounded,
+    diagonal,
+    dot,
+    exact,
+    flint_module,
+    polar,
+    scaled_rows,
+    sine_and_angle,
+)
+from tutelage.geometry.ball_losses import LossInBalls
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
-
-
-def flint_module() -> Any:
-    """Return the module of ball arithmetic, or raise if it is not installed."""
-    try:
-        import flint
-    except ImportError as error:
-        raise MissingDependency(
-            "`certify` needs the python-flint package for its ball arithmetic, but it is not installed. "
-            "Run `pip install 'tutelage[certify]'`."
-        ) from error
-    return flint
-
-
-class NotProved(Exception):
-    """A step of a proof that did not succeed; the message says which."""
-
-
-class Singular(NotProved):
-    """The Hessian is not shown to be regular."""
 
 
 class Pairs(NamedTuple):
@@ -105,44 +93,8 @@ class Pairs(NamedTuple):
     angle: list[list[arb]]
 
 
-@dataclass(frozen=True)
-class BallLoss:
-    r"""The population loss of a committee in balls; the floats are meant exactly.
-
-    Attributes:
-        teacher: The teacher's vectors.
-        left: Slope of the activation below zero.
-        right: Slope of the activation above zero.
-        scale: Variance of the inputs, the same in all directions.
-        noise: Standard deviation of the label noise.
-        signs: The signs of the student neurons; `None` for all positive.
-        outputs: The output weights of the teacher; `None` for all one.
-        decay: Rates of weight decay: none, that of the vectors, or those of vectors and output weights. The second,
-            up to rescaling, is a rate of the norms: $\tfrac12(\lambda\|w\|^2 + \lambda'a^2) \ge
-            \sqrt{\lambda\lambda'}\,\|aw\|$, with equality for one rescaling.
-    """
-
-    teacher: np.ndarray
-    left: float
-    right: float
-    scale: float
-    noise: float
-    signs: np.ndarray | None = None
-    outputs: np.ndarray | None = None
-    decay: tuple[float, ...] = ()
-
-    @property
-    def of_squares(self) -> arb:
-        """The rate of half the squared norms."""
-        return flint_module().arb(self.decay[0] if len(self.decay) == 1 else 0)
-
-    @property
-    def of_norms(self) -> arb:
-        """The rate of the norms."""
-        arb = flint_module().arb
-        if len(self.decay) < 2 or self.decay[0] == self.decay[1]:
-            return arb(self.decay[0] if len(self.decay) == 2 else 0)
-        return (arb(self.decay[0]) * arb(self.decay[1])).sqrt()
+class BallLoss(LossInBalls):
+    """The population loss of neurons without biases, under inputs of mean zero."""
 
     @property
     def odd(self) -> arb:
@@ -158,11 +110,13 @@ class BallLoss:
 
     @property
     def teachers(self) -> arb_mat:
-        """The teacher's vectors times the sizes of its output weights, exactly."""
-        teachers = exact(self.teacher)
-        if self.outputs is None:
+        """The teacher's vectors times the sizes of its output weights, over the factor of the student's output."""
+        teachers, arb = exact(self.teacher), flint_module().arb
+        if self.outputs is None and self.factors[0] == self.factors[1]:
             return teachers
-        return _scaled_rows(teachers, [abs(flint_module().arb(float(output))) for output in self.outputs])
+        outputs = np.ones(len(self.teacher)) if self.outputs is None else self.outputs
+        ratio = abs(arb(self.factors[1]) / arb(self.factors[0]))
+        return scaled_rows(teachers, [abs(arb(float(output))) * ratio for output in outputs])
 
     def _signed(self, pairs: Pairs, signs: np.ndarray | None) -> Pairs:
         """Return pairs whose second norms have the signs of their neurons."""
@@ -180,17 +134,14 @@ class BallLoss:
     def _sign(self, neuron: int) -> int:
         return 1 if self.signs is None else int(np.sign(self.signs[neuron]))
 
-    def lowest(self) -> arb:
-        """Return half the variance of the noise, below which no loss is."""
-        return flint_module().arb(self.noise) ** 2 / 2
+    @property
+    def _unit(self) -> arb:
+        """The square of the factor of the student's output: the loss is that of the bare students times it."""
+        return flint_module().arb(self.factors[0]) ** 2
 
     def excess(self, students: arb_mat) -> arb:
-        """Return the loss above half the variance of the noise, weight decay included."""
         arb = flint_module().arb
         total = arb(0)
-        if self.decay:
-            norms, _ = _polar(students)
-            total += sum((self.of_norms * norm + self.of_squares / 2 * norm**2 for norm in norms), arb(0))
         teaching = self._signed(pairs_of(self.teachers, None), self.outputs)
         for pairs, signs, factor in (
             (self._own(students), self.signs, arb(0.5)),
@@ -198,7 +149,7 @@ class BallLoss:
             (teaching, self.outputs, arb(0.5)),
         ):
             total += factor * self._sum(pairs, signs)
-        return total
+        return total * self._unit if self.decay is None else total * self._unit + self.decay.value(students)
 
     def _sum(self, pairs: Pairs, signs: np.ndarray | None) -> arb:
         """Return the sum of the duals of all pairs, times the signs of the first of each."""
@@ -218,43 +169,40 @@ class BallLoss:
         return flint.arb_mat([[odd + even * (1 - factor * angle) for angle in angles] for angles in pairs.angle])
 
     def gradient(self, students: arb_mat) -> arb_mat:
-        """Return the gradient, one row per neuron."""
         flint = flint_module()
         own, taught = self._own(students), self._taught(students)
-        mine, theirs = (_scaled_rows(pairs.other_units, pairs.other_norms) for pairs in (own, taught))
+        mine, theirs = (scaled_rows(pairs.other_units, pairs.other_norms) for pairs in (own, taught))
         if self.signs is None and self.outputs is None:
             mine, theirs = students, self.teachers  # without rounding
         combined = self._slopes(own) * mine - self._slopes(taught) * theirs
         radial = [
-            self.even * (2 / flint.arb.pi()) * (_dot(sines, own.other_norms) - _dot(other_sines, taught.other_norms))
+            self.even * (2 / flint.arb.pi()) * (dot(sines, own.other_norms) - dot(other_sines, taught.other_norms))
             for sines, other_sines in zip(own.sine, taught.sine, strict=True)
         ]
-        gradient = combined + _scaled_rows(own.units, radial)
+        gradient = combined + scaled_rows(own.units, radial)
         if self.signs is not None:
-            gradient = _scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
-        return gradient + students * self.of_squares + own.units * self.of_norms if self.decay else gradient
+            gradient = scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
+        gradient = gradient * self._unit
+        return gradient if self.decay is None else gradient + self.decay.gradient(students)
 
     def hessian(self, students: arb_mat) -> arb_mat:
-        """Return the Hessian; parameters in the order of the rows."""
         flint = flint_module()
         number, dimension = students.nrows(), students.ncols()
         own, taught = self._own(students), self._taught(students)
         slopes, factor = self._slopes(own), self.even * (2 / flint.arb.pi())
-        identity = _diagonal(dimension, flint.arb(1))
+        identity = diagonal(dimension, flint.arb(1))
         rows: list[list[list[arb]]] = [[[] for _ in range(dimension)] for _ in range(number)]
         found: dict[tuple[int, int], list[list[arb]]] = {}
         for i in range(number):
             for j in range(number):
                 if i == j:
                     total = (_curvature(own, i, skip=i) - _curvature(taught, i)) * self._sign(i)
-                    whole = identity * (self.odd + self.even) + total * (factor / own.norms[i])
-                    if self.decay:
-                        unit = flint.arb_mat([own.units.tolist()[i]])
-                        tangent = identity - unit.transpose() * unit
-                        whole = whole + identity * self.of_squares + tangent * (self.of_norms / own.norms[i])
+                    whole = (identity * (self.odd + self.even) + total * (factor / own.norms[i])) * self._unit
+                    if self.decay is not None:
+                        whole = whole + self.decay.block(students.tolist()[i])
                     block = whole.tolist()
                 elif i < j:
-                    both = self._sign(i) * self._sign(j)
+                    both = self._unit * (self._sign(i) * self._sign(j))
                     block = ((identity * slopes[i, j] + _mixed(own, i, j) * factor) * both).tolist()
                     found[i, j] = block
                 else:
@@ -264,32 +212,24 @@ class BallLoss:
         return flint.arb_mat([row for band in rows for row in band])
 
     def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
-        """Return the Hessian's block of a neuron less that of its own dual: what splitting it depends on."""
         own, taught = self._own(students), self._taught(students)
         total = (_curvature(own, neuron, skip=neuron) - _curvature(taught, neuron)) * self._sign(neuron)
-        return total * (self.even * (2 / flint_module().arb.pi()) / own.norms[neuron])
+        return total * (self._unit * self.even * (2 / flint_module().arb.pi()) / own.norms[neuron])
 
     def lipschitz(self, students: arb_mat, radius: float) -> arb:
         r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
 
         With the constants of the module's text, $\rho_i = \|w_i\| - r$ and unit vectors $(a_i)_i$, the third
         derivative is at most $\sum_i\|a_i\|^3c_{30}e(\sum_{j\ne i}\|w_j\| + \sum_j\|v_j\|)/\rho_i^2 + 3\sum_{i\ne j}
-        \|a_i\|^2\|a_j\|c_{21}e/\rho_i$, and $\sum_j\|a_j\| \le \sqrt n$. A rate of the norms adds its
-        multiple of $2/(\sqrt3\rho_i^2)$, the largest $3t(1 - t^2)/\rho_i^2$.
+        \|a_i\|^2\|a_j\|c_{21}e/\rho_i$, and $\sum_j\|a_j\| \le \sqrt n$.
 
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
-        norms, _ = _polar(students)
-        teachers = sum(_polar(self.teachers)[0], flint_module().arb(0))
-        bound = lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius)
-        if len(self.decay) < 2:
-            return bound
-        arb = flint_module().arb
-        steepest = arb(0)
-        for norm in norms:
-            steepest = steepest.max(1 / (norm - arb(radius)) ** 2)
-        return bound + self.of_norms * 2 / arb(3).sqrt() * steepest
+        norms, _ = polar(students)
+        teachers = sum(polar(self.teachers)[0], flint_module().arb(0))
+        bound = lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius) * self._unit
+        return bound if self.decay is None else bound + self.decay.lipschitz(students, radius)
 
 
 def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:
@@ -330,58 +270,11 @@ def mixed_constant() -> arb:
     return 4 / flint_module().arb.pi()
 
 
-def exact(values: np.ndarray) -> arb_mat:
-    """Return a matrix of floats as balls of radius zero."""
-    return flint_module().arb_mat(np.asarray(values, float).tolist())
-
-
-def exact_decimals(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
-    """Return floats as decimal numbers, in full."""
-    return tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in values)
-
-
-def balls_of(decimals: tuple[tuple[str, ...], ...]) -> arb_mat:
-    """Return decimals as balls that contain them."""
-    flint = flint_module()
-
-    def ball(text: str) -> arb:
-        fraction = Fraction(text)
-        return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
-
-    return flint.arb_mat([[ball(entry) for entry in row] for row in decimals])
-
-
-def frobenius(matrix: arb_mat) -> arb:
-    """Return the Frobenius norm, which bounds the spectral norm."""
-    return sum((entry * entry for entry in matrix.entries()), flint_module().arb(0)).nonnegative_part().sqrt()
-
-
-def _dot(first: list[arb], second: list[arb]) -> arb:
-    return sum((a * b for a, b in zip(first, second, strict=True)), flint_module().arb(0))
-
-
-def _diagonal(size: int, value: arb) -> arb_mat:
-    return flint_module().arb_mat([[value if i == j else 0 for j in range(size)] for i in range(size)])
-
-
-def _scaled_rows(matrix: arb_mat, factors: list[arb]) -> arb_mat:
-    rows = zip(matrix.tolist(), factors, strict=True)
-    return flint_module().arb_mat([[entry * factor for entry in row] for row, factor in rows])
-
-
-def _polar(vectors: arb_mat) -> tuple[list[arb], arb_mat]:
-    """Return norms and unit vectors, or raise if a vector may be zero."""
-    norms = [_dot(row, row).sqrt() for row in vectors.tolist()]
-    if not all(norm > 0 for norm in norms):
-        raise NotProved("a neuron may be zero, where the loss has no gradient")
-    return norms, _scaled_rows(vectors, [1 / norm for norm in norms])
-
-
 def pairs_of(first: arb_mat, second: arb_mat | None) -> Pairs:
     """Return the angles of all pairs of rows; of the first with themselves if the second are left out."""
     flint = flint_module()
-    norms, units = _polar(first)
-    other_norms, other_units = (norms, units) if second is None else _polar(second)
+    norms, units = polar(first)
+    other_norms, other_units = (norms, units) if second is None else polar(second)
     cosine = (units * other_units.transpose()).tolist()
     sine, angle = [], []
     for i, row in enumerate(cosine):
@@ -393,33 +286,12 @@ def pairs_of(first: arb_mat, second: arb_mat | None) -> Pairs:
     return Pairs(norms, units, other_norms, other_units, cosine, sine, angle)
 
 
-def sine_and_angle(cosine: arb) -> tuple[arb, arb]:
-    """Return the sine, not below zero, and the angle, between zero and π, of a cosine."""
-    flint = flint_module()
-    if cosine == 1:
-        return flint.arb(0), flint.arb(0)
-    square = 1 - cosine * cosine
-    if square > 0:
-        sine = square.sqrt()
-        return sine, flint.arb.atan2(sine, cosine)
-    # The sine is between zero and the largest one that the ball allows; the angle to the axis is at most π/2 times it.
-    largest = square.upper().max(flint.arb(0)).sqrt().upper()
-    middle = largest / 2
-    sine = flint.arb(middle, middle.upper())
-    pi = flint.arb.pi()
-    if cosine > 0:
-        return sine, sine * (pi / 2)
-    if cosine < 0:
-        return sine, pi - sine * (pi / 2)
-    return sine, flint.arb(2, 2)  # nothing is known of the angle: [0, π] lies inside [0, 4]
-
-
 def _mixed(pairs: Pairs, i: int, j: int) -> arb_mat:
     """Return the matrix M of the module's text, for a pair of students."""
     flint = flint_module()
     s, c = pairs.sine[i][j], pairs.cosine[i][j]
     if not s > 0:
-        return _bounded(pairs.units.ncols(), s)
+        return bounded(pairs.units.ncols(), s)
     units = pairs.units.tolist()
     both = flint.arb_mat([units[i], units[j]])
     return both.transpose() * (flint.arb_mat([[-c / s, 1 / s], [1 / s, -c / s]]) * both)
@@ -442,13 +314,6 @@ def _curvature(pairs: Pairs, i: int, skip: int | None = None) -> arb_mat:
         normal = [v - c * w for v, w in zip(others[j], unit, strict=True)]
         normals.append(normal)
         weighted.append([norm / s * entry for entry in normal])
-    tangential = _diagonal(dimension, flint.arb(1)) - flint.arb_mat([[w] for w in unit]) * flint.arb_mat([unit])
+    tangential = diagonal(dimension, flint.arb(1)) - flint.arb_mat([[w] for w in unit]) * flint.arb_mat([unit])
     outer = flint.arb_mat(normals).transpose() * flint.arb_mat(weighted)
-    return tangential * total + outer + _bounded(dimension, spread)
-
-
-def _bounded(dimension: int, bound: arb) -> arb_mat:
-    """Return a matrix of balls around zero, as large as a bound."""
-    flint = flint_module()
-    ball = flint.arb(0, bound.upper())
-    return flint.arb_mat([[ball] * dimension] * dimension)
+    return tangential * total + outer + bounded(dimension, spread)

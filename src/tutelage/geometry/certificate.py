@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 
 from tutelage._html import facts
 from tutelage.errors import invalid
-from tutelage.geometry.balls import BallLoss
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.script import script
 
 ProvedKind = Literal["global minimum", "spurious minimum", "minimum", "saddle", "maximum", "not proved"]
@@ -70,7 +70,7 @@ class Certificate:
     split_curvature: float = math.nan
     digits: int
     problem: str
-    _loss: BallLoss | None = field(default=None, repr=False, compare=False)
+    _loss: LossInBalls | None = field(default=None, repr=False, compare=False)
 
     @property
     def proved(self) -> bool:

@@ -10,8 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from tutelage.errors import MalformedData
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.certificate import Certificate, ProvedKind
+from tutelage.geometry.decay import Decay
+from tutelage.geometry.shifted_balls import ShiftedBallLoss
+from tutelage.geometry.splitting import rows_of
 from tutelage.models import Layers
 from tutelage.work.documents import Document
 
@@ -39,7 +43,11 @@ class StatedLoss(Document):
     noise: Annotated[float, Field(ge=0)]
     signs: list[float] | None
     outputs: list[float] | None
-    decay: Annotated[list[float], Field(max_length=2, default_factory=list)]
+    decay: Annotated[list[float], Field(max_length=2, default_factory=list)]  # of vectors, of output weights
+    bias_decay: Annotated[float, Field(ge=0)] = 0.0
+    factors: Annotated[list[float], Field(min_length=2, max_length=2, default_factory=lambda: [1.0, 1.0])]
+    mean: list[float] | None = None
+    biases: list[float] | None = None  # of the teacher
 
 
 class CertificateRecord(Document):
@@ -84,10 +92,14 @@ def document(certificate: Certificate) -> dict[str, Any]:
     loss = certificate._loss
     stated = None
     if loss is not None:
-        signs, outputs = (None if one is None else np.asarray(one).tolist() for one in (loss.signs, loss.outputs))
+        biases = loss.teacher[:, -1] if loss.biased else None
+        lists = {"signs": loss.signs, "outputs": loss.outputs, "mean": loss.mean, "biases": biases}
+        rates = () if loss.decay is None else (loss.decay.rates[0], loss.decay.output)
         stated = {
             "left": loss.left, "right": loss.right, "scale": loss.scale, "noise": loss.noise,
-            "signs": signs, "outputs": outputs, "decay": list(loss.decay),
+            "factors": list(loss.factors), "decay": [rate for rate in rates if rate is not None],
+            "bias_decay": loss.decay.rates[-1] if loss.decay is not None and loss.biased else 0.0,
+            **{name: None if numbers is None else np.asarray(numbers).tolist() for name, numbers in lists.items()},
         }  # fmt: skip
     plain = {name: getattr(certificate, name) for name in ("kind", "reason", "problem", "digits", "blocks", "index")}
     centre = [[place[entry] for entry in row] for row in certificate.decimals]
@@ -103,6 +115,36 @@ def document(certificate: Certificate) -> dict[str, Any]:
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+def _loss(stated: StatedLoss, teacher: np.ndarray, width: int) -> LossInBalls:
+    """Return the loss of a certificate whose student has rows of some width.
+
+    Raises:
+        MalformedData: If something does not fit; the text continues a sentence.
+    """
+    lists = {name: getattr(stated, name) for name in ("signs", "outputs", "mean", "biases")}
+    arrays = {name: None if numbers is None else np.array(numbers) for name, numbers in lists.items()}
+    biases, rates, dimension = arrays.pop("biases"), stated.decay, teacher.shape[1]
+    sizes = len(teacher[0] if stated.mean is None else stated.mean), len(teacher if biases is None else biases)
+    if sizes != (dimension, len(teacher)) or not all(stated.factors):
+        raise MalformedData("has a certificate whose numbers do not fit the problem")
+    decay = None
+    if rates:
+        of_rows = [rates[0]] * dimension + [stated.bias_decay] * (width - dimension)
+        decay = Decay(tuple(of_rows), rates[1] if len(rates) > 1 else None)
+    shifted = biases is not None or arrays["mean"] is not None
+    return (ShiftedBallLoss if shifted else BallLoss)(
+        teacher if biases is None else np.column_stack([teacher, biases]),
+        stated.left,
+        stated.right,
+        stated.scale,
+        stated.noise,
+        decay=decay,
+        factors=(stated.factors[0], stated.factors[1]),
+        biased=biases is not None,
+        **arrays,
+    )
 
 
 def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree) -> Certificate:
@@ -125,7 +167,8 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
             raise MalformedData("has a certificate that proves nothing, but with the numbers of a proof")
     elif any(value is None for value in needed.values()) or not record.centre or record.stated is None:
         raise MalformedData("has a certificate that lacks some of its numbers")
-    width = teacher.shape[1]
+    rows, put = rows_of(point)
+    width = rows.shape[1]
     if any(len(row) != width or max(row) >= len(record.entries) for row in record.centre):
         raise MalformedData("has a certificate whose centre does not fit the problem")
     if record.parts and max(record.parts) >= len(record.centre):
@@ -133,17 +176,12 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
     decimals = tuple(tuple(record.entries[entry] for entry in row) for row in record.centre)
     loss = None
     if record.stated is not None:
-        said: dict[str, Any] = record.stated.model_dump()
-        lists: dict[str, Any] = {
-            name: None if said[name] is None else np.array(said[name]) for name in ("signs", "outputs")
-        }
-        lists["decay"] = tuple(said["decay"])
-        loss = BallLoss(teacher, **(said | lists))
+        loss = _loss(record.stated, teacher, width)
     centre: Any = point
     if decimals and not record.parts:
-        centre = jnp.asarray([[float(entry) for entry in row] for row in decimals])
-        if isinstance(point, Layers):
-            centre = point._replace(weights=centre, output=None if loss is None else jnp.asarray(loss.signs))
+        centre = put(jnp.asarray([[float(entry) for entry in row] for row in decimals]))
+        if isinstance(centre, Layers) and loss is not None and loss.signs is not None:
+            centre = centre._replace(output=jnp.asarray(loss.signs))
     bounds: dict[str, Any] = {name: math.nan if numbers[name] is None else numbers[name] for name in _BOUNDS}
     pairs: dict[str, Any] = {}
     for name in _INTERVALS:

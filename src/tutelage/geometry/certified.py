@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal, NamedTuple
+from dataclasses import fields, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import PyTree
@@ -13,6 +13,7 @@ from tutelage import problems
 from tutelage.activations import names
 from tutelage.errors import UnsupportedCombination, invalid, shown
 from tutelage.geometry.atlas import Atlas, AtlasEntry
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.proving import certify
 from tutelage.geometry.stated import ball_loss, signs_of
 from tutelage.geometry.survey import describe
@@ -94,12 +95,14 @@ def _verification(entry: AtlasEntry, objective: Objective) -> Verification:
     certificate = entry.certificate
     if certificate is None or not certificate.proved:
         return Verification("no proof", "" if certificate is None else certificate.reason)
-    if certificate._loss is not None and certificate._loss.decay:
-        return Verification("no proof", "the check does not cover weight decay")
+    if certificate._loss is not None and (missing := _uncovered(certificate._loss)):
+        return Verification("no proof", f"the check does not cover {missing}")
     point = objective.problem.student.canonical(objective.problem.point(entry.point))
     reason = _stated_otherwise(entry, objective, point)
     if not reason:
-        reason = fault(certificate, np.asarray(objective.problem.student.vectors(point)))
+        student = objective.problem.student
+        contained = student.contains(point, objective.problem.teacher, objective.target)  # type: ignore[attr-defined]
+        reason = fault(certificate, np.asarray(student.vectors(point)), contained)
     return Verification("false", reason) if reason else Verification("verified")
 
 
@@ -108,10 +111,8 @@ def _stated_otherwise(entry: AtlasEntry, objective: Objective, point: PyTree) ->
     certificate = entry.certificate
     assert certificate is not None and certificate._loss is not None
     reading, mine = ball_loss(objective)
-    theirs = certificate._loss
-    numbers = [(one.left, one.right, one.scale, one.noise) for one in (mine, theirs)]
-    arrays = [(mine.teacher, theirs.teacher), (mine.outputs, theirs.outputs), (signs_of(reading, point), theirs.signs)]
-    if numbers[0] != numbers[1] or not all(_equal(*pair) for pair in arrays):
+    mine = replace(mine, signs=signs_of(reading, point))
+    if not all(_equal(getattr(mine, one.name), getattr(certificate._loss, one.name)) for one in fields(mine)):
         return "it is about another problem"
     if entry.complete and not certificate.parts and entry.index != certificate.index:
         return f"the atlas says that the index is {entry.index}"
@@ -119,7 +120,12 @@ def _stated_otherwise(entry: AtlasEntry, objective: Objective, point: PyTree) ->
     return "" if low - _CLOSE <= entry.loss <= high + _CLOSE else f"the atlas says that the loss is {entry.loss:.9g}"
 
 
-def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return bool(np.array_equal(one, other))
+def _equal(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one is other or one == other
+
+
+def _uncovered(loss: LossInBalls) -> str:
+    """Return what a loss has that no check is written for, or an empty text."""
+    if loss.biased or loss.mean is not None:
+        return "biases, or inputs with a mean"
+    return "" if loss.decay is None else "weight decay"

@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tutelage.geometry.balls import BallLoss, NotProved, Singular, exact, flint_module, frobenius
+from tutelage.geometry.ball_arithmetic import NotProved, Singular, exact, flint_module, frobenius
+from tutelage.geometry.ball_losses import LossInBalls
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -138,7 +139,7 @@ def eigenvalue_bounds(matrix: arb_mat) -> tuple[list[arb], list[arb]]:
     )
 
 
-def enclosed(loss: BallLoss, students: arb_mat, critical: bool = False) -> Enclosure:
+def enclosed(loss: LossInBalls, students: arb_mat, critical: bool = False) -> Enclosure:
     """Prove that there is one critical point around a centre, with the precision of `flint.ctx`.
 
     Args:
@@ -154,7 +155,7 @@ def enclosed(loss: BallLoss, students: arb_mat, critical: bool = False) -> Enclo
     """
     gradient_norm = 0.0 if critical else at_most(frobenius(loss.gradient(students)))
     bounds = [(low, high, 1) for low, high in zip(*eigenvalue_bounds(loss.hessian(students)), strict=True)]
-    least_norm = min(float(frobenius(flint_module().arb_mat([row]))) for row in students.tolist())
+    least_norm = min(float(frobenius(flint_module().arb_mat([row]))) for row in loss.vectors(students).tolist())
     return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm, critical)
 
 
@@ -212,7 +213,7 @@ def _outer_radius(lipschitz_within: Callable[[float], arb], least_norm: float, l
     return radius
 
 
-def refined(loss: BallLoss, start: np.ndarray, digits: int) -> list[list[int]]:
+def refined(loss: LossInBalls, start: np.ndarray, digits: int) -> list[list[int]]:
     """Return a point close to a critical point, in units of `10^-digits`, by Newton's method; nothing is proved here.
 
     Raises:
@@ -246,7 +247,7 @@ def refined(loss: BallLoss, start: np.ndarray, digits: int) -> list[list[int]]:
     return [[int((entry * unit + half).mid().floor().unique_fmpz()) for entry in row] for row in current.tolist()]
 
 
-def _eigen(loss: BallLoss, students: arb_mat) -> tuple[np.ndarray, np.ndarray]:
+def _eigen(loss: LossInBalls, students: arb_mat) -> tuple[np.ndarray, np.ndarray]:
     hessian = _floats(loss.hessian(students))
     if not np.isfinite(hessian).all():
         raise NotProved("the Hessian is not finite in ball arithmetic")

@@ -34,8 +34,9 @@ class KnownMinimum:
         neurons: Number of teachers, $k$.
         students: Number of students, $n$.
         kind: `global minimum` or `spurious minimum`, as it is proved; `not proved` otherwise.
-        reason: Why it is not proved; empty where it is.
-        blocks: Sizes of the blocks of neurons that play the same part.
+        reason: Why it is not proved, or that it is one of a continuum; empty otherwise.
+        blocks: Sizes of the blocks of teachers that play the same part.
+        orbits: Sizes of the blocks of students: those of the teachers and, with more students, single ones.
         table: The distinct entries, as in `FamilyPoint.table`.
         loss: The loss.
         norm_sum: Sum of the Euclidean norms of the neurons.
@@ -55,6 +56,7 @@ class KnownMinimum:
     kind: str
     reason: str
     blocks: tuple[int, ...]
+    orbits: tuple[int, ...]
     table: np.ndarray = field(repr=False)
     loss: float
     norm_sum: float
@@ -70,15 +72,19 @@ class KnownMinimum:
 
     @property
     def point(self) -> FamilyPoint:
-        """The minimum as a point of its family: its complete spectrum, and `certify`, which proves it again."""
-        return family(",".join(map(str, self.blocks))).point(self.neurons, self.table)
+        """The minimum as a point of its family: its complete spectrum, and `certify`, which proves it again.
+
+        Points of a continuum, the global minima of more students than teachers, are proved by `tutelage.certify`.
+        """
+        blocks, orbits = (",".join(map(str, sizes)) for sizes in (self.blocks, self.orbits))
+        return family(blocks, orbits).point(self.neurons, self.table)
 
     def student(self) -> np.ndarray:
         """Return the student in full, one row per neuron."""
         return self.point.student()
 
     def __repr__(self) -> str:
-        return f"KnownMinimum({self.kind}, blocks {'+'.join(map(str, self.blocks))}, loss {self.loss:.8g})"
+        return f"KnownMinimum({self.kind}, blocks {'+'.join(map(str, self.orbits))}, loss {self.loss:.8g})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +123,7 @@ class KnownMinima:
                 one.kind,
                 one.loss,
                 one.smallest_eigenvalue,
-                "+".join(map(str, one.blocks)),
+                "+".join(map(str, one.orbits)),
                 float(sum(one.counts.values())),
             )
             for one in self.minima
@@ -178,12 +184,13 @@ def _coverage() -> dict[int, tuple[int, int]]:
 
 
 def _minimum(row: dict[str, Any]) -> KnownMinimum:
-    blocks = tuple(row["blocks"])
+    blocks, orbits = tuple(row["blocks"]), tuple(row["orbits"])
     return KnownMinimum(
         **{name: row[name] for name in ("neurons", "students", "kind", "reason", "loss", "norm_sum")},
         **{name: row[name] for name in ("smallest_eigenvalue", "largest_eigenvalue", "split_curvature")},
         blocks=blocks,
-        table=np.array(row["table"]).reshape(len(blocks), len(blocks) + 1),
+        orbits=orbits,
+        table=np.array(row["table"]).reshape(len(orbits), len(blocks) + 1),
         counts={"xavier": row["xavier"], "large": row["large"]},
         runs={"xavier": row["xavier_runs"], "large": row["large_runs"]},
         loss_bounds=(row["loss_low"], row["loss_high"]),

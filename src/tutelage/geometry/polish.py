@@ -1,11 +1,11 @@
 """Values at many points at once, and Newton's method to bring a point closer to the critical point beside it."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy
 from jaxtyping import PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.dynamics.base import norm
 from tutelage.dynamics.newton import newton_steps
 from tutelage.dynamics.vectors import as_vector
@@ -59,4 +59,4 @@ def polished(objective: Objective, point: PyTree) -> PyTree:
         if not close or not np.linalg.norm(gradient) < 0.5 * size:
             break
         current, size = student, float(np.linalg.norm(gradient))
-    return jax.tree.map(jnp.asarray, current)
+    return jax.tree.map(of_jax, current)

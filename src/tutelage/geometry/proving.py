@@ -1,17 +1,18 @@
 r"""From measured to proved: certificates of critical points by ball arithmetic.
 
 The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
-conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, in which
-every rounding error is inside a ball. What is proved holds for the loss with the closed form of the duals, with the
-float64 numbers of the problem (teacher, slopes, variance of the inputs, noise) taken exactly. A network with output
-weights is certified up to its rescalings, as a sum of neurons with signs.
+conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, or, with
+biases or a mean of the inputs, of `tutelage.geometry.shifted_balls`, in which every rounding error is inside a ball.
+What is proved holds for the loss with the closed form of the duals, with the float64 numbers of the problem (teacher,
+slopes, mean and variance of the inputs, scales, decay, noise) taken exactly. A network with output weights is certified
+up to its rescalings, as a sum of neurons with signs.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -23,30 +24,35 @@ from jaxtyping import PyTree
 from tutelage import checks
 from tutelage.dynamics.checks import deterministic
 from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.geometry.balls import (
-    BallLoss,
+from tutelage.geometry.ball_arithmetic import (
     NotProved,
     Singular,
     balls_of,
     exact,
+    exact_decimal,
     exact_decimals,
     flint_module,
     frobenius,
 )
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.certificate import Certificate, ProvedKind
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
 from tutelage.geometry.families.recognition import Recognised, recognised
 from tutelage.geometry.families.reduced import Geometry
-from tutelage.geometry.shares import merged_parts, parts_of, shared_zero, with_parts
+from tutelage.geometry.shares import merged_loss, merged_parts, parts_of, shared_zero, whole_teacher, with_parts
 from tutelage.geometry.stated import ball_loss, described, signs_of
 from tutelage.geometry.symmetry import zero_modes
+from tutelage.models.base import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
 if TYPE_CHECKING:
     from flint import arb
+
+# A centre: decimal numbers, one row per neuron.
+Decimals = tuple[tuple[str, ...], ...]
 
 # Decimal digits of the arithmetic beyond those of the centre.
 GUARD = 12
@@ -58,6 +64,8 @@ _MOST_PARAMETERS = 1600
 
 # Why the lowest loss is not known.
 FEWER = "the lowest loss of fewer students than teachers is not known"
+_OTHERS = "no student is known to compute the teacher, so that the lowest loss is not known"
+_DECAYED = "the lowest loss with weight decay is not known"
 
 # Students this close to a zero of the loss that is known exactly are compared with it first.
 _CLOSE = 1e-3
@@ -75,20 +83,21 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     Needs python-flint, the extra `certify`.
 
     Args:
-        objective: The population loss of a `neuron`, a `committee` or a `two_layer` network that learns its output
-            weights, with two slopes (ReLU, leaky ReLU, absolute value), under a rotation-invariant law; without biases,
-            constant and scale. Weight decay may be on all that is learned.
+        objective: The population loss of a `neuron`, a `committee` or a `two_layer` network that learns its vectors
+            and, if it has them, output weights and biases, with two slopes (ReLU, leaky ReLU, absolute value), under a
+            rotation-invariant law; with biases, or inputs with a mean, under a Gaussian law of one variance. There may
+            be weight decay, and a scale, but no output constant.
         point: A student near a critical point.
         digits: Decimal digits of the centre, 20 to 250; bounds of position and loss are about as good.
 
     Returns:
         The certificate; of a network with output weights, on the quotient by its rescalings: its centre has output
-        weights ±1, and vectors that stand for all their multiples. With weight decay it stands for the one among them
-        that decay leaves where it is, with $\lambda\|w\|^2 = \lambda'a^2$. Its kind is `not proved` where the proof
-        does not succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or where the
-        Hessian is singular, as at points that a rotation moves. Where students are parallel, what is proved is proved
-        of the whole continuum of students that share their neurons (see `tutelage.geometry.shares`), and of global
-        minima of more students than teachers that one is as close as `Certificate.distance`.
+        weights ±1, and vectors and biases that stand for all their multiples. With weight decay it stands for the one
+        among them that decay leaves where it is, with $\lambda\|w\|^2 = \lambda'a^2$. Its kind is `not proved` where
+        the proof does not succeed: far from a critical point, with more than 1,600 parameters and no symmetries, or
+        where the Hessian is singular, as at points that a rotation moves. Where students are parallel, what is proved
+        is proved of the whole continuum of students that share their neurons (see `tutelage.geometry.shares`), and of
+        global minima of more students than teachers that one is as close as `Certificate.distance`.
 
     Raises:
         UnsupportedCombination: If the loss has no ball arithmetic here.
@@ -100,7 +109,9 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     point = objective.problem.student.canonical(objective.problem.point(point))
     loss = replace(loss, signs=signs_of(objective, point))
     checked_digits(digits)
-    vectors = np.asarray(jax.device_get(objective.problem.student.vectors(point)))
+    student, teacher = objective.problem.student, objective.problem.teacher
+    assert isinstance(student, Neuronwise)
+    vectors = np.asarray(jax.device_get(student.rows(point)))
     flint_module()
     problem = described(objective, loss, vectors)
     if loss.signs is not None and not loss.signs.all():
@@ -109,10 +120,10 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     about = {"digits": digits, "problem": problem, "_loss": loss}
     try:
         with flint_module().ctx.workdps(digits + GUARD):
-            proof = _proof(loss, vectors, digits)
+            proof = _proof(loss, vectors, digits, student.contains(point, teacher, objective.target))
             centre = proof.pop("centre", None)
-            student = point if centre is None else objective.problem.student.with_vectors(point, jnp.asarray(centre))
-            return Certificate(centre=student, **proof, **about)
+            found = point if centre is None else student.with_rows(point, jnp.asarray(centre))
+            return Certificate(centre=found, **proof, **about)
     except UnsupportedCombination as failure:
         return Certificate(kind="not proved", reason=str(failure), centre=point, digits=digits, problem=problem)
     except NotProved as failure:
@@ -142,42 +153,52 @@ def checked_digits(digits: int) -> int:
     return digits
 
 
-def _zero_of_loss(loss: BallLoss, students: np.ndarray) -> np.ndarray | None:
+def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     """Return a student close to the given one whose loss above the noise is exactly zero, if one is found.
 
-    It has the vectors of the teacher, in another order and with other signs: these do not matter for an even
-    activation, and for others if the vectors with a minus sign add up to zero, because only odd parts change.
+    It has the vectors of the teacher, times the sizes of its output weights, in another order and with other signs:
+    these do not matter for an even activation, and for others if the vectors with a minus sign add up to zero, because
+    only odd parts change.
     """
-    if (
-        loss.decay
-        or students.shape != loss.teacher.shape
-        or (loss.outputs is not None and (np.abs(loss.outputs) != 1).any())
-    ):
+    number, dimension = loss.teacher.shape
+    if loss.decay is not None or students.shape != (number, dimension) or loss.factors[0] != loss.factors[1]:
         return None
+    exactly = np.array([[Fraction(entry) for entry in row] for row in whole_teacher(loss)])
+    teachers = exactly.astype(float)
     mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
-    other = np.where(mine[:, None] == theirs, 0.0, 1e3)  # a neuron with another sign is another one
-    plus, minus = (np.linalg.norm(students[:, None] - sign * loss.teacher, axis=-1) for sign in (1, -1))
+    other = np.where(np.sign(mine)[:, None] == np.sign(theirs), 0.0, 1e3)  # a neuron with another sign is another one
+    plus, minus = (np.linalg.norm(students[:, None] - sign * teachers, axis=-1) for sign in (1, -1))
     rows, columns = scipy.optimize.linear_sum_assignment(np.minimum(plus, minus) ** 2 + other)
     if other[rows, columns].any():
         return None
     negative = minus[rows, columns] < plus[rows, columns]
-    found = np.where(negative[:, None], -1.0, 1.0) * loss.teacher[columns]
+    found = np.where(negative[:, None], -1, 1) * exactly[columns]
     signed = mine.min() < 0 and negative.any()
-    same = loss.left == -loss.right or (not signed and all(math.fsum(column) == 0 for column in found[negative].T))
-    return found if same and np.linalg.norm(students - found) <= _CLOSE else None
+    same = loss.left == -loss.right or (not signed and all(sum(column) == 0 for column in found[negative].T))
+    if not same or np.linalg.norm(students - found.astype(float)) > _CLOSE:
+        return None
+    return tuple(tuple(exact_decimal(entry) for entry in row) for row in found)
 
 
-def _proof(loss: BallLoss, vectors: np.ndarray, digits: int) -> dict[str, Any]:
+def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool) -> dict[str, Any]:
     """Return the numbers of a certificate of the critical point near a student.
+
+    Args:
+        loss: The loss.
+        vectors: The student.
+        digits: Decimal digits.
+        contained: Whether some student is known to compute the teacher.
 
     Raises:
         NotProved: If there is no proof.
         UnsupportedCombination: If the Hessian is too large.
     """
-    left_open = "the lowest loss with weight decay is not known" if loss.decay else ""
+    left_open = "" if contained else _OTHERS
     if vectors.shape[0] < loss.teacher.shape[0]:
         left_open = FEWER
-    if loss.decay:  # which tells apart what neurons may share
+    elif loss.decay is not None:
+        left_open = _DECAYED
+    if loss.decay is not None:  # which tells apart what neurons may share
         return _isolated(loss, vectors, None, digits, left_open)
     zero = _zero_of_loss(loss, vectors)
     if zero is not None:
@@ -189,12 +210,13 @@ def _proof(loss: BallLoss, vectors: np.ndarray, digits: int) -> dict[str, Any]:
     parts = parts_of(loss, vectors)
     if parts is None:
         return _isolated(loss, vectors, None, digits, left_open)
-    proof = _isolated(loss, merged_parts(vectors, parts), None, digits, left_open)
-    return with_parts(proof, loss, vectors, parts)
+    merged = merged_loss(loss, parts)
+    proof = _isolated(merged, merged_parts(vectors, parts), None, digits, left_open)
+    return with_parts(proof, merged, vectors, parts)
 
 
 def _isolated(
-    loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int, left_open: str
+    loss: LossInBalls, vectors: np.ndarray, zero: Decimals | None, digits: int, left_open: str
 ) -> dict[str, Any]:
     """Prove what the critical point near a student is; near a zero of the loss, that it is this one."""
     found = _recognised(loss, vectors)
@@ -222,33 +244,32 @@ class Proof(NamedTuple):
     excess: arb
 
 
-def _recognised(loss: BallLoss, vectors: np.ndarray) -> Recognised | None:
-    """Return the layout of a symmetric student, where there are formulas for it: ReLU, unit variance."""
-    plain = (loss.left, loss.right, loss.scale) == (0.0, 1.0, 1.0) and not loss.decay
-    plain = plain and loss.signs is None and loss.outputs is None
+def _recognised(loss: LossInBalls, vectors: np.ndarray) -> Recognised | None:
+    """Return the layout of a symmetric student, where there are formulas for it: ReLU, unit variance, nothing else."""
+    numbers = (loss.left, loss.right, loss.scale, loss.factors) == (0.0, 1.0, 1.0, (1.0, 1.0))
+    plain = all(part is None for part in (loss.decay, loss.signs, loss.outputs, loss.mean)) and not loss.biased
     known = np.array_equal(loss.teacher, np.eye(loss.teacher.shape[1]))
-    return recognised(vectors) if plain and known else None
+    return recognised(vectors) if numbers and plain and known else None
 
 
-def _dense(loss: BallLoss, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
+def _dense(loss: LossInBalls, vectors: np.ndarray, zero: Decimals | None, digits: int) -> Proof:
     """Return what is proved from the whole Hessian."""
     if zero is None:
         units = refined(loss, vectors, digits)
         decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
     else:
-        decimals = exact_decimals(zero)
+        decimals = zero
     students = balls_of(decimals)
     # A zero of the loss is a critical point: no loss is smaller.
     found = enclosed(loss, students, critical=zero is not None)
     return Proof(decimals, found, loss.excess(students) + _spread(found) if zero is None else flint_module().arb(0))
 
 
-def _symmetric(found: Recognised, vectors: np.ndarray, zero: np.ndarray | None, digits: int) -> Proof:
+def _symmetric(found: Recognised, vectors: np.ndarray, zero: Decimals | None, digits: int) -> Proof:
     """Return what is proved from the distinct entries of a block-constant student."""
     layout, place = found.layout, np.ix_(found.students, found.teachers)
-    proof = symmetric_proof(
-        layout, reduced_table(layout, (vectors if zero is None else zero)[place]), zero is not None, digits
-    )
+    table = reduced_table(layout, (vectors if zero is None else np.array(zero, float))[place])
+    proof = symmetric_proof(layout, table, zero is not None, digits)
     rows = np.empty(vectors.shape, object)
     rows[place] = layout.matrix(np.array(proof.decimals, object))
     return proof._replace(decimals=tuple(map(tuple, rows.tolist())))
@@ -345,7 +366,7 @@ def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tup
     return "spurious minimum", ""
 
 
-def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: BallLoss, students: int) -> str:
+def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: LossInBalls, students: int) -> str:
     """Return why a proof did not succeed, with what is known of a singular Hessian."""
     reason = str(failure)
     if isinstance(failure, Singular):

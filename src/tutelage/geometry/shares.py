@@ -23,26 +23,32 @@ close to the one at $x_0$, since it is continuous (`tutelage.geometry.balls`), a
 of that; so $\nabla L(x) = \nabla L(x) - \nabla L(y)$ is not zero unless $x = y$, and $L(x) > L(y)$ where all other
 eigenvalues are positive. ∎
 
+**Signs and biases.** All of this holds for rows with biases, and for neurons with signs, if parts have the sign of
+their neuron.
+
 **Global minima.** If $c$ is the teacher, the loss is zero on the continuum, whatever the Hessian: $H' = 0$ there.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tutelage.geometry.balls import (
-    BallLoss,
+from tutelage.geometry.ball_arithmetic import (
     NotProved,
     Singular,
     balls_of,
+    dot,
     exact,
-    exact_decimals,
+    exact_decimal,
     flint_module,
     frobenius,
 )
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.enclosure import at_least, at_most, eigenvalue_bounds
 
 if TYPE_CHECKING:
@@ -55,11 +61,14 @@ _PARALLEL = 1e-6
 _NEAR = 0.1
 
 
-def parts_of(loss: BallLoss, vectors: np.ndarray) -> tuple[int, ...] | None:
-    """Return which neuron of the merged student each student is a part of, or `None` if no two are parallel."""
-    if loss.signs is not None:
-        return None
+def parts_of(loss: LossInBalls, vectors: np.ndarray) -> tuple[int, ...] | None:
+    """Return which neuron of the merged student each student is a part of, or `None` if no two are parallel.
+
+    Neurons whose output weights have different signs are parts of different neurons.
+    """
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+    if loss.signs is not None:
+        units = np.column_stack([units, loss.signs])
     parts: list[int] = []
     first: list[int] = []
     for row, unit in enumerate(units):
@@ -72,6 +81,13 @@ def parts_of(loss: BallLoss, vectors: np.ndarray) -> tuple[int, ...] | None:
     return tuple(parts) if len(first) < len(vectors) else None
 
 
+def merged_loss(loss: LossInBalls, parts: tuple[int, ...]) -> LossInBalls:
+    """Return the loss of the student in which the parts of each neuron are added up: with the signs of these."""
+    if loss.signs is None:
+        return loss
+    return replace(loss, signs=loss.signs[[parts.index(part) for part in range(max(parts) + 1)]])
+
+
 def merged_parts(vectors: np.ndarray, parts: tuple[int, ...]) -> np.ndarray:
     """Return the student in which the parts of each neuron are added up."""
     merged = np.zeros((max(parts) + 1, vectors.shape[1]))
@@ -79,26 +95,36 @@ def merged_parts(vectors: np.ndarray, parts: tuple[int, ...]) -> np.ndarray:
     return merged
 
 
-def shared_zero(loss: BallLoss, vectors: np.ndarray) -> dict[str, Any] | None:
+def whole_teacher(loss: LossInBalls) -> tuple[tuple[str, ...], ...]:
+    """Return the teacher's vectors times the sizes of its output weights as decimal numbers, in full."""
+    sizes = np.ones(len(loss.teacher)) if loss.outputs is None else np.abs(loss.outputs)
+    rows = zip(sizes, loss.teacher, strict=True)
+    return tuple(tuple(exact_decimal(Fraction(size) * Fraction(entry)) for entry in row) for size, row in rows)
+
+
+def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None:
     """Return the numbers of the certificate of global minima near a student of more neurons than teachers, if any.
 
     The centre is the teacher; one of the students that share it, with zero loss, is within the distance that is given.
     """
     number = loss.teacher.shape[0]
-    if len(vectors) <= number or loss.signs is not None or loss.outputs is not None:
+    if len(vectors) <= number or vectors.shape[1] != loss.teacher.shape[1] or loss.factors[0] != loss.factors[1]:
         return None
+    decimals = whole_teacher(loss)
     cosines = vectors @ loss.teacher.T / np.linalg.norm(loss.teacher, axis=1)
+    mine, theirs = (np.ones(1) if signs is None else np.sign(signs) for signs in (loss.signs, loss.outputs))
+    cosines = np.where(mine[:, None] == theirs, cosines, -np.inf)
     parts = tuple(cosines.argmax(axis=1).tolist())
     if set(parts) != set(range(number)) or cosines.max(axis=1).min() <= 0:
         return None
-    away = _distance(vectors, parts, exact(loss.teacher))
+    away = _distance(vectors, parts, balls_of(decimals))
     if away is None or not away < _NEAR:
         return None
     lowest = loss.lowest()
     return {
         "kind": "global minimum",
         "reason": _open(len(vectors) - number),
-        "decimals": exact_decimals(loss.teacher),
+        "decimals": decimals,
         "parts": parts,
         "distance": at_most(away),
         "loss": (at_least(lowest), at_most(lowest)),
@@ -118,7 +144,7 @@ def _distance(vectors: np.ndarray, parts: tuple[int, ...], centre: Any) -> arb |
     """Return the distance of a student from one whose neurons are parts of a centre's, or `None` if one is not."""
     flint = flint_module()
     rows, wanted = exact(vectors).tolist(), centre.tolist()
-    along = [_dot(row, wanted[part]) for row, part in zip(rows, parts, strict=True)]
+    along = [dot(row, wanted[part]) for row, part in zip(rows, parts, strict=True)]
     totals = [flint.arb(0)] * len(wanted)
     for one, part in zip(along, parts, strict=True):
         totals[part] = totals[part] + one
@@ -128,11 +154,7 @@ def _distance(vectors: np.ndarray, parts: tuple[int, ...], centre: Any) -> arb |
     return frobenius(flint.arb_mat(rows) - flint.arb_mat(nearest))
 
 
-def _dot(first: list[arb], second: list[arb]) -> arb:
-    return sum((one * two for one, two in zip(first, second, strict=True)), flint_module().arb(0))
-
-
-def with_parts(proof: dict[str, Any], loss: BallLoss, vectors: np.ndarray, parts: tuple[int, ...]) -> dict[str, Any]:
+def with_parts(proof: dict[str, Any], loss: LossInBalls, vectors: np.ndarray, parts: tuple[int, ...]) -> dict[str, Any]:
     """Return the numbers of the certificate of a continuum, from those of its merged student.
 
     Args:

@@ -49,7 +49,7 @@ def degree_of(problem: Problem) -> int:
     )
 
 
-def _rows(point: Any) -> tuple[Float[Array, "student dim"], Any]:
+def rows_of(point: Any) -> tuple[Float[Array, "student dim"], Any]:
     """Return the matrix of a student's neurons, and a function that puts another one in its place."""
     if isinstance(point, WithLinear):
         linear = finite_array("point", point.linear, dimensions=1)
@@ -84,7 +84,7 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     Returns:
         The larger student, for an objective with one student more (see `wider`).
     """
-    rows, put = _rows(point)
+    rows, put = rows_of(point)
     neuron = _neuron("neuron", neuron, rows.shape[0])
     fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
     if isinstance(point, Layers) and point.output is not None:
@@ -112,7 +112,7 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     Raises:
         InvalidArgument: If the neurons are not parallel, so that merging them would change the function.
     """
-    rows, put = _rows(point)
+    rows, put = rows_of(point)
     pair = sorted(_neuron(name, value, rows.shape[0]) for name, value in (("first", first), ("second", second)))
     if pair[0] == pair[1]:
         raise invalid("second", "be another neuron than `first`", str(second), "Choose two neurons")
@@ -252,6 +252,6 @@ def descent_direction(
     exponent = -1.0 if isinstance(divided, Layers) and divided.output is not None else -(degree - 1) / degree
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
-    rows, put = _rows(jax.tree.map(jnp.zeros_like, divided))
+    rows, put = rows_of(jax.tree.map(jnp.zeros_like, divided))
     full = put(rows.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction))
     return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)

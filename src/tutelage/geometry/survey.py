@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
 from tutelage.dynamics.checks import deterministic
@@ -294,4 +294,4 @@ def _in_block_order(objective: Objective, point: PyTree, reference: Reference, b
         along = vectors @ reference.teacher.T
         rest = vectors - along @ reference.teacher
         vectors = along[:, blocks.teachers] @ reference.teacher + rest
-    return student.with_vectors(point, jnp.asarray(vectors))
+    return student.with_vectors(point, of_jax(vectors))

@@ -44,17 +44,11 @@ def instantly(function: F) -> F:
     @functools.wraps(function)
     def call(*arguments):
         leaves, structure = jax.tree.flatten(arguments)
-        kinds, arrays = [], []
-        for leaf in leaves:
-            if isinstance(leaf, _ARRAYS):
-                if isinstance(leaf, Tracer):
-                    # Formulas may index by traced numbers, which arrays of NumPy do not take.
-                    return function(*jax.tree.unflatten(structure, map(_of_jax, leaves)))
-                kinds.append((leaf.shape, leaf.dtype))
-                arrays.append(leaf)
-            else:
-                kinds.append((type(leaf), leaf))
-        program, results = _traced(function, structure, tuple(kinds))
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            # Formulas may index by traced numbers, which arrays of NumPy do not take.
+            return function(*jax.tree.unflatten(structure, map(_of_jax, leaves)))
+        program, results = _traced(function, structure, tuple(map(_kind, leaves)))
+        arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         plain = _are_of_numpy(arguments)
         if program is None:
             outcome = compiled(*arguments)
@@ -64,6 +58,16 @@ def instantly(function: F) -> F:
         return results(outcome, plain)
 
     return call  # type: ignore[return-value]
+
+
+def trace(function: Callable, *arguments: Any) -> None:
+    """Trace a function of `instantly` for arguments of these shapes, so that the first call need not."""
+    leaves, structure = jax.tree.flatten(arguments)
+    _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)))  # type: ignore[attr-defined]
+
+
+def _kind(leaf: Any) -> tuple:
+    return (leaf.shape, leaf.dtype) if isinstance(leaf, _ARRAYS) else (type(leaf), leaf)
 
 
 def _of_jax(leaf: Any) -> Any:

@@ -1,6 +1,7 @@
 """What a model is: an architecture, its parameters and the function it computes."""
 
 import abc
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -98,6 +99,15 @@ class Model(eqx.Module):
     @abc.abstractmethod
     def contains(self, parameters: PyTree, teacher: "Model", target: PyTree) -> bool:
         """Whether some student of these shapes is known to compute the function of a teacher of the same family."""
+
+    @abc.abstractmethod
+    def channel(self, parameters: PyTree, gradient: Callable[[PyTree], PyTree]) -> dict[int, float]:
+        """Return neurons that run away together while the loss falls, with their output weights; none where none do.
+
+        Args:
+            parameters: A student.
+            gradient: The gradient of the loss, as a function of a student.
+        """
 
     def predict(self, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
         """Return the model's outputs.

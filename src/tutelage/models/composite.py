@@ -119,5 +119,8 @@ class LearnedComposite(Model):
     def redundancy(self, parameters: FirstAndOuter) -> dict[str, int]:
         return {}
 
+    def channel(self, parameters, gradient) -> dict[int, float]:
+        return {}
+
     def contains(self, parameters: FirstAndOuter, teacher: Model, target: PyTree) -> bool:
         return False  # only approximately, with enough units

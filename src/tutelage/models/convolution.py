@@ -67,5 +67,8 @@ class Convolution(Model):
     def redundancy(self, parameters: FilterAndOutput) -> dict[str, int]:
         return {"rescalings": int(self.activation.homogeneity == 1 and bool(jnp.any(parameters.filter != 0)))}
 
+    def channel(self, parameters, gradient) -> dict[int, float]:
+        return {}
+
     def contains(self, parameters: FilterAndOutput, teacher: Model, target: PyTree) -> bool:
         return True

@@ -106,6 +106,9 @@ class Homogeneous(Neuronwise):
     def redundancy(self, parameters) -> dict[str, int]:
         return {}
 
+    def channel(self, parameters, gradient) -> dict[int, float]:
+        return {}
+
     def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
         positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))
         return positive >= teacher.vectors(target).shape[0]

@@ -50,5 +50,8 @@ class Patchwise(Model):
     def redundancy(self, parameters: Float[Array, "..."]) -> dict[str, int]:
         return {}
 
+    def channel(self, parameters, gradient) -> dict[int, float]:
+        return {}
+
     def contains(self, parameters: Float[Array, "..."], teacher: Model, target: PyTree) -> bool:
         return True

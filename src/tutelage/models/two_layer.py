@@ -260,8 +260,8 @@ class TwoLayer(Neuronwise):
             modes["shares"] = len(labels) - len(set(labels.tolist()))
         return modes
 
-    def channel(self, parameters: PyTree, gradient: PyTree) -> tuple[int, int] | None:
-        r"""Return two neurons whose output weights grow with opposite signs while their vectors meet, or `None`.
+    def channel(self, parameters: PyTree, gradient: Callable[[PyTree], PyTree]) -> dict[int, float]:
+        r"""Return two neurons whose output weights grow with opposite signs while their vectors meet, or none.
 
         Such a pair computes less and less of a neuron and more and more of a derivative,
         $a\,(\sigma(w\cdot x + v\cdot x/a) - \sigma(w\cdot x)) \to v\cdot x\,\sigma'(w\cdot x)$: the loss falls as the
@@ -269,15 +269,16 @@ class TwoLayer(Neuronwise):
 
         Args:
             parameters: A student.
-            gradient: The gradient of its loss: it must fall as the output weights grow and $v$ stays.
+            gradient: The gradient of its loss, which must fall as the output weights grow and $v$ stays.
 
         Reference:
             Martinelli, van Meegen, Şimşek, Gerstner, Brea, Flat channels to infinity in neural loss landscapes, 2025.
         """
         if not {"weights", "output"} <= {*self.learn} or (self.biased and "biases" not in self.learn):
-            return None
+            return {}
+        by_all = gradient(parameters)
         rows, output = np.asarray(self.rows(parameters)), np.asarray(parameters.output)
-        slopes, by_output = np.asarray(self.rows(gradient)), np.asarray(gradient.output)
+        slopes, by_output = np.asarray(self.rows(by_all)), np.asarray(by_all.output)
         norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
         sizes = np.minimum(np.abs(output)[:, None], np.abs(output))
         growth = np.sign(output) * by_output
@@ -291,8 +292,8 @@ class TwoLayer(Neuronwise):
             # Smaller ones than those of a usual network are no sign of running away.
             found = np.argwhere(np.triu(cancel & (apart <= _CLOSE) & (sizes > 1.0) & falling, 1))
             if len(found):
-                return int(found[0, 0]), int(found[0, 1])
-        return None
+                return {neuron: float(output[neuron]) for neuron in found[0].tolist()}
+        return {}
 
     def contains(self, parameters: PyTree, teacher: Model, target: PyTree) -> bool:
         assert isinstance(teacher, TwoLayer)
@@ -309,4 +310,6 @@ class TwoLayer(Neuronwise):
         mine, other = (
             np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
         )
-        return bool((np.concatenate([mine, other]) == mine[0]).all())
+        if self.fixed.biases is None and self.activation.homogeneity:
+            mine, other = np.sign(mine), np.sign(other)  # vectors and biases can be rescaled
+        return bool((np.concatenate([mine, other]) == mine[0]).all() and mine[0])

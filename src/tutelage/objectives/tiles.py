@@ -18,7 +18,7 @@ def at_once() -> int:
 
 
 class Effort(enum.Enum):
-    """How thoroughly XLA compiles, by what a program is for; its bits are the same from `LOOP` on.
+    """How thoroughly XLA compiles, by what a program is for; last bits may differ.
 
     A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
     `LOOP` takes half, and is as fast as by default where its arrays are small, else up to a fifth slower; one with

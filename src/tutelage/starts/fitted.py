@@ -69,17 +69,17 @@ def subspace(
     # Axes and coordinates apart: samples do not depend on the student, so that one program of theirs serves all sizes.
     teaching = dataclasses.replace(problem, student=problem.teacher, template=layout_of(problem.target))
     numbers = samples * problem.dimension
-    axes = batch(problem, runs, seed, first_run, Partial(_leading_axes, teaching, samples, rank), numbers)
+    moments = batch(problem, runs, seed, first_run, Partial(_moment, teaching, samples), numbers)
+    # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.
+    axes = np.linalg.eigh(np.asarray(moments))[1][..., -rank:]
     shape = (_shape(problem)[0], rank)
     coordinates = batch(problem, runs, seed, first_run, Partial(_coordinates, shape), numbers)
-    return _fit_norms(problem, np.asarray(coordinates) @ np.swapaxes(np.asarray(axes), 1, 2))
+    return _fit_norms(problem, np.asarray(coordinates) @ np.swapaxes(axes, 1, 2))
 
 
-def _leading_axes(problem: Problem, samples: int, rank: int, key: PRNGKeyArray) -> Float[Array, "dim rank"]:
+def _moment(problem: Problem, samples: int, key: PRNGKeyArray) -> Float[Array, "dim dim"]:
     inputs, labels = problem.sample(jax.random.split(key)[0], samples)
-    moment = (inputs.T * labels) @ inputs / samples - jnp.mean(labels) * jnp.eye(problem.dimension)
-    # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.
-    return jnp.linalg.eigh(moment)[1][:, -rank:]
+    return (inputs.T * labels) @ inputs / samples - jnp.mean(labels) * jnp.eye(problem.dimension)
 
 
 def _coordinates(shape: tuple[int, int], key: PRNGKeyArray) -> Float[Array, "student rank"]:

@@ -58,11 +58,8 @@ def _large_sum(count, random):
     return {**_with_ends({name: np.array([value]) for name, value in begun.items()}), "wide": np.ones(1)}
 
 
-_REAL_SUMS = Form("It does if $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", widest=1.0)
-
 THEOREM_3_1 = Claim(
     id=f"{PAPER}.theorem-3.1",
-    place="Theorem 3.1",
     title="convergence to the global minimum",
     hypotheses=(
         "$a^0\\cdot a^* > 0$, $\\phi^0 < \\pi/2$, $\\|v^0\\| = 1$; $0.1 \\le \\|w^*\\| \\le 1$, $(p, k) = (2, 2), (3, 4), (8, 5)$",
@@ -85,9 +82,8 @@ THEOREM_3_1 = Claim(
         widest=1.0,
         recipe=f"{NUMBERS}{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000)  # the angle to the teacher's filter\nright = 1e-3\n",
     ),
-    as_meant=_REAL_SUMS,
+    as_meant=Form("It does if $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", widest=1.0),
     supplied="Section 4.1, “without loss of generality $\\|w^*\\| = 1$”, and the proof of Theorem 3.2",
-    corrected=_REAL_SUMS,
     correction="The teacher's real output weights are $\\|w^*\\|a^*$, and the condition on the sums has to be on them, as the proof of Theorem 3.2 "
     "has it; the proofs take $\\|w^*\\| = 1$, where both are the same. For $\\|w^*\\| < 1$ a larger sum of $a^0$ can hide components "
     "against $a^*$: it shrinks faster than these, the signal $a\\cdot a^*$ changes sign, and the filter turns to $-w^*$.",
@@ -233,15 +229,8 @@ THEOREM_3_1_PHASE_1 = Claim(
     "it from below only. A small one is no obstacle: to first order $\\cos\\phi$ grows at the rate $\\frac14a\\cdot a^*$, and $a\\cdot a^*$ at the rate "
     "$\\frac14\\|a^*\\|^2\\cos\\phi$ less its decay, so that both grow exponentially. From the starts of Theorem 3.2 the phase takes $\\log(kp)$, not a power.",
     defect=NO_BOUND,
-    kind="condition",
     control=Form("The fitted power of $\\log(1/\\cos\\phi^0)$ is at most 0.7.", most=0.7),
     arithmetic="exact gradients in float64, gradient flow by LSODA with relative tolerance 1e-8; fitted exponent",
-)
-
-_SECOND_PHASE = Form(
-    f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1).",
-    draw=_as_accuracy_grows,
-    most=1.1,
 )
 
 THEOREM_3_1_PHASE_2 = Claim(
@@ -264,9 +253,12 @@ THEOREM_3_1_PHASE_2 = Claim(
         most=0.1,
         recipe=_COUNTS.format(done="phi**2 + (signal - 1) ** 2 <= 1e-6", size="sizes"),
     ),
-    as_meant=_SECOND_PHASE,
+    as_meant=Form(
+        f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1).",
+        draw=_as_accuracy_grows,
+        most=1.1,
+    ),
     supplied="Lemmas C.2 and C.3, which the proof cites",
-    corrected=_SECOND_PHASE,
     correction="Theorem 3.1 bounds $a^0\\cdot a^*$ from below only, and its step does not depend on it. A large signal makes the first steps in the "
     "filter long, and its norm, which never shrinks, with them: $\\|v\\|^2$ grows like $(\\eta\\,a^0\\cdot a^*)^2$, and the angle then shrinks by "
     "that factor more slowly. "
@@ -295,8 +287,6 @@ def _as_steps_shrink(count, random):
     return {name: np.array([value]) for name, value in shown.items()}
 
 
-_OVER_STEP = Form("The number of iterations grows at most like $1/\\eta$ (fitted power at most 1.01).", most=1.01)
-
 SECTION_C_2_COUNT = Claim(
     id=f"{PAPER}.section-C.2.count",
     place="Section C.2, first sentence",
@@ -322,11 +312,9 @@ for step in steps:
 left, right = np.polyfit(-np.log(steps), np.log(counts), 1)[0], 0.1  # the power of 1/η
 """,
     ),
-    as_meant=_OVER_STEP,
+    as_meant=Form("The number of iterations grows at most like $1/\\eta$ (fitted power at most 1.01).", most=1.01),
     supplied="Section 4.2, which has $O(1/(\\eta\\cos\\phi^0\\beta^0))$",
-    corrected=_OVER_STEP,
     correction="A factor $1/\\eta$ is missing.",
-    kind="misprint",
     glyph=True,
     control=Form("At most like $\\eta^{-0.95}$.", most=0.95),
     arithmetic="exact gradients in float64, steps counted",
@@ -341,8 +329,6 @@ def _as_patches_multiply(count, random):
     counts = _counted(begun, 20_000, lambda state: state.loss <= 1e-3)[0]
     return {"sizes": k[None], "steps": (1 / k)[None], "counts": counts[None]}
 
-
-_NO_PATCHES = Form("After $\\tilde O(\\frac1\\eta\\log\\frac1\\epsilon)$ iterations.", power=0.0, most=0.02)
 
 SECTION_C_3_COUNT = Claim(
     id=f"{PAPER}.section-C.3.count",
@@ -375,12 +361,10 @@ for k, step in zip(sizes, steps):
 left, right = np.polyfit(np.log(sizes), np.log(np.array(counts) * steps * sizes), 1)[0], 0.1  # the power of k
 """,
     ),
-    as_meant=_NO_PATCHES,
+    as_meant=Form("After $\\tilde O(\\frac1\\eta\\log\\frac1\\epsilon)$ iterations.", power=0.0, most=0.02),
     supplied="Section 4.2, which has $\\tilde O(\\frac1\\eta\\log\\frac1\\epsilon)$ for the same step, and Lemma C.5",
-    corrected=_NO_PATCHES,
     correction="Across the ones output weights converge at the rate $\\frac{\\eta(\\pi-1)}{2\\pi}$, whatever $k$; only their sum does at a rate of order $\\eta k$ "
     "(Lemma C.4).",
-    kind="constant",
     control=Form("After $\\tilde O(\\frac1{\\eta k^{0.05}}\\log\\frac1\\epsilon)$ iterations.", power=0.05, most=0.02),
     arithmetic="exact gradients in float64, steps counted",
 )

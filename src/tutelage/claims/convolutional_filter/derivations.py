@@ -48,7 +48,6 @@ EXPANSION = Claim(
     right=_expanded,
     scale=lambda v, a, w_star, a_star: dot(v, v) * dot(a, a) + dot(w_star, w_star) * dot(a_star, a_star),
     arithmetic=QUADRATURE,
-    kind="misprint",
     as_printed=Form(
         "$\\ell = a^{*\\top}A(w^*)a^* + a^\\top A(w)a - 2a^\\top B(w, w^*)a^*$, with $A$ and $B$ as computed below it (the last $a^*$ is printed "
         "as $w^*$).",
@@ -65,7 +64,6 @@ right = w_star @ w_star * (a_star @ A @ a_star) + v @ v * (a @ A @ a) - 2 * a @ 
     ),
     as_meant=_HALF,
     supplied="the line above it, and Theorem 2.1, which have the factor",
-    corrected=_HALF,
     correction="The factor $\\frac12$ of the loss is dropped between two lines; Theorem 2.1 has it.",
     control=Form("With $0.505$ for $\\frac12$.", factor=0.505),
 )
@@ -86,8 +84,6 @@ def _first_line(v, a, w_star, a_star, Z, letter):
     return times(residual, np.sum((a * (hidden > 0))[..., None] * Z, -2))
 
 
-_WITH_OWN = Form("The first sum has $a_i$ for $a_i^*$.", letter=0.0)
-
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
     place="Section A, gradient of a sample, the line before Equations (7) and (8)",
@@ -100,7 +96,6 @@ EQUATION_7 = Claim(
     scale=lambda v, a, w_star, a_star, Z: (
         norm(a) * (norm(a) * norm(v) + norm(a_star) * norm(w_star)) * np.sum(Z**2, (-1, -2))
     )[..., None],
-    kind="misprint",
     glyph=True,
     as_printed=Form(
         "It is $(\\sum_ia_i^*\\sigma(Z_i\\cdot w) - \\sum_ia_i^*\\sigma(Z_i\\cdot w^*))\\sum_ia_iZ_i\\mathbb 1(Z_i\\cdot w \\ge 0)$, which is then written out "
@@ -113,9 +108,8 @@ left = (a @ hidden - a_star @ np.maximum(Z @ w_star, 0)) * rows  # Equations (7)
 right = (a_star @ hidden - a_star @ np.maximum(Z @ w_star, 0)) * rows
 """,
     ),
-    as_meant=_WITH_OWN,
+    as_meant=Form("The first sum has $a_i$ for $a_i^*$.", letter=0.0),
     supplied="the lines that follow it",
-    corrected=_WITH_OWN,
     correction="One $a_i^*$ should be $a_i$.",
     control=Form("One per cent of $a_i^*$ in the first sum.", letter=0.01),
 )
@@ -144,8 +138,6 @@ def _teacher_part(v, a, w_star, a_star, twice):
     return (times(twice * dot(a, a_star), own) + pairs) / (2 * np.pi)
 
 
-_ONCE = Form("The first term has $1/(2\\pi)$ for $1/\\pi$.", twice=1.0)
-
 TEACHER_PART = Claim(
     id=f"{PAPER}.section-A.teacher-part",
     place="Section A, expectation of Equation (8)",
@@ -171,9 +163,8 @@ right = a @ a_star * ((np.pi - phi) * w_star + np.sin(phi) * r * v) / np.pi + (
     a.sum() * a_star.sum() - a @ a_star) * r * v / (2 * np.pi)
 """,
     ),
-    as_meant=_ONCE,
+    as_meant=Form("The first term has $1/(2\\pi)$ for $1/\\pi$.", twice=1.0),
     supplied="the proof of Lemma A.1, and the aggregated gradient below",
-    corrected=_ONCE,
     correction="It inherits the factor two of the third identity of Lemma A.1; the sum below has $1/(2\\pi)$.",
     control=Form("The first term one per cent larger.", twice=1.01),
 )

@@ -40,8 +40,6 @@ relu = lambda x: np.maximum(x, 0)
 """
 PATCH = f"{_ANGLE}z = np.random.default_rng(0).normal(size=(2_000_000, len(v)))\nw = v\n"
 
-_LOSS = Form("The same with the cross term divided by $2\\pi$, as the other terms are.", cross=1 / (2 * np.pi))
-
 THEOREM_2_1 = Claim(
     id=f"{PAPER}.theorem-2.1",
     place="Theorem 2.1, Equation (3)",
@@ -66,9 +64,8 @@ right = 0.5 * ((np.pi - 1) / (2 * np.pi) * (s**2 * a_star @ a_star + a @ a) - 2 
     + (s**2 * a_star.sum() ** 2 + a.sum() ** 2) / (2 * np.pi) - 2 * s * a.sum() * a_star.sum())
 """,
     ),
-    as_meant=_LOSS,
+    as_meant=Form("The same with the cross term divided by $2\\pi$, as the other terms are.", cross=1 / (2 * np.pi)),
     supplied="Section A, the matrix B, from which Equation (3) follows",
-    corrected=_LOSS,
     correction="The last term of Equation (3) misses the factor $1/(2\\pi)$ that its derivation in Section A gives it.",
     control=Form("The cross term divided by $2\\pi$, and one per cent larger.", cross=1.01 / (2 * np.pi)),
 )
@@ -123,8 +120,6 @@ def _unnormalised_gradient(v, a, w_star, a_star, sign):
     return times(sign * dot(a, a_star) * (np.pi - phi) / (2 * np.pi), w_star) + times(along, v)
 
 
-_MINUS = Form("They enter with a minus sign.", sign=-1.0)
-
 SECTION_A_GRADIENT = Claim(
     id=f"{PAPER}.section-A.unnormalized-gradient",
     place="Section A, proof of Theorem 2.2, the aggregated gradient",
@@ -150,9 +145,8 @@ right = a @ a_star * (np.pi - phi) / (2 * np.pi) * w_star + (a @ a / 2 + off(a, 
     + (a @ a_star * np.sin(phi) + off(a, a_star)) * r / (2 * np.pi)) * v
 """,
     ),
-    as_meant=_MINUS,
+    as_meant=Form("They enter with a minus sign.", sign=-1.0),
     supplied="Equation (8), which is subtracted, and Theorem 2.2",
-    corrected=_MINUS,
     correction="The teacher's terms come from subtracting (8): all three change sign. Theorem 2.2 itself has them right.",
     control=Form("They enter with a minus sign, one per cent larger.", sign=-1.01),
 )
@@ -176,7 +170,6 @@ def _identity(number: int, printed: str, recipe: str = "", corrected: str = "", 
         as_printed=Form(printed, letter=1.0 if corrected else 0.0, factor=1.0, recipe=PATCH + recipe if recipe else ""),
         as_meant=meant,
         supplied="the proof of Lemma A.1" if corrected else "",
-        corrected=meant,
         correction=correction,
         control=Form("The true right-hand side, one per cent larger.", letter=0.0, factor=1.01),
         **parts,

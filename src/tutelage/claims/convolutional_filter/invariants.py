@@ -75,11 +75,8 @@ def _predicted_signal(v, a, w_star, a_star, step, own):
     return (1 - step * (np.pi - 1) / (2 * np.pi)) * (dot(a, a_star)) + step * pulled / (2 * np.pi)
 
 
-_MIDDLE = Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", own=0.0)
-
 EQUATION_4 = Claim(
     id=f"{PAPER}.equation-4",
-    place="Equation (4)",
     title="dynamics of the signal of the second layer",
     hypotheses=("$\\|w^*\\| = 1$",),
     draw=_UNIT_TEACHERS,
@@ -88,9 +85,8 @@ EQUATION_4 = Claim(
     right=_predicted_signal,
     scale=_size,
     as_printed=Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^t\\|^2$.", own=1.0),
-    as_meant=_MIDDLE,
+    as_meant=Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", own=0.0),
     supplied="the proof of Lemma C.1, where the equation stands again",
-    corrected=_MIDDLE,
     correction="$\\|a^t\\|^2$ should be $\\|a^*\\|^2$, as in the proof of Lemma C.1.",
     glyph=True,
     control=Form("The middle term has $0.99\\|a^*\\|^2 + 0.01\\|a^t\\|^2$.", own=0.01),
@@ -150,8 +146,6 @@ LEMMA_4_2 = Claim(
     control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02, everywhere=0.0),
 )
 
-_DOWNHILL = Form("Minus the gradient is.", sign=-1.0, factor=1.0)
-
 SECTION_B_SIGN = Claim(
     id=f"{PAPER}.section-B.sign",
     place="Section B, proof of Lemma 4.2",
@@ -176,11 +170,9 @@ SECTION_B_SIGN = Claim(
         sign=1.0,
         factor=1.0,
     ),
-    as_meant=_DOWNHILL,
+    as_meant=Form("Minus the gradient is.", sign=-1.0, factor=1.0),
     supplied="Theorem 2.2, and the conclusion, that an update makes the angle smaller",
-    corrected=_DOWNHILL,
     correction="A sign: Theorem 2.2 has the minus.",
-    kind="misprint",
     glyph=True,
     control=Form("It is one per cent more.", sign=-1.0, factor=1.01),
 )
@@ -225,13 +217,6 @@ def _sums_bounded(v, a, w_star, a_star, step, offset, divisor):
     return (1 - step * (k + offset) / (2 * np.pi)) * sums + step * (k + value - 1) / divisor * square
 
 
-_EQUALITY = Form(
-    "The same with $k + \\pi - 1$ for $k - \\pi - 1$ and $2\\pi$ for $2$; it is then an equality, and judged as one.",
-    relation="==",
-    offset=np.pi - 1,
-    divisor=2 * np.pi,
-)
-
 SUMMATION_BOUND = Claim(
     id=f"{PAPER}.section-4.1.summation-bound",
     place="Section 4.1, first display after Lemma 4.3",
@@ -253,9 +238,13 @@ SUMMATION_BOUND = Claim(
         offset=-np.pi - 1,
         divisor=2.0,
     ),
-    as_meant=_EQUALITY,
+    as_meant=Form(
+        "The same with $k + \\pi - 1$ for $k - \\pi - 1$ and $2\\pi$ for $2$; it is then an equality, and judged as one.",
+        relation="==",
+        offset=np.pi - 1,
+        divisor=2 * np.pi,
+    ),
     supplied="the recursion that follows it, and the proof of Lemma C.4",
-    corrected=_EQUALITY,
     correction="A sign and a factor $\\pi$. The printed bound fails where $\\mathbf 1\\cdot a^t$ and $\\mathbf 1\\cdot a^*$ have "
     "opposite signs and $k \\le 2$; the recursion that follows it is right.",
     control=Form("With $k + 2.1$ for $k - \\pi - 1$.", relation="==", offset=2.1, divisor=2 * np.pi),
@@ -287,10 +276,6 @@ SUMMATION_RECURSION = Claim(
     control=Form("The same with $k + 2.1$ for $k + \\pi - 1$.", offset=2.1),
 )
 
-_SMALL_SUM = Form(
-    "The same under $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^t) \\le (\\mathbf 1\\cdot a^*)^2$.", most=1.0
-)
-
 LEMMA_4_4 = Claim(
     id=f"{PAPER}.lemma-4.4",
     place="Lemma 4.4 (Invariance III)",
@@ -308,9 +293,10 @@ LEMMA_4_4 = Claim(
         "$(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^{t+1}) \\le (\\mathbf 1\\cdot a^*)^2$.",
         most=np.inf,
     ),
-    as_meant=_SMALL_SUM,
+    as_meant=Form(
+        "The same under $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^t) \\le (\\mathbf 1\\cdot a^*)^2$.", most=1.0
+    ),
     supplied="the summary after the lemma, condition (3)",
-    corrected=_SMALL_SUM,
     correction="The hypothesis is misprinted: one $a^*$ should be $a^t$.",
     glyph=True,
     control=Form(
@@ -331,7 +317,6 @@ def _contracted(v, a, w_star, a_star, step, linear, square):
     return (1 - linear * x * np.cos(phi) + square * x**2) * np.sin(phi) ** 2
 
 
-_BOUNDED = Form(f"The same if moreover {SUPPLIED_BOUND}", linear=1.0, square=0.0, largest=1.0)
 _CONTRACTION = {
     "draw": STARTS,
     "where": lambda v, w_star: angle(v, w_star) < np.pi / 2,
@@ -343,7 +328,6 @@ _CONTRACTION = {
 
 LEMMA_4_5 = Claim(
     id=f"{PAPER}.lemma-4.5",
-    place="Lemma 4.5",
     title="contraction of the angle",
     hypotheses=(
         "Theorem 3.1's conditions on the start, $\\|w^*\\| = \\|v\\| = 1$",
@@ -367,12 +351,10 @@ LEMMA_4_5 = Claim(
         square=0.0,
         largest=np.inf,
     ),
-    as_meant=_BOUNDED,
+    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", linear=1.0, square=0.0, largest=1.0),
     supplied="Lemma C.2, which the proof cites",
-    corrected=_BOUNDED,
     correction="The proof has the bound on the signal from Lemma C.2, whose induction has no base; from $a^0 = 10a^*$ the filter may overshoot.",
     defect=NO_BOUND,
-    kind="condition",
     control=Form(
         "That with $1.52\\eta\\cos\\phi^t\\lambda^t$; the sharp factor is $3/2$.", linear=1.52, square=0.0, largest=1.0
     ),
@@ -380,7 +362,6 @@ LEMMA_4_5 = Claim(
 
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
-    place="Equation (9)",
     title="contraction of the angle, before choosing the step",
     hypotheses=("$\\phi^t < \\pi/2$", "$\\lambda^t = \\|w^*\\|(\\pi-\\phi^t)\\,a^t\\cdot a^*/(2\\pi\\|v^t\\|^2)$"),
     **_CONTRACTION,
@@ -424,7 +405,6 @@ def _grown(v, a, w_star, a_star, step, factor):
 
 LEMMA_C_1 = Claim(
     id=f"{PAPER}.lemma-C.1",
-    place="Lemma C.1",
     title="growth of the signal of the second layer",
     hypotheses=("$\\|w^*\\| = 1$", "the conditions of Lemmas 4.3 and 4.4, those on the sums as in Theorem 3.1"),
     draw=STARTS,

@@ -71,7 +71,6 @@ def _sums_followed(count, random):
 
 LEMMA_C_4 = Claim(
     id=f"{PAPER}.lemma-C.4",
-    place="Lemma C.4",
     title="the sum of output weights converges",
     hypotheses=(
         f"{START_OF_RUN}, $\\|a^*\\| = 1$, a step of at most $\\min\\{{\\pi/(k+\\pi-1), 1/(1+(\\mathbf 1\\cdot a^*)^2)\\}}$",
@@ -131,7 +130,6 @@ _OUTPUT = Form(
 
 LEMMA_C_5 = Claim(
     id=f"{PAPER}.lemma-C.5",
-    place="Lemma C.5",
     title="the output weights converge",
     hypotheses=(
         "$\\|w^*\\| = \\|a^*\\| = 1$, a step and $T$ as for Lemma C.4",
@@ -152,7 +150,6 @@ LEMMA_C_5 = Claim(
     ),
     as_meant=_OUTPUT,
     supplied="the end of the proof, and the proof of the second phase, whose angle satisfies both conditions",
-    corrected=_OUTPUT,
     correction="$a^0$ in the conclusion should be $a^T$. If the $a^*_i$ add up to nothing, the hypothesis on $g$ asks for nothing, and $a^t$ tends to "
     "the output weights of the angle: $\\pi - g(\\phi^0) \\le \\epsilon$ has to be asked besides. Then the distance across the ones obeys "
     "$x_{t+1} \\le (1-c)x_t + \\frac{c}{\\pi-1}\\epsilon\\|a^*\\|$ with $c = \\frac{\\eta(\\pi-1)}{2\\pi}$: after $T$ steps it is below "
@@ -223,15 +220,8 @@ def _final(a, a_star, share, accuracy):
     return {"v": v, "a": a, "w_star": 0 * v + np.array([1.0, 0.0]), "a_star": a_star, "accuracy": accuracy}
 
 
-_WITH_SUMS = Form(
-    "$\\ell \\le \\frac{\\pi+7}{4\\pi}\\epsilon\\|a^*\\|^2$ if moreover $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le 2\\epsilon\\|a^*\\|$, which Lemma C.4 "
-    "provides.",
-    constant=(np.pi + 7) / (4 * np.pi),
-)
-
 LEMMA_C_6 = Claim(
     id=f"{PAPER}.lemma-C.6",
-    place="Lemma C.6",
     title="the loss at the end of the second phase",
     hypotheses=(
         "$\\|w^*\\| = 1$",
@@ -267,9 +257,12 @@ left = np.polyfit(np.log(sizes[-3:]), np.log(constants[-3:]), 1)[0]  # the power
 right = 0.1
 """,
     ),
-    as_meant=_WITH_SUMS,
+    as_meant=Form(
+        "$\\ell \\le \\frac{\\pi+7}{4\\pi}\\epsilon\\|a^*\\|^2$ if moreover $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le 2\\epsilon\\|a^*\\|$, which Lemma C.4 "
+        "provides.",
+        constant=(np.pi + 7) / (4 * np.pi),
+    ),
     supplied="Lemma C.4, which the proof of the second phase applies first",
-    corrected=_WITH_SUMS,
     correction="The loss contains $(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2/(4\\pi)$, up to $k\\epsilon^2\\|a^*\\|^2/(4\\pi)$ under the "
     "printed hypotheses: no absolute constant serves all $k$. With Lemma C.4's bound on the sums $4\\pi\\ell/\\|a^*\\|^2$ is at most "
     "$(\\pi-1)\\epsilon^2 + 4\\epsilon^2 + 2\\epsilon(1+\\epsilon)$ by Theorem 2.1, which is $(\\pi+7)\\epsilon$ at most.",

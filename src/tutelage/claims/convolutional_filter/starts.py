@@ -24,8 +24,6 @@ def _in_ball(w_star, a_star, direction, share, radius=1.0):
     return {"w_star": w_star, "a_star": a_star, "a": (share * most)[..., None] * direction}
 
 
-_BALL = Form("The last condition is $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", power=1.0)
-
 THEOREM_3_2_START = Claim(
     id=f"{PAPER}.theorem-3.2.start",
     place="Theorem 3.2, first part",
@@ -46,9 +44,8 @@ THEOREM_3_2_START = Claim(
         "|\\mathbf 1\\cdot a^*|$; the last, which no sign changes, is judged.",
         power=0.0,
     ),
-    as_meant=_BALL,
+    as_meant=Form("The last condition is $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", power=1.0),
     supplied="the end of its proof, in Section D",
-    corrected=_BALL,
     correction="For $\\|w^*\\| > 1$ the ball is too large for the printed condition. With $\\|w^*\\|a^*$ for $a^*$ everywhere (the "
     "teacher's real output weights), here and in Theorem 3.1, the statement is right; its proof ends with this bound.",
     defect=NO_NORM,
@@ -96,8 +93,6 @@ THEOREM_3_2_SIGNAL = Claim(
     control=Form("The power $-0.9$.", power=-0.9),
 )
 
-_COSINE = Form("$\\cos\\phi^0 = \\Theta(1/\\sqrt p)$.", power=-0.5)
-
 THEOREM_3_2_ANGLE = Claim(
     id=f"{PAPER}.theorem-3.2.angle",
     place="Theorem 3.2, second part",
@@ -118,9 +113,8 @@ for p in sizes:
 left, right = np.polyfit(np.log(sizes), np.log(medians), 1)[0], -0.5  # the power of p
 """,
     ),
-    as_meant=_COSINE,
+    as_meant=Form("$\\cos\\phi^0 = \\Theta(1/\\sqrt p)$.", power=-0.5),
     supplied="Section 3, before Theorem 3.2, where it is $\\cos\\phi^0$ that is small",
-    corrected=_COSINE,
     correction="In high dimension random directions are almost orthogonal: $\\phi^0 \\to \\pi/2$, and it is the cosine that is of "
     "order $1/\\sqrt p$.",
     control=Form("$\\cos\\phi^0 = \\Theta(p^{-0.45})$.", power=-0.45),
@@ -138,12 +132,6 @@ def _steps_as_sizes_grow(count, random):
     size = 2.0 ** np.arange(3, 12)
     return {"sizes": size[None], "inverse": (2 * size * np.sqrt(size))[None]}
 
-
-_WITH_RATIO = Form(
-    "It is, for teachers with $|\\mathbf 1\\cdot a^*| \\ge c\\|a^*\\|$: as $k = p$ grows, the power of its inverse is at most $1.51$.",
-    draw=_steps_as_sizes_grow,
-    most=1.51,
-)
 
 POLYNOMIAL = Claim(
     id=f"{PAPER}.section-3.polynomial",
@@ -170,12 +158,14 @@ inverse = (1 + sizes**-2) / (1 / np.sqrt(p) * 1 / sizes / k)  # |a*| = 1, 1·a* 
 left, right = np.polyfit(np.log(sizes), np.log(inverse), 1)[0], 0.1
 """,
     ),
-    as_meant=_WITH_RATIO,
+    as_meant=Form(
+        "It is, for teachers with $|\\mathbf 1\\cdot a^*| \\ge c\\|a^*\\|$: as $k = p$ grows, the power of its inverse is at most $1.51$.",
+        draw=_steps_as_sizes_grow,
+        most=1.51,
+    ),
     supplied="footnote 2, which hides factors of $|\\mathbf 1\\cdot a^*|$ and $\\|a^*\\|$ in the second phase",
-    corrected=_WITH_RATIO,
     correction="The ball of starts is as small as $|\\mathbf 1\\cdot a^*|$, and the step that Theorem 3.1 allows with it. (In fact such steps are not needed: see "
     "Phase I, whose length is a logarithm of the signal.)",
-    kind="condition",
     control=Form("The power is at most $1.45$.", draw=_steps_as_sizes_grow, most=1.45),
 )
 
@@ -216,7 +206,6 @@ _AGAINST = np.array([-1.0, 0.0])
 
 THEOREM_3_3 = Claim(
     id=f"{PAPER}.theorem-3.3",
-    place="Theorem 3.3",
     title="convergence to the spurious minimum",
     hypotheses=(
         "$\\|w^*\\| = 1$, $2 \\le k \\le 8$, $\\eta = 0.1$, $\\rho = (\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$ from $10^{-4}$ to $0.4$",
@@ -373,8 +362,6 @@ RESTARTS = Claim(
 )
 
 
-_SMALL_SUMS = Form("It is at least $0.2$ if $(\\mathbf 1\\cdot a^*)^2 \\le 0.1\\|a^*\\|^2$.", most=0.1, share=0.2)
-
 SPURIOUS = Claim(
     id=f"{PAPER}.section-1.spurious",
     place="Abstract, Section 1 and Section 5",
@@ -405,11 +392,9 @@ for _ in range(20):  # the starts of Theorem 3.2
 left, right = np.mean(ends), 0.2
 """,
     ),
-    as_meant=_SMALL_SUMS,
+    as_meant=Form("It is at least $0.2$ if $(\\mathbf 1\\cdot a^*)^2 \\le 0.1\\|a^*\\|^2$.", most=0.1, share=0.2),
     supplied="Theorem 3.3, which assumes that $(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$ is small",
-    corrected=_SMALL_SUMS,
     correction="For $a^* = \\mathbf 1$ the point is a saddle (see Lemma 4.1), and no run ends there.",
-    kind="condition",
     scope="theorem",
     control=Form("It is at least $0.65$ under that condition.", most=0.1, share=0.65),
     arithmetic="exact gradients in float64; sampling of starts with an exact binomial bound",
@@ -441,13 +426,6 @@ def _under_other_laws(count, random):
     }
 
 
-_GENERALISED = Form(
-    "It does with $\\pi/2$ replaced by the angle $\\phi_c$ at which $E[\\sigma\\sigma^*] = E[\\sigma]^2$: $1.40$ for patches on a circle, $\\pi/2$ for Gaussian "
-    "ones, more for heavy tails.",
-    letter=0.0,
-    widest=0.999,
-)
-
 REMARK_2 = Claim(
     id=f"{PAPER}.remark-2",
     place="Section 3, Remark 2",
@@ -470,9 +448,13 @@ REMARK_2 = Claim(
         widest=1.0,
         recipe=f"{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000, mean)  # the angle at the end\nright = 0.1\n",
     ),
-    as_meant=_GENERALISED,
+    as_meant=Form(
+        "It does with $\\pi/2$ replaced by the angle $\\phi_c$ at which $E[\\sigma\\sigma^*] = E[\\sigma]^2$: $1.40$ for patches on a circle, $\\pi/2$ for Gaussian "
+        "ones, more for heavy tails.",
+        letter=0.0,
+        widest=0.999,
+    ),
     supplied="the word “generalized”, which leaves the conditions open",
-    corrected=_GENERALISED,
     correction="That $g(\\phi) > 1$ exactly for $\\phi < \\pi/2$ is a coincidence of the Gaussian, where $E[\\sigma]^2 = 1/(2\\pi)$. Under another law with "
     "$E[\\sigma^2] = \\frac12$ the dynamics are those of the paper with $\\kappa\\mathbf{11}^\\top + (\\pi-\\kappa)I$ for $\\mathbf{11}^\\top + (\\pi-1)I$ and $g - \\kappa$ for "
     "$g - 1$.",
@@ -482,8 +464,6 @@ REMARK_2 = Claim(
 
 
 # Section E: the step --------------------------------------------------------------------------------------------------
-
-_AS_LEMMA_4_4 = Form("The same for $\\eta < 2\\pi/(k+\\pi-1)$, the condition of Lemma 4.4.", power=-1.0)
 
 SECTION_E_STEP = Claim(
     id=f"{PAPER}.section-E.step",
@@ -503,9 +483,8 @@ SECTION_E_STEP = Claim(
         "$1 - \\eta(k+\\pi-1)/(2\\pi)$ at every step, does not grow.",
         power=1.0,
     ),
-    as_meant=_AS_LEMMA_4_4,
+    as_meant=Form("The same for $\\eta < 2\\pi/(k+\\pi-1)$, the condition of Lemma 4.4.", power=-1.0),
     supplied="Lemma 4.4, which the next sentence cites",
-    corrected=_AS_LEMMA_4_4,
     correction="The fraction is upside down: for $k = 100$ the printed condition allows $\\eta = 16$, which diverges.",
     control=Form(
         "The same for $\\eta < 4.2\\pi/(k+\\pi-1)$; the sharp bound is $4\\pi/(k+\\pi-1)$.", power=-1.0, factor=2.1

@@ -35,15 +35,12 @@ _UNIT = [{**draw, "w_star": unit(draw["w_star"].shape[0])} for draw in ANYWHERE]
 _STEP = "$\\|w^*\\| = 1$, $0 < \\eta < 2\\pi/(k+\\pi-1)$"
 
 
-_KEPT = Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", divisor=2 * np.pi, shift=1.0)
-
 LEMMA_C_1_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.1.display",
     place="Lemma C.1, proof, second display",
     scope="proof step",
     title="the goal of the signal is a fixed point",
     hypotheses=("$0 \\le \\phi \\le \\pi/2$", "$0 < \\eta \\le 2$", "$\\|a^*\\| = 1$"),
-    kind="misprint",
     draw={"phi": uniform(0.0, np.pi / 2), "step": uniform(0.01, 2.0)},
     left=lambda phi, step, divisor, shift: (
         (1 - step * (np.pi - 1) / (2 * np.pi)) * (g(phi) - 1) / (np.pi - 1) + step * (g(phi) - shift) / divisor
@@ -56,9 +53,8 @@ LEMMA_C_1_DISPLAY = Claim(
         divisor=np.pi - 1,
         shift=0.0,
     ),
-    as_meant=_KEPT,
+    as_meant=Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", divisor=2 * np.pi, shift=1.0),
     supplied="the display before it",
-    corrected=_KEPT,
     correction="The second term is printed with $g$ for $g - 1$ and $\\pi - 1$ for $2\\pi$.",
     control=Form("With $6.2$ for $2\\pi$.", divisor=6.2, shift=1.0),
 )
@@ -160,9 +156,7 @@ BETA = Claim(
     ),
     as_meant=_THEOREM,
     supplied="Theorem 3.1, which defines it so, and Section 4.1, “without loss of generality $\\|w^*\\| = 1$”",
-    corrected=_THEOREM,
     correction="$\\|w^*\\|^2$ stands in front of the first term, where $\\lambda$ has $\\|w^*\\|$; the two definitions agree for $\\|w^*\\| = 1$.",
-    kind="misprint",
     defect=EXTRA_NORM,
     control=Form("That with $0.3$ for $\\frac18$.", right=_THEOREM.varied["right"], fraction=0.3),
 )
@@ -180,15 +174,12 @@ def _next_remainder(v, a, w_star, a_star, step):
     return _remainder(v, moved, w_star, a_star)
 
 
-_WITH_T = Form("The same with $a^t$ in the second sum on the right.", own=1.0, factor=1.0)
-
 LEMMA_C_4_RECURSION = Claim(
     id=f"{PAPER}.lemma-C.4.recursion",
     place="Lemma C.4, proof, last two displays",
     scope="proof step",
     title="recursion for what the sum lacks",
     hypotheses=(_STEP,),
-    kind="misprint",
     glyph=True,
     draw=[{**draw, "share": uniform(0.0, 0.99)} for draw in _UNIT],
     build=with_step_of_sums,
@@ -205,9 +196,8 @@ LEMMA_C_4_RECURSION = Claim(
         own=0.0,
         factor=1.0,
     ),
-    as_meant=_WITH_T,
+    as_meant=Form("The same with $a^t$ in the second sum on the right.", own=1.0, factor=1.0),
     supplied="the dynamics at the head of the proof",
-    corrected=_WITH_T,
     correction="One $a^*$ should be $a^t$, in both displays.",
     control=Form("That with a step one per cent longer.", own=1.0, factor=1.01),
 )
@@ -285,7 +275,6 @@ right = ((np.pi - 1) * b @ b - (g - np.pi) * norm(a_star) * norm(b)) / (2 * np.p
     ),
     corrected=Form("The last term is $-\\frac{\\pi-g}{2\\pi}\\|a^*\\|\\|a - a^*\\|$.", sign=-1.0),
     correction="A sign: Cauchy's inequality gives $\\pi - g$ for $g - \\pi$. The lines that follow have it right.",
-    kind="misprint",
     control=Form("With $0.95(\\pi - g)$.", sign=-0.95),
 )
 
@@ -304,13 +293,8 @@ LEMMA_C_5_FIXED_POINT = Claim(
     as_printed=Form("$x_{t+1} - X \\le (1 - c)(x_t - X)$ with $X = 8(\\pi-1)/(\\pi-1)$.", point=8.0),
     corrected=Form("The same with $X = 8\\pi/(\\pi-1)$.", point=8 * np.pi / (np.pi - 1)),
     correction="$4\\eta/c = 8\\pi/(\\pi-1)$, and the constant of the lemma with it.",
-    kind="misprint",
     control=Form("The same with $X = 11.7$.", point=11.7),
 )
-
-
-def _squared_gradient(v, a, w_star, a_star):
-    return np.sum(output_gradient(v, a, w_star, a_star) ** 2, -1)
 
 
 LEMMA_C_5_GRADIENT = Claim(
@@ -320,7 +304,7 @@ LEMMA_C_5_GRADIENT = Claim(
     title="bound on the gradient in the output weights",
     hypotheses=("$\\|w^*\\| = 1$",),
     **_INNER,
-    left=_squared_gradient,
+    left=lambda v, a, w_star, a_star: np.sum(output_gradient(v, a, w_star, a_star) ** 2, -1),
     relation="<=",
     right=lambda v, a, w_star, a_star, factor: (
         factor
@@ -372,8 +356,6 @@ def _below(v, a_star, w_star, step, power, factor):
     return factor * step * ((g(angle(v, w_star)) - 1) * size + 2 * total(a_star) ** 2) / (2 * np.pi)
 
 
-_SQUARE = Form("The same with $\\|a^*\\|^2$.", power=2.0, factor=1.0)
-
 SECTION_E_SIGNAL = Claim(
     id=f"{PAPER}.section-E.signal",
     place="Section E, last display",
@@ -391,16 +373,14 @@ SECTION_E_SIGNAL = Claim(
     relation="<=",
     right=_below,
     scale=lambda a, a_star: 1e-3 * (dot(a_star, a_star) + dot(a, a)),
-    kind="misprint",
     glyph=True,
     as_printed=Form(
         "$a^{t+1}\\cdot a^* \\le \\frac\\eta{2\\pi}((g(\\phi^t)-1)\\|a^*\\| + 2(\\mathbf 1\\cdot a^*)^2)$.",
         power=1.0,
         factor=1.0,
     ),
-    as_meant=_SQUARE,
+    as_meant=Form("The same with $\\|a^*\\|^2$.", power=2.0, factor=1.0),
     supplied="the condition on $g(\\phi^0)$, with which the right-hand side is negative",
-    corrected=_SQUARE,
     correction="A square is missing (and the induction begins with $a^t\\cdot a^* > 0$ for $< 0$).",
     control=Form("That with 1.1 times the right-hand side.", power=2.0, factor=1.1),
 )

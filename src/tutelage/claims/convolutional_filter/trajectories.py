@@ -80,8 +80,6 @@ def _followed(count, random):
 _RUNS = {"draw": _followed, "where": lambda strength, long, largest, longest: (strength <= largest) & (long <= longest)}
 
 
-_INVARIANT = Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0, longest=1.0)
-
 INVARIANTS = Claim(
     id=f"{PAPER}.section-4.1.invariants",
     place="Section 4.1, summary after Lemma 4.4",
@@ -109,12 +107,10 @@ worst = np.argmin(bound - np.sin(phi[1:]) ** 2)
 left, right = bound[worst], np.sin(phi[worst + 1]) ** 2  # the first should not be smaller
 """,
     ),
-    as_meant=_INVARIANT,
+    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0, longest=1.0),
     supplied="Lemma C.2, which the proof of Lemma 4.5 cites",
-    corrected=_INVARIANT,
     correction="The step of Lemma C.3 is small enough for signals that obey Lemma C.2 at the start; see there.",
     defect=NO_BOUND,
-    kind="condition",
     control=Form(
         "That with steps up to $2.5$ times as large; the sharp factor is 2, close to the teacher's direction.",
         largest=1.0,
@@ -123,21 +119,14 @@ left, right = bound[worst], np.sin(phi[worst + 1]) ** 2  # the first should not 
 )
 
 
-def _least_signal(phi, signal, square, factor):
-    return factor * np.minimum(signal, (g(phi) - 1) / (np.pi - 1) * square)
-
-
-_LEAST = Form(f"The same if {SUPPLIED_BOUND}", largest=1.0, longest=1.0, factor=1.0)
-
 COROLLARY_C_1 = Claim(
     id=f"{PAPER}.corollary-C.1",
-    place="Corollary C.1",
     title="lower bound on the signal",
     hypotheses=(f"{START_OF_RUN}, the step of Lemma C.3", _FOLLOWED),
     **_RUNS,
     left=lambda least: least,
     relation=">=",
-    right=_least_signal,
+    right=lambda phi, signal, square, factor: factor * np.minimum(signal, (g(phi) - 1) / (np.pi - 1) * square),
     scale=lambda square, sums: square + sums**2,
     as_printed=Form(
         "$a^t\\cdot a^* \\ge \\min\\{a^0\\cdot a^*, \\frac{g(\\phi^0)-1}{\\pi-1}\\|a^*\\|^2\\}$ for all $t$.",
@@ -150,9 +139,8 @@ left = min(one for _, one, _, _ in list(run(phi, signal, total, 300))[1:])
 right = min(signal, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) / (np.pi - 1) * square)
 """,
     ),
-    as_meant=_LEAST,
+    as_meant=Form(f"The same if {SUPPLIED_BOUND}", largest=1.0, longest=1.0, factor=1.0),
     supplied="Lemma C.2, “we also need an upper bound”",
-    corrected=_LEAST,
     correction="The bound needs an angle that never grows, Lemma 4.2, and that needs a step that is small for the signal. The step of Lemma C.3 is, if the "
     "signal obeys Lemma C.2 at the start; Theorem 3.1's conditions do not bound it.",
     defect=NO_BOUND,
@@ -168,24 +156,16 @@ def _fiftieth(phi, length, strength, k, lean=1.0, part=None):
     return {**shown(begun(phi, length, strength, k, lean, part)), "step": 0 * phi + 1 / 50}
 
 
-def _after_fifty(phi, signal, total, k, square, sums, step):
-    return State(phi, signal, total, k, square, sums, step).after(50).signal
-
-
-_LOWER_HALF = Form(
-    "After $1/\\eta$ steps $a\\cdot a^* \\ge c\\,\\|a^*\\|^2$ with $c = (1 - e^{-(\\pi-1)/(2\\pi)})\\frac{g(\\phi)-1}{\\pi-1}$, $0.289$ of the goal.",
-    fraction=_REACHED,
-)
-
 COROLLARY_C_2 = Claim(
     id=f"{PAPER}.corollary-C.2",
-    place="Corollary C.2",
     title="the signal after 1/η steps",
     hypotheses=(START_OF_RUN, "$g(\\phi) - 1 \\ge \\frac12$", "$\\eta = 1/50$"),
     draw=STARTS,
     build=_fiftieth,
     where=lambda phi: g(phi) >= 1.5,
-    left=_after_fifty,
+    left=lambda phi, signal, total, k, square, sums, step: (
+        State(phi, signal, total, k, square, sums, step).after(50).signal
+    ),
     relation=">=",
     right=lambda phi, square, fraction: fraction * (g(phi) - 1) / (np.pi - 1) * square,
     scale=lambda square: 1e-3 * square,
@@ -195,13 +175,14 @@ COROLLARY_C_2 = Claim(
         right=lambda square: 10 * square,
         recipe=f"{RUN}*_, (_, left, _, _) = run(phi, signal, total, 50)\nright = 10 * square\n",
     ),
-    as_meant=_LOWER_HALF,
+    as_meant=Form(
+        "After $1/\\eta$ steps $a\\cdot a^* \\ge c\\,\\|a^*\\|^2$ with $c = (1 - e^{-(\\pi-1)/(2\\pi)})\\frac{g(\\phi)-1}{\\pi-1}$, $0.289$ of the goal.",
+        fraction=_REACHED,
+    ),
     supplied="its proof, which argues from below, and Section C.2, which has $\\Omega$",
-    corrected=_LOWER_HALF,
     correction="$1/\\eta$ steps take a signal to $0.71$ of what it was, however large; from above it is bounded if it was at the start, by Lemma C.2 by "
     "$\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$. From below the constant is the best: it is met where the angle hardly moves.",
     defect=NO_BOUND,
-    kind="condition",
     scope="lemma",
     control=Form("The same with $0.292$ of the goal.", fraction=0.292),
 )
@@ -239,13 +220,11 @@ COROLLARY_C_2_GROWTH = Claim(
     ),
     correction="The goal has $g - 1$, half of it is left, and the growth has the factor $(\\pi-1)/(2\\pi)$ that Lemma C.1 lacks. The corollary stands.",
     defect="the growth of Lemma C.1 lacks (π−1)/(2π)",
-    kind="constant",
     control=Form("By two per cent more.", shift=1.0, factor=1.02 / (4 * np.pi)),
 )
 
 LEMMA_C_2 = Claim(
     id=f"{PAPER}.lemma-C.2",
-    place="Lemma C.2",
     title="upper bound on the signal",
     hypotheses=(f"{START_OF_RUN}, the step of Lemma C.3", _FOLLOWED),
     **_RUNS,
@@ -271,8 +250,6 @@ LEMMA_C_2 = Claim(
     control=Form("The corrected form with 0.99 times the right-hand side.", largest=1.0, longest=1.0, factor=0.99),
 )
 
-_ONE_NORM = Form("The same with $\\|w^*\\|$ for $\\|w^*\\|^2$.", power=1.0, factor=1.0)
-
 LEMMA_C_2_NORM = Claim(
     id=f"{PAPER}.lemma-C.2.norm",
     place="Lemma C.2, its factor |w*|²",
@@ -287,13 +264,11 @@ LEMMA_C_2_NORM = Claim(
         power=2.0,
         factor=1.0,
     ),
-    as_meant=_ONE_NORM,
+    as_meant=Form("The same with $\\|w^*\\|$ for $\\|w^*\\|^2$.", power=1.0, factor=1.0),
     supplied="the first sentence of the proof, “without loss of generality $\\|w^*\\| = 1$”",
-    corrected=_ONE_NORM,
     correction="Output weights tend to $\\|w^*\\|a^*$: for $\\|w^*\\| < 1$ the teacher itself violates the print. With $\\|w^*\\|a^*$ for $a^*$ in the "
     "proof the bound has one norm.",
     defect=EXTRA_NORM,
-    kind="misprint",
     glyph=True,
     control=Form("That with $0.99$ times the right-hand side.", power=1.0, factor=0.99),
 )
@@ -303,7 +278,6 @@ _JOINT = Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0, share=0.0, 
 
 LEMMA_C_3 = Claim(
     id=f"{PAPER}.lemma-C.3",
-    place="Lemma C.3",
     title="the angle contracts and the norm stays below two",
     hypotheses=(
         START_OF_RUN,
@@ -339,7 +313,6 @@ LEMMA_C_3 = Claim(
     correction="The proof bounds $\\|v^t\\|$ by Lemma C.2, whose induction has no base; from $a^0 = 100a^*$ the norm exceeds two at the first step. "
     "The rate is more than twice what is printed, and $\\sin^2\\phi^0$ is a factor, as the proof has it step by step.",
     defect=NO_BOUND,
-    kind="condition",
     control=Form("That with the rate $\\frac25\\eta\\cos\\phi^0\\beta^0$.", largest=1.0, share=1.0, fraction=0.4),
 )
 

@@ -55,7 +55,6 @@ right = 0.5
     correction="Students at $w^*_i$ and $-w^*_i$ with half of the mass each have loss zero, one of them is nearby with enough mass for Lemma 8, and "
     "their average is zero.",
     defect=LINES,
-    kind="condition",
     control=Form("That with 0.75.", lines=1.0, share=0.75),
 )
 
@@ -66,7 +65,6 @@ def _average_bound(loss, largest, separation, r, power, constant, per_teacher=2.
 
 LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
-    place="Lemma 9",
     title="the average student is close to the teacher",
     hypotheses=(SMALL,),
     draw=_averages,
@@ -100,13 +98,11 @@ right = 4 * np.linalg.norm(teacher) ** 0.25 * (np.pi / 2) ** -1.5 * loss(student
     correction="A student at $-w^*_i$ has loss zero and $v_i = -2w^*_i$: the signs of the students must be chosen first. The exponent is not sharp: "
     "it is $\\frac12$ on all instances, and no power of $r$ is needed.",
     defect=LINES,
-    kind="condition",
     control=Form("The corrected form with $\\epsilon^{0.55}$.", lines=1.0, power=0.55, constant=9.0, per_teacher=0.0),
 )
 
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
-    place="Lemma 11",
     title="the spiky part of the residual is small",
     hypotheses=(SMALL,),
     draw=_averages,
@@ -140,7 +136,6 @@ right = 4 * np.linalg.norm(teacher) ** 0.5 * loss(students, teachers) ** 0.75
     correction="As for Lemma 9: for a student at $-w^*_i$ the parts $R_1$ and $R_2$ are large and cancel. With the signs chosen, the exponent is 1 on all "
     "instances, and one power of $r$ is enough, and needed for orthonormal teachers with students at the rows of a Hadamard matrix.",
     defect=LINES,
-    kind="condition",
     control=Form("The corrected form with $r^{0.8}$.", lines=1.0, power=1.0, constant=10.0, per_teacher=0.8),
 )
 
@@ -176,12 +171,6 @@ def _everywhere():
 
 
 _MASS = {"draw": _masses, "where": is_small, "relation": "<="}
-_SQUARES = Form(
-    "$\\sum_j\\|w_j\\|^2 \\le (1+\\sqrt{\\pi/2})\\,rw_{max}$: the means of both sides of $f = f^* + R$ give it.",
-    squares=1.0,
-    constant=1 + np.sqrt(np.pi / 2),
-)
-
 LEMMA_C_3 = Claim(
     id=f"{PAPER}.lemma-C.3.mass",
     place="Lemma C.3 (Section C.4.2)",
@@ -215,12 +204,14 @@ left = np.sum(np.linalg.norm(students, axis=1))  # grows with the number of stud
 right = 8 * np.sqrt(len(teachers) * np.max(np.linalg.norm(teachers, axis=1)))
 """,
     ),
-    as_meant=_SQUARES,
+    as_meant=Form(
+        "$\\sum_j\\|w_j\\|^2 \\le (1+\\sqrt{\\pi/2})\\,rw_{max}$: the means of both sides of $f = f^* + R$ give it.",
+        squares=1.0,
+        constant=1 + np.sqrt(np.pi / 2),
+    ),
     supplied="the lemma itself, which has the squares",
-    corrected=_SQUARES,
     correction="The proof is written for students $\\sum|w_j\\cdot x|$, without the norms of Definition 1 (so are parts of Sections C.2 and C.4.4): its "
     "$\\|w_j\\|$ is $\\|w_j\\|^2$. With $m$ students of equal size at a teacher the sum of norms is $\\sqrt m$ times that of one.",
     defect=NORMS,
-    kind="misprint",
     control=Form("$\\sum_j\\|w_j\\|^2 \\le 2.2\\,rw_{max}$.", squares=1.0, constant=2.2),
 )

@@ -108,7 +108,6 @@ right = -1.5
     ),
     correction="$(k-3)!!^2/k! = (k-1)!!/(k!!\\,(k-1)^2)$, and $(k-1)!!/k!!$ is of the order $k^{-1/2}$: the power is $-\\frac52$. The bound of Lemma "
     "C.4's proof on its test function grows accordingly.",
-    kind="constant",
     control=Form("The fitted power is $-2.45$.", power=2.45),
 )
 
@@ -129,7 +128,6 @@ def _tables(count, random):
 
 CLAIM_C_1 = Claim(
     id=f"{PAPER}.claim-C.1",
-    place="Claim C.1",
     title="Hermite polynomials of correlated normal variables",
     hypotheses=("degrees up to 8, correlations from $-1$ to 1",),
     draw=_tables,
@@ -200,7 +198,6 @@ FAR = Claim(
     correction="A student at $-w^*_k$ has the angle $\\pi$ and $\\cos^l\\phi = 1$: its line is that of a teacher. (By the choice of $l$ the bound is "
     "even $\\epsilon^2$.)",
     defect=LINES,
-    kind="condition",
     control=Form("That with $\\epsilon^{2.1}$.", end=np.pi, less=1.0, power=2.1),
 )
 
@@ -250,7 +247,6 @@ right = np.pi / 2 + 10 * degree**2.5 * len(teachers) ** 2 * epsilon
     correction="In $\\sum_{k,k'}\\langle\\bar w^*_k, \\bar w^*_{k'}\\rangle^l$ the terms $k = k'$ are one, not at most $\\epsilon$: $\\|h\\|$ is of the order $\\sqrt "
     "r\\,l^{5/4}$, not bounded.",
     defect=DIAGONAL,
-    kind="statement",
     control=Form("The corrected form with 1.85 for $(\\frac\\pi2)^{3/2} = 1.97$.", diagonal=1.0, constant=1.85),
 )
 
@@ -334,7 +330,6 @@ HERMITE_BOUND = Claim(
     correction="The terms $k = k'$ of $\\|h\\|^2$ are left out. What follows from the proof is $O(\\sqrt r\\,(\\Delta^{-2}\\log(r/\\epsilon))^{5/4}\\epsilon^{1/2})$, with a "
     "fixed $l$ only up to a floor.",
     defect=DIAGONAL,
-    kind="statement",
     control=Form("A fifth of that.", constant=0.05),
 )
 
@@ -409,7 +404,6 @@ LEMMA_C_4 = Claim(
     "$\\prod_k(1 - \\langle\\bar w^*_k, w\\rangle^2)$ vanishes at every teacher: a sum of Hermite polynomials of even degrees up to $2r$, since "
     "no even Hermite coefficient of $|w\\cdot x|$ vanishes.",
     defect=DIAGONAL,
-    kind="constant",
     control=Form("The corrected form with two thirds of the right-hand side.", factor=2 / 3),
 )
 

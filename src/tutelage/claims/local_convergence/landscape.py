@@ -109,7 +109,6 @@ def _small_gradients(count, random):
 
 THEOREM_3 = Claim(
     id=f"{PAPER}.theorem-3",
-    place="Theorem 3",
     title="gradient lower bound",
     hypotheses=(SMALL, "$r \\le 16$, $m \\le 32$, $d \\le 16$; signs of the students arbitrary"),
     draw=_small_gradients,
@@ -190,12 +189,6 @@ def _bounded_direction(slope, direction, turned_direction, largest, r, lines):
     return np.stack([slope * np.sqrt(size), 3 * r * largest], -1)
 
 
-def _direction_bound(loss, direction, turned_direction, lines, factor):
-    return np.stack([factor * loss, turned_direction if lines else direction], -1)
-
-
-_LINES_7 = Form(f"The same with the {TURNED}.", lines=1.0, factor=1.0)
-
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
     place="Equation (7) and the end of Appendix B",
@@ -205,7 +198,9 @@ EQUATION_7 = Claim(
     where=lambda full, turned_full, small, lines: (turned_full if lines else full) & small,
     left=_bounded_direction,
     relation=">=",
-    right=_direction_bound,
+    right=lambda loss, direction, turned_direction, lines, factor: np.stack(
+        [factor * loss, turned_direction if lines else direction], -1
+    ),
     as_printed=Form(
         "$\\|\\nabla L\\|_F(\\sum\\|(I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\|^2)^{1/2} \\ge L$, and the second factor is $O(rw_{max})^{1/2}$; "
         "judged with $3rw_{max}$, which is observed (the proof gives $8.5rw_{max}$).",
@@ -224,12 +219,10 @@ for w, close in zip(students, near):
     right = right + np.sum((goal - along / 2) ** 2)
 """,
     ),
-    as_meant=_LINES_7,
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, factor=1.0),
     supplied=ACUTE,
-    corrected=_LINES_7,
     correction="It rests on Lemma 8: where nearly all of a teacher's mass is at $-w^*_i$, what is in $T_i(\\delta_{max})$ may be as small as one likes, and $q$ as large.",
     defect=LINES,
-    kind="condition",
     control=Form("That with $2.1L$; $\\|R\\|^2 = 2L$ is approached.", lines=1.0, factor=2.1),
 )
 
@@ -321,7 +314,6 @@ def _correlations(count, random, limit):
 
 LEMMA_7 = Claim(
     id=f"{PAPER}.lemma-7",
-    place="Lemma 7",
     title="a direction of descent",
     hypotheses=(
         "Assumptions 1 and 2, $r \\le 3$, $L \\le \\epsilon_0 = 5\\cdot10^{-11}\\Delta^9r^{-15}(w_{min}/w_{max})^{18}w_{min}^2$",
@@ -450,11 +442,8 @@ def _least_mass(needed, mass, turned_needed, turned_mass, lines, constant):
     return np.min(np.sum(mass * (needed <= constant)[..., None], -2), -1)
 
 
-_LINES_8 = Form(f"The same with the {TURNED}.", lines=1.0, constant=4.0)
-
 LEMMA_8 = Claim(
     id=f"{PAPER}.lemma-8",
-    place="Lemma 8",
     title="every teacher has students nearby",
     hypotheses=(SMALL, "$\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$, the constant observed"),
     draw=_nearby,
@@ -475,15 +464,13 @@ near = [w for w in students if np.linalg.norm(w) > 0 and angle(w, teacher) <= re
 left, right = sum([w @ w for w in near]) / size, 0.5  # the mass nearby: none, if the students point the other way
 """,
     ),
-    as_meant=_LINES_8,
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, constant=4.0),
     supplied=ACUTE,
-    corrected=_LINES_8,
     correction="$-w^*_i$ fits as well as $w^*_i$, but is not in $T_i(\\delta)$ for $\\delta < \\pi$: angles must be those of lines. With a teacher's mass on "
     "two students at $\\pm\\delta$ the loss is $\\frac2{3\\pi}\\delta^3$, so that $C > 1.68$ for $r = 1$. A ring of students with half of the mass is worse: $C > "
     "2.66$ for two of them, 3.23 for eight in five dimensions, 3.52 for 64, and $(6\\pi/(\\sqrt2-1))^{1/3} = 3.57$ in the limit. For $r = 1$ nothing is worse "
     "than a ring: the smallest loss with less than half of the mass nearby is a convex problem, whose conditions of optimality it satisfies. On random "
     "instances the constant falls with $r$. 4 suffices.",
     defect=LINES,
-    kind="condition",
     control=Form("The corrected form with the constant 3.5 instead of 4.", lines=1.0, constant=3.5),
 )

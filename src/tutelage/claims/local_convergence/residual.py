@@ -153,7 +153,6 @@ def _identities(count, random):
 
 EQUATION_12 = Claim(
     id=f"{PAPER}.equation-12",
-    place="Equation (12)",
     title="the descent direction in terms of the residual",
     hypotheses=("any students and teachers; $q$ on one student of every teacher",),
     draw=_identities,
@@ -253,7 +252,6 @@ def _flat_parts(count, random):
 
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
-    place="Lemma 10",
     title="the flat part of the residual is strongly convex in the averages",
     hypotheses=(
         "Assumption 1, $d = 2$, $r \\le 9$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",
@@ -387,8 +385,6 @@ def _shifted_means(separation, width, others, share, turn):
 
 
 _SHIFTS = {"width": uniform(0.01, 1), "part": uniform(0, 1)}
-_SUMMED = Form("The same with $g^2(x^{++}) + g^2(x^{--})$.", product=0.0, exponent=0.5)
-
 SHIFTED = Claim(
     id=f"{PAPER}.section-C.4.1.shifts",
     place="Section C.4.1, proof of Lemma C.1, shifted parts of a strip",
@@ -438,11 +434,9 @@ first, second, third, last = (g(part + [shift * width, 0]) ** 2 for shift in (0,
 right = np.exp(-0.5) * np.sum(first + second + third * last)
 """,
     ),
-    as_meant=_SUMMED,
+    as_meant=Form("The same with $g^2(x^{++}) + g^2(x^{--})$.", product=0.0, exponent=0.5),
     supplied="the next line, which takes the largest of the four",
-    corrected=_SUMMED,
     correction="A plus sign is lost between the last two squares.",
-    kind="misprint",
     glyph=True,
     control=Form("That with $e^{-1/10}$.", product=0.0, exponent=0.1),
     arithmetic="Gauss–Legendre rules",

@@ -169,15 +169,8 @@ def _strays(count, random):
         yield dict(zip(("teachers", "stray", "loss", "apart"), parts, strict=True))
 
 
-_LINE = Form(
-    "At loss zero every non-zero student is on the line of a teacher: with a student of mass one at the angles $\\delta_k$ to the lines of "
-    "teachers of norm three the loss is at least $\\frac14\\prod_k\\sin^4\\delta_k$, whatever the others are (a constant that is observed).",
-    constant=0.25,
-)
-
 THEOREM_2 = Claim(
     id=f"{PAPER}.theorem-2",
-    place="Theorem 2",
     title="a loss of zero means that students match teachers",
     hypotheses=("Assumption 1, absolute values, loss zero", "up to six teachers in up to four dimensions"),
     draw=_strays,
@@ -200,13 +193,15 @@ left = max(min(angle(w, v) for v in teachers) for w in students if np.linalg.nor
 right = 0.0
 """,
     ),
-    as_meant=_LINE,
+    as_meant=Form(
+        "At loss zero every non-zero student is on the line of a teacher: with a student of mass one at the angles $\\delta_k$ to the lines of "
+        "teachers of norm three the loss is at least $\\frac14\\prod_k\\sin^4\\delta_k$, whatever the others are (a constant that is observed).",
+        constant=0.25,
+    ),
     supplied=ACUTE,
-    corrected=_LINE,
     correction="$-w^*_i$ is the same neuron as $w^*_i$, at the angle $\\pi$ in the paper's notation, and zero neurons have no direction: with "
     "absolute values a direction is a line.",
     defect=LINES,
-    kind="condition",
     control=Form("The same with the constant 0.28.", constant=0.28),
     note="smallest losses with a stray student of mass one",
 )
@@ -303,7 +298,6 @@ def _fitted(students, teachers, factor):
 
 SECTION_A_1 = Claim(
     id=f"{PAPER}.section-A.1",
-    place="Section A.1",
     title="a fitted linear term turns ReLU into absolute values",
     hypotheses=("two ReLU teachers and three students in dimension 3, standard Gaussian inputs",),
     draw={"students": real((3, 3)), "teachers": real((2, 3))},
@@ -371,7 +365,6 @@ SECTION_A_2 = Claim(
     supplied="the sentence before it, where the teachers add up to zero",
     corrected=Form("$f(x) - f^*(x) = -\\sum_iw^*_i\\cdot x$.", factor=-1.0, centred=0.0),
     correction="$\\mathrm{ReLU}(-z) - \\mathrm{ReLU}(z) = -z$: the factor is $-1$, not 2. Nothing depends on it, since the sum is zero.",
-    kind="misprint",
     control=Form("The same with the factor $-1.01$.", factor=-1.01, centred=0.0),
 )
 
@@ -385,8 +378,6 @@ def _mean_squares(count, random):
         _, weights, values = f.on_circle(**drawn)
         yield {**drawn, "loss": f.loss(**drawn), "square": np.sum(weights * values**2, axis=1)}
 
-
-_WITH_HALF = Form("$L(W) = \\frac12E[R(x)^2]$.", factor=0.5)
 
 RECALLED_LOSS = Claim(
     id=f"{PAPER}.section-5.4.loss",
@@ -408,12 +399,10 @@ left = loss(students, teachers)
 right = square(students, teachers)
 """,
     ),
-    as_meant=_WITH_HALF,
+    as_meant=Form("$L(W) = \\frac12E[R(x)^2]$.", factor=0.5),
     supplied="Equation (1), and the appendix, which has $\\|R\\|^2 = 2L$",
-    corrected=_WITH_HALF,
     correction="Equation (1) has a factor one half, which the appendix keeps.",
     defect=HALF,
-    kind="misprint",
     control=Form("$L(W) = 0.505E[R(x)^2]$.", factor=0.505),
     arithmetic="closed form against Gauss–Legendre rules on the circle",
 )
@@ -434,12 +423,6 @@ def _differences(count, random):
         "slopes": f.slopes(students, students, targets),
     }
 
-
-_FULL = Form(
-    "$\\nabla_{w_j}L(W) = \\|w_j\\|(I + \\bar w_j\\bar w_j^\\top)E[R(x)\\,x\\,\\mathrm{sgn}(w_j\\cdot x)]$.",
-    size=1.0,
-    along=1.0,
-)
 
 RECALLED_GRADIENT = Claim(
     id=f"{PAPER}.section-5.4.gradient",
@@ -466,12 +449,14 @@ left = gradient(students, teachers)
 right = np.stack([slope(w, students, teachers) for w in students])
 """,
     ),
-    as_meant=_FULL,
+    as_meant=Form(
+        "$\\nabla_{w_j}L(W) = \\|w_j\\|(I + \\bar w_j\\bar w_j^\\top)E[R(x)\\,x\\,\\mathrm{sgn}(w_j\\cdot x)]$.",
+        size=1.0,
+        along=1.0,
+    ),
     supplied="Sections C.5, D.1 and D.2, where the factor stands",
-    corrected=_FULL,
     correction="That is the gradient in the product $\\|w_j\\|w_j$. The factor $\\|w_j\\|(I + \\bar w_j\\bar w_j^\\top)$, which the appendix has, is left "
     "out; it is the factor that makes small stray neurons slow.",
-    kind="misprint",
     control=Form("The same with $\\|w_j\\|(I + 0.99\\bar w_j\\bar w_j^\\top)$.", size=1.0, along=0.99),
     arithmetic="closed forms against central differences of the loss",
 )

@@ -127,7 +127,6 @@ def _steps(count, random):
 
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12",
-    place="Lemma 12",
     title="smoothness",
     hypotheses=(
         "Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$; steps along the gradient, along the students, and random ones",
@@ -159,7 +158,6 @@ def _bounded(count, random):
 
 LEMMA_13 = Claim(
     id=f"{PAPER}.lemma-13",
-    place="Lemma 13",
     title="the gradient is bounded",
     hypotheses=("Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$",),
     draw=_bounded,
@@ -239,7 +237,6 @@ right = 2 * np.sum((alpha - beta) ** 2) + 2 * wedge
     ),
     corrected=Form("The same with $8E[\\cdots]$.", factor=8.0),
     correction="$(\\mathrm{sgn}(\\beta\\cdot x) - \\mathrm{sgn}(w\\cdot x))^2$ is 4 where the signs differ, which is left out. Only the hidden constant of Lemma 12 changes.",
-    kind="constant",
     control=Form("The same with $7.9E[\\cdots]$.", factor=7.9),
 )
 
@@ -276,7 +273,6 @@ COSINE = Claim(
 
 EQUATION_13 = Claim(
     id=f"{PAPER}.equation-13",
-    place="Equation (13)",
     title="a wedge in terms of the step",
     hypotheses=_MOVED,
     draw=_MOVES,
@@ -347,8 +343,6 @@ def _slowest(start, eta, kappa):
     return value
 
 
-_SQUARED = Form("$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa^2}4$.", power=2.0)
-
 SUMMED = Claim(
     id=f"{PAPER}.section-D.3.sum",
     place="Section D.3, second display from the end",
@@ -363,11 +357,9 @@ SUMMED = Claim(
         "$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa}4$.",
         power=1.0,
     ),
-    as_meant=_SQUARED,
+    as_meant=Form("$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa^2}4$.", power=2.0),
     supplied="the display before it, the conclusion below it, and Appendix F, where it stands again",
-    corrected=_SQUARED,
     correction="$\\kappa$ should be squared, as in the line before, in the conclusion and in Appendix F.",
-    kind="misprint",
     glyph=True,
     control=Form("The same with $\\kappa^{2.05}$.", power=2.05),
 )
@@ -412,7 +404,6 @@ left = np.linalg.norm(derivative(w + u) - derivative(w))
 
 LEMMA_D_1 = Claim(
     id=f"{PAPER}.lemma-D.1",
-    place="Lemma D.1",
     title="the map from students to products is smooth",
     hypotheses=("$g(w) = \\|w\\|w$, $d \\in \\{1, 2, 3, 8\\}$",),
     draw=_ANY_STEP,
@@ -454,7 +445,6 @@ FROBENIUS = Claim(
     correction="$\\|I\\|_F = \\sqrt d$ is taken for one. In the Frobenius norm the constant is $\\sqrt{d+3}$ (at $w = 0$), which exceeds $1+\\sqrt3$ "
     "for $d \\ge 5$; in the operator norm it is 2, which is all that Lemma 12 needs.",
     defect=IDENTITY,
-    kind="constant",
     control=Form("The Frobenius norm with the constant $\\sqrt{d+2.9}$.", norm="fro", flat=0.0, extra=2.9),
 )
 
@@ -485,7 +475,6 @@ right = 2 * size
     corrected=Form("It is $\\sqrt{d+3}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=3.0, relation="=="),
     correction="$\\|I + \\bar u\\bar u^\\top\\|_F = \\sqrt{d+3}$, which is 2 for $d = 1$ only.",
     defect=IDENTITY,
-    kind="constant",
     control=Form("It is $\\sqrt{d+2.9}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=2.9, relation="=="),
 )
 
@@ -519,7 +508,6 @@ def _second_moment(phi):
 
 LEMMA_D_2 = Claim(
     id=f"{PAPER}.lemma-D.2",
-    place="Lemma D.2",
     title="second moment on a wedge",
     hypotheses=("unit vectors at the angle $\\phi \\in [0.01, \\pi]$",),
     draw=_WEDGE_ANGLES,
@@ -552,7 +540,6 @@ def _stretched_square(phi):
 
 LEMMA_D_3 = Claim(
     id=f"{PAPER}.lemma-D.3",
-    place="Lemma D.3",
     title="the gradient of one pair is bounded",
     hypotheses=("unit vectors at any angle",),
     draw={"phi": uniform(0, np.pi)},
@@ -569,7 +556,6 @@ LEMMA_D_3 = Claim(
 
 LEMMA_D_4 = Claim(
     id=f"{PAPER}.lemma-D.4",
-    place="Lemma D.4",
     title="second moment of a sum of neurons",
     hypotheses=("up to 20 vectors in up to 10 dimensions",),
     draw=[

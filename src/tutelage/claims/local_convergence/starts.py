@@ -82,13 +82,6 @@ def _sines(dimension, top):
     return np.sum(top[..., None] / 2 * _WEIGHTS * np.sin(turn) ** (dimension[..., None] - 2), -1)
 
 
-_OF_LINES = Form(
-    "$P(\\angle \\le \\gamma) = 2\\int_0^\\gamma\\sin^{d-2}\\theta\\,d\\theta\\big/\\int_0^\\pi\\sin^{d-2}\\theta\\,d\\theta$ for the angle between lines, "
-    "$\\min\\{\\angle(w, w^*_i), \\angle(w, -w^*_i)\\}$.",
-    whole=1.0,
-    factor=2.0,
-)
-
 CAP = Claim(
     id=f"{PAPER}.section-E.1.cap",
     place="Section E.1, probability of a direction close to a teacher",
@@ -114,11 +107,14 @@ part = gamma * np.mean(np.sin(gamma * t) ** (dimension - 2))
 right = 2 * part / part
 """,
     ),
-    as_meant=_OF_LINES,
+    as_meant=Form(
+        "$P(\\angle \\le \\gamma) = 2\\int_0^\\gamma\\sin^{d-2}\\theta\\,d\\theta\\big/\\int_0^\\pi\\sin^{d-2}\\theta\\,d\\theta$ for the angle between lines, "
+        "$\\min\\{\\angle(w, w^*_i), \\angle(w, -w^*_i)\\}$.",
+        whole=1.0,
+        factor=2.0,
+    ),
     supplied=f"the probability, which is below one: the denominator runs to $\\pi$; and {ACUTE}",
-    corrected=_OF_LINES,
     correction="$\\gamma$ in the denominator should be $\\pi$, and the factor 2 is that of both signs of $w$.",
-    kind="misprint",
     glyph=True,
     control=Form("The same with 2.02 for 2.", whole=1.0, factor=2.02),
     arithmetic="beta distributions against integrals",
@@ -190,7 +186,6 @@ right = delta
     ),
     correction="By the union bound $m = p^{-1}\\log(r/\\delta)$ is enough. That is less than $rp^{-1}\\log(1/\\delta)$ for $\\delta \\le \\frac12$, and more where $\\delta$ is "
     "close to one: there the printed number tends to zero.",
-    kind="condition",
     control=Form("That with $0.98\\log(r/\\delta)$.", most=1.0, alone=0.0, factor=0.98),
 )
 
@@ -287,7 +282,6 @@ def _sampled_moments(count, random):
 
 LEMMA_E_3 = Claim(
     id=f"{PAPER}.lemma-E.3",
-    place="Lemma E.3",
     title="the sampled moment matrix",
     hypotheses=(
         "$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",
@@ -338,7 +332,6 @@ def _projections(count, random):
 
 LEMMA_E_4 = Claim(
     id=f"{PAPER}.lemma-E.4",
-    place="Lemma E.4",
     title="vectors in the estimated subspace that fit the teacher",
     hypotheses=("$\\|M - \\hat M\\|_2 = \\epsilon$, random perturbations and ones that hide the smallest teacher",),
     draw=_projections,
@@ -413,7 +406,6 @@ def _reached(r, d, m, epsilon, losses, constant):
 
 THEOREM_5 = Claim(
     id=f"{PAPER}.theorem-5",
-    place="Theorem 5",
     title="global convergence from fitted starts",
     hypotheses=(
         "two teachers; students in the plane by Algorithm 1, and in dimension 6 by Algorithm 2 with 5000 samples, as many as Lemma E.1 needs for "

@@ -68,8 +68,6 @@ def _correlation(delta, phi, mass, teachers, other=None):
     return (value if other is None else value - detected(tau, other)) / np.sqrt(own)
 
 
-_SIZE = Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0, constant=0.02)
-
 TEST_FUNCTION = Claim(
     id=f"{PAPER}.section-5.3",
     place="Section 5.3, second paragraph (and Section C.2, part (iv), last displays of parts 1 and 2)",
@@ -103,9 +101,8 @@ left = np.mean(residual * test * density) / np.sqrt(np.mean(test**2 * density)) 
 right = 0.02 * (delta / teachers) ** 1.5
 """,
     ),
-    as_meant=_SIZE,
+    as_meant=Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0, constant=0.02),
     supplied="the next sentence, which uses the size of the correlation only",
-    corrected=_SIZE,
     correction="The teacher enters the residual with a minus sign, so that the correlation is negative (the same slip is in Section C.2, "
     "part (iv)). Only its size matters.",
     defect=SIGN,
@@ -125,8 +122,6 @@ def _own_correlations(tau, absolute):
         np.stack([np.sum(weights * h * np.abs(x), -1), -np.abs(np.sum(weights * h * x, -1))], -1) / tau[..., None] ** 3
     )
 
-
-_WITH_BARS = Form("The same with $|w^*\\cdot x|$ for $w^*\\cdot x$ in $h$.", absolute=1.0, constant=0.063)
 
 PRINTED_FUNCTION = Claim(
     id=f"{PAPER}.section-5.3.function",
@@ -151,11 +146,9 @@ left = np.mean(h * np.abs(x) * density) / tau**3  # h is odd, and |x| is even
 right = 0.063
 """,
     ),
-    as_meant=_WITH_BARS,
+    as_meant=Form("The same with $|w^*\\cdot x|$ for $w^*\\cdot x$ in $h$.", absolute=1.0, constant=0.063),
     supplied="Section C.2, part (iii), where the test function has the absolute value, and Figure 3",
-    corrected=_WITH_BARS,
     correction="Without absolute values $h$ is odd: it has no correlation with any neuron, and a large one with $w^*\\cdot x$.",
-    kind="misprint",
     glyph=True,
     control=Form("That with 0.067.", absolute=1.0, constant=0.067),
     arithmetic=_RULES,
@@ -178,7 +171,6 @@ def _inner_by_rules(x, phi):
 
 EQUATION_8 = Claim(
     id=f"{PAPER}.equation-8",
-    place="Equation (8)",
     title="integral of a neuron across a strip",
     hypotheses=("$0.03 \\le \\phi \\le \\frac\\pi2$, $|x_1| \\le 9$",),
     draw={"x": uniform(-9, 9), "phi": uniform(0.03, np.pi / 2)},

@@ -71,17 +71,15 @@ LEMMA_C_2_STRIPS = Claim(
 )
 
 
-def _separated(separation, turn, first):
-    return {"separation": separation, "phi": separation + (np.pi - 2 * separation) * turn, "first": first}
-
-
 OVERLAP = Claim(
     id=f"{PAPER}.section-C.4.1.overlap",
     place="Section C.4.1, proof of Lemma C.1, bounds on probabilities",
     title="how much of a strip other strips take",
     hypotheses=("Assumption 1, $\\delta_1 \\le 1$",),
     draw={"separation": log_uniform(1e-3, np.pi / 2), "turn": uniform(0, 1), "first": log_uniform(1e-3, 1)},
-    build=_separated,
+    build=lambda separation, turn, first: (
+        {"separation": separation, "phi": separation + (np.pi - 2 * separation) * turn, "first": first}
+    ),
     left=lambda phi, first: np.stack([_overlap(phi, first, first), -erf(first / np.sqrt(2))], -1),
     relation="<=",
     right=lambda separation, first, factor: np.stack(
@@ -102,7 +100,6 @@ OVERLAP = Claim(
     corrected=Form("The same with twice the second bound.", factor=2.0),
     correction="By Lemma C.2 with the right density. The constants of Lemma C.1 change, its order does not.",
     defect=DENSITY,
-    kind="constant",
     control=Form("The same with 1.98 times the second bound.", factor=1.98),
 )
 
@@ -279,7 +276,6 @@ LEMMA_C_4_WEDGE = Claim(
 
 FIGURE_4 = Claim(
     id=f"{PAPER}.figure-4",
-    place="Figure 4",
     title="height of a spike",
     hypotheses=("$\\|x\\| = 1$, $0.01 \\le \\delta_j \\le \\pi$",),
     draw={"phi": log_uniform(0.01, np.pi)},

@@ -74,7 +74,6 @@ ROTATION = Claim(
         SCALE,
     ),
     scope="theorem",
-    kind="constant",
     defect=_DEFECT,
     draw=_ROTATIONS,
     build=_rotated,
@@ -164,14 +163,12 @@ def with_room(minimum: np.ndarray, way: np.ndarray, belongs: np.ndarray, rate: f
 
 CONJECTURE_1 = Claim(
     id=f"{PAPER}.conjecture-1",
-    place="Conjecture 1",
     title="the remainder of Theorem 6 is not negative",
     hypotheses=(
         "global minima with equal and unequal splits; all ways with $k = 2$ are searched, those with $k \\le 3$ sampled, and rotations up to $k = 24$",
         "ways in a standard neighbourhood, of at most 0.3 of the shortest neuron",
         SCALE,
     ),
-    kind="constant",
     defect=_DEFECT,
     draw=[
         moved((1, 1), 2, 1.0, 0.3),
@@ -232,7 +229,6 @@ MANY_TEACHERS = Claim(
         SCALE,
     ),
     scope="theorem",
-    kind="constant",
     defect=_DEFECT,
     draw=_in_one_plane,
     left=lambda way: curvature(np.eye(way.shape[-1]) + way, np.eye(way.shape[-1]), way),

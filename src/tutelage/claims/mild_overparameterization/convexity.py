@@ -49,7 +49,6 @@ def _weight(minimum):
 
 THEOREM_3 = Claim(
     id=f"{PAPER}.theorem-3",
-    place="Theorem 3",
     title="not locally convex with more students than teachers",
     hypotheses=("$n > k$, $d > 1$, a global minimum with shares of at least 0.05", "$\\epsilon$ from $10^{-4}$ to 1"),
     draw=_MOVED,
@@ -82,13 +81,11 @@ def _toward_first(minimum, student, teacher, lengths, factor):
 
 EQUATION_23 = Claim(
     id=f"{PAPER}.equation-23",
-    place="Equation (23)",
     title="diagonal block at the printed point",
     hypotheses=(
         "$\\tilde w_i = \\alpha_i(v_1 + \\epsilon u)$ for $i = 1, 2$, $u \\perp v_1$, the other neurons at the minimum",
         SCALE,
     ),
-    kind="misprint",
     defect=_LENGTHS,
     draw=_MOVED,
     build=_printed_point,
@@ -153,7 +150,6 @@ PAIR_CURVATURE = Claim(
     place="Appendix B.3.1, last display",
     title="negative curvature at the printed point",
     hypotheses=("as Equation (23); $z$ the eigenvector of $h_1(\\tilde w_1, v_1)$ of the largest eigenvalue", SCALE),
-    kind="misprint",
     defect=_LENGTHS,
     draw=_MOVED,
     build=_printed_point,
@@ -184,14 +180,11 @@ def _largest_of_second(student, teacher):
     return np.linalg.eigvalsh(own_blocks(student[..., 1:2, :], teacher[..., :1, :])[..., 0, 0, :, :])[..., -1]
 
 
-_OWN_LENGTH = Form("$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_2\\|)$.", second=1.0)
-
 SECOND_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.1.eigenvalue",
     place="Appendix B.3.1, after Equation (23)",
     title="eigenvalue of the second neuron's term",
     hypotheses=("as Equation (23)",),
-    kind="misprint",
     glyph=True,
     draw=_MOVED,
     build=_printed_point,
@@ -204,9 +197,8 @@ SECOND_EIGENVALUE = Claim(
     ),
     tolerance=1e-8,
     as_printed=Form("$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_1\\|)$.", second=0.0),
-    as_meant=_OWN_LENGTH,
+    as_meant=Form("$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_2\\|)$.", second=1.0),
     supplied="the display that follows, which has $h_1(\\tilde w_1, v_1)$ with that eigenvalue",
-    corrected=_OWN_LENGTH,
     correction="One index: the matrix or the norm is that of the other neuron.",
     control=Form("The same with a hundredth of the first neuron in the norm.", second=0.99),
 )
@@ -304,7 +296,6 @@ EXAMPLE_OPSC = Claim(
     place="Appendix B.3, after Figure 2",
     title="the example is one-point strongly convex in orthogonal neighbourhoods",
     hypotheses=("$f(x, y) = x^2y^2$, the minimum $(0, y)$, $y \\ne 0$",),
-    kind="constant",
     draw=_PLANE,
     where=lambda x, y: (np.abs(x) > 1e-6) & (np.abs(y) > 1e-3),
     left=lambda x, y: 2 * x * y**2 * x / x**2,  # the quotient of Definition 1 at (x, y) towards (0, y)

@@ -135,7 +135,6 @@ THEOREM_6 = Claim(
 
 REMARK_1 = Claim(
     id=f"{PAPER}.remark-1",
-    place="Remark 1",
     title="Theorem 6 at other global minima",
     hypotheses=(
         "any differentiable global minimum; shares of at least a hundredth, unequal group sizes",
@@ -190,13 +189,6 @@ EQUAL_CASE = Claim(
     control=Form("The same with $O(\\epsilon^{1.5})$.", together=1.0, order=1.5),
 )
 
-_CANCELLING = Form(
-    "If $\\sum_jg_{ij} = 0$ for every teacher, it is. (In fact of order $\\epsilon$.)",
-    where=None,
-    cancelling=1.0,
-    order=0.5,
-)
-
 BALANCED_CASE = Claim(
     id=f"{PAPER}.example-1.balanced",
     place="Example 1, third case",
@@ -205,7 +197,6 @@ BALANCED_CASE = Claim(
         "$w$ in the $\\epsilon$-orthogonal neighbourhood, $m \\ge 2$, shares of at least 0.2; $\\epsilon$ in units of the shortest neuron",
         SCALE,
     ),
-    kind="misprint",
     draw=[moved((2,), 2, 0.2), _splits((((2, 2), 2), ((3, 3), 3)), 0.2)],
     build=_instance,
     where=lambda minimum, way, belongs: np.abs(belongs @ (minimum + way)).max((-2, -1)) < 1e-6,
@@ -217,9 +208,13 @@ BALANCED_CASE = Claim(
         cancelling=0.0,
         order=0.5,
     ),
-    as_meant=_CANCELLING,
+    as_meant=Form(
+        "If $\\sum_jg_{ij} = 0$ for every teacher, it is. (In fact of order $\\epsilon$.)",
+        where=None,
+        cancelling=1.0,
+        order=0.5,
+    ),
     supplied="Theorem 6, whose right-hand side has the sums of the ways",
-    corrected=_CANCELLING,
     correction="The ways $g_{ij}$ are meant to cancel, not the neurons: in the orthogonal neighbourhood $\\sum_jw_{ij}\\cdot v_i = 1$.",
     control=Form("The corrected form with order $\\epsilon^{1.2}$.", where=None, cancelling=1.0, order=1.2),
 )

@@ -99,12 +99,6 @@ def outer_blocks(minimum: np.ndarray) -> np.ndarray:
     return both * (1 - np.eye(k))[:, None, :, None]
 
 
-_BLOCKS = Form(
-    "Its diagonal blocks are $\\frac12I$, the others $\\frac14I + \\frac1{2\\pi}(\\bar w_i\\bar w_j^\\top + \\bar w_j\\bar w_i^\\top)$, for $\\frac12E[(\\cdot)^2]$.",
-    cross=1.0,
-    factor=1.0,
-)
-
 LEMMA_4 = Claim(
     id=f"{PAPER}.lemma-4",
     place="Lemma 4, Equation (20)",
@@ -116,9 +110,12 @@ LEMMA_4 = Claim(
     right=lambda minimum, cross: _blocks(minimum, cross, 1.0),
     scale=0.1,
     as_printed=Form("The same for the Hessian of Equation (2), which is twice as large.", cross=1.0, factor=2.0),
-    as_meant=_BLOCKS,
+    as_meant=Form(
+        "Its diagonal blocks are $\\frac12I$, the others $\\frac14I + \\frac1{2\\pi}(\\bar w_i\\bar w_j^\\top + \\bar w_j\\bar w_i^\\top)$, for $\\frac12E[(\\cdot)^2]$.",
+        cross=1.0,
+        factor=1.0,
+    ),
     supplied=SUPPLIED_HALF,
-    corrected=_BLOCKS,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
     defect=HALF,
     control=Form("The same with $\\frac{1.01}{2\\pi}$.", cross=1.01, factor=1.0),
@@ -134,14 +131,10 @@ def _last_block(minimum, slip, factor):
     return blocks.reshape(*minimum.shape[:-2], k * d, k * d)
 
 
-_SUM = Form("With $E_{n-1,n}$ there.", slip=0.0, factor=1.0)
-
 EQUATION_22 = Claim(
     id=f"{PAPER}.equation-22",
-    place="Equation (22)",
     title="the Hessian as a sum of two matrices",
     hypotheses=("$n = k \\ge 3$", SCALE),
-    kind="misprint",
     glyph=True,
     draw=lambda count, random: _several(count, random, 3),
     left=lambda minimum, teacher: hessian(minimum, teacher),
@@ -151,9 +144,8 @@ EQUATION_22 = Claim(
     as_printed=Form(
         "The second matrix has $E_{1,n-1}$ in the last column, in the row before the last.", slip=1.0, factor=1.0
     ),
-    as_meant=_SUM,
+    as_meant=Form("With $E_{n-1,n}$ there.", slip=0.0, factor=1.0),
     supplied="the display at the end of the proof",
-    corrected=_SUM,
     correction="An index: 1 for $n$.",
     control=Form("The same with $\\frac{1.01}{2\\pi}$.", slip=0.0, factor=1.01),
 )
@@ -253,7 +245,6 @@ ATTAINED = Claim(
     place="Appendix B.2, end of the proof of Theorem 2",
     title="the smallest eigenvalue and the bound",
     hypotheses=("$n = k$ from 1 to 12", SCALE),
-    kind="statement",
     draw=_at_minima,
     left=_attaining,
     relation="==",

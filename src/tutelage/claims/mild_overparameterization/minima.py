@@ -43,7 +43,6 @@ def _around(shapes):
 
 THEOREM_1 = Claim(
     id=f"{PAPER}.theorem-1",
-    place="Theorem 1",
     title="the global minima",
     hypotheses=("$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",),
     draw=[
@@ -101,7 +100,6 @@ EXAMPLE = Claim(
     ),
     as_meant=_LAST,
     supplied="Theorem 1, of which it is an example",
-    corrected=_LAST,
     correction="The indices are those for $k$: as printed there are $n + 1$ neurons and a teacher too many.",
     control=Form("The same with $(0.999-\\alpha)v_k$.", build=_LAST.varied["build"], whole=0.999),
 )
@@ -137,7 +135,6 @@ def _mass(student, teacher, x, factor):
 
 LEMMA_3 = Claim(
     id=f"{PAPER}.lemma-3",
-    place="Lemma 3",
     title="different functions have a positive loss",
     hypotheses=("continuous functions: sums of ReLU neurons in the plane that differ at a point $x_0$",),
     draw=_NETWORKS,
@@ -163,11 +160,8 @@ def _least_difference(student, teacher, x):
     return np.abs(_difference(student, teacher, points)).min(-1)
 
 
-_HALF_GAP = Form("$|f(z) - g(z)| > c/2$ there.", share=0.5)
-
 EQUATION_19 = Claim(
     id=f"{PAPER}.equation-19",
-    place="Equation (19)",
     title="a neighbourhood in which two functions differ",
     hypotheses=("continuous $f$, $g$ with $f(x_0) - g(x_0) = c > 0$: sums of ReLU neurons in the plane",),
     draw=_NETWORKS,
@@ -176,9 +170,8 @@ EQUATION_19 = Claim(
     relation=">=",
     right=lambda student, teacher, x, share: share * _gap(student, teacher, x),
     as_printed=Form("$|f(z) - g(z)| > c$ for all $z$ in a neighbourhood of $x_0$.", share=1.0),
-    as_meant=_HALF_GAP,
+    as_meant=Form("$|f(z) - g(z)| > c/2$ there.", share=0.5),
     supplied="the end of the proof, which needs a positive constant, whichever it is",
-    corrected=_HALF_GAP,
     correction="At $x_0$ itself the difference is $c$, not more; any smaller constant will do for the lemma.",
     control=Form("$|f(z) - g(z)| > 0.55c$, in a neighbourhood of the size that $c/2$ needs.", share=0.55),
 )
@@ -195,14 +188,11 @@ def _total(values, weights, first, members):
     return _conditional(values, weights, first) * inside + _conditional(values, weights, members) * (1 - inside)
 
 
-_BAR = Form("With the complement of $A$ in the second expectation.", complement=1.0)
-
 TOTAL = Claim(
     id=f"{PAPER}.section-B.1.total",
     place="Appendix B.1, display after Equation (19)",
     title="law of total expectation",
     hypotheses=("four values of $\\frac12(f-g)^2$ with their probabilities, $A$ the first two",),
-    kind="misprint",
     glyph=True,
     draw={"values": uniform(0.0, 3.0, (4,)), "weights": uniform(0.1, 1.0, (4,))},
     left=lambda values, weights: _conditional(values, weights, np.ones(4)),
@@ -211,9 +201,8 @@ TOTAL = Claim(
         values, weights, np.array([1.0, 1, 0, 0]), np.abs(complement - np.array([1.0, 1, 0, 0]))
     ),
     as_printed=Form("$E[h] = E[h|A]\\,P[A] + E[h|A]\\,P[\\bar A]$.", complement=0.0),
-    as_meant=_BAR,
+    as_meant=Form("With the complement of $A$ in the second expectation.", complement=1.0),
     supplied="the law of total expectation, which it cites",
-    corrected=_BAR,
     correction="A bar is missing in the second condition; the bound that follows leaves that term out.",
     control=Form("With 0.99 of the complement's members and 0.01 of $A$'s.", complement=0.99),
 )
@@ -247,7 +236,6 @@ CASES = Claim(
     hypotheses=(
         "a network with one neuron along an axis more than a global minimum has; its coordinates are not negative, one in each neuron",
     ),
-    kind="condition",
     draw=[
         {**minima(sizes, d, 0.1), "size": uniform(0.05, 2.0)}
         for sizes, d in (((1,), 1), ((1,), 2), ((2, 1), 2), ((2, 1), 3), ((1, 1), 5))
@@ -279,14 +267,11 @@ def _at_the_point(first, second):
     return np.maximum(first - (first[..., :1] / second[..., :1]) * second, 0).sum(-1)
 
 
-_FIRST = Form("It is at most $1 - w_{11}$ at $(1, -w_{11}/w_{12}, 0, \\ldots)$, where the teacher is one.", whole=1.0)
-
 POINT = Claim(
     id=f"{PAPER}.section-B.1.point",
     place="Appendix B.1, third case, last display",
     title="a point at which a neuron with two coordinates shows",
     hypotheses=("no coordinate is negative, first coordinates sum to one, $w_{11}, w_{12} > 0$; two to four neurons",),
-    kind="misprint",
     glyph=True,
     draw=[{"first": uniform(0.01, 1.0, (n,)), "second": uniform(0.0, 1.0, (n,))} for n in (2, 4)],
     build=_not_negative,
@@ -300,9 +285,10 @@ POINT = Claim(
         relation="==",
         right=0.0,
     ),
-    as_meant=_FIRST,
+    as_meant=Form(
+        "It is at most $1 - w_{11}$ at $(1, -w_{11}/w_{12}, 0, \\ldots)$, where the teacher is one.", whole=1.0
+    ),
     supplied='"w.l.o.g. $w_{1,1}, w_{1,2} > 0$": the quotient is that of the first neuron',
-    corrected=_FIRST,
     correction="An index: $i$ for 1. The inequality, and with it the third case, is right.",
     control=Form("It is at most $0.99 - w_{11}$.", whole=0.99),
 )

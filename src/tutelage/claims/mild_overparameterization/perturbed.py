@@ -68,14 +68,6 @@ def _ends(random, runs, *, shared):
             }
 
 
-def _shared_noise(count, random):
-    return _ends(random, max(32, count // 6), shared=True)
-
-
-def _separate_noise(count, random):
-    return _ends(random, max(32, count // 6), shared=False)
-
-
 def _contracted(ways, extra, rate, level, factor):
     """The left and right side of one step of descent: |w⁺|² and (1 − c ηλδ²/64)|w|², relative to |w|²; the step that is allowed."""
     flat = ways.reshape(*ways.shape[:-2], -1)
@@ -111,13 +103,11 @@ def _function(ways, size, extra, none, rate):
 
 THEOREM_7 = Claim(
     id=f"{PAPER}.theorem-7",
-    place="Theorem 7",
     title="perturbed gradient descent converges",
     hypotheses=(
         "$F$ twice differentiable with an $L$-Lipschitz gradient and $(w-\\tilde w)^\\top H(w-\\tilde w) \\ge \\lambda\\|g\\|^2$, a start within $\\epsilon = 1$ of $\\tilde w$",
         "$n = 2$, $\\delta = 0.9$, $F = \\frac\\lambda2\\|\\sum g_i\\|^2$ and $F = \\frac12\\sum\\|g_i\\|^2$; $d = 5, 50$",
     ),
-    kind="statement",
     defect="condition (4) and a shared perturbation leave differences of neurons alone",
     draw=_FUNCTIONS,
     build=_function,
@@ -130,7 +120,7 @@ THEOREM_7 = Claim(
     as_printed=Form(
         "With $\\eta < \\lambda\\delta^2/(64L^2)$ and $\\alpha = \\delta/(4n)$, after $T > \\log\\delta/\\log(1 - \\eta\\lambda\\delta^2/64)$ iterations "
         "$\\|w(T) - \\tilde w\\|^2 \\le \\delta$ with probability above $1 - Te^{-\\Omega(d)}$: at least one half.",
-        draw=_shared_noise,
+        draw=lambda count, random: _ends(random, max(32, count // 6), shared=True),
         build=None,
         where=None,
         runs=True,
@@ -171,9 +161,8 @@ OTHER_NOISE = Claim(
     title="a direction for each neuron",
     hypotheses=("as Theorem 7, with a perturbation of its own for each neuron",),
     scope="remark",
-    kind="statement",
     defect="condition (4) and a shared perturbation leave differences of neurons alone",
-    draw=_separate_noise,
+    draw=lambda count, random: _ends(random, max(32, count // 6), shared=False),
     runs=True,
     left=Chance(),
     relation=">=",
@@ -227,7 +216,6 @@ FAR = Claim(
     place="Appendix D.3, first case",
     title="a large sum stays large",
     hypotheses=("$\\|u\\| \\ge \\delta > 0$, $\\|\\xi\\| \\le 1.5$, $n\\alpha = \\delta/4$; $\\delta$ up to 10",),
-    kind="misprint",
     defect="a square left out of $\\|g\\|^2$",
     glyph=True,
     draw={
@@ -266,11 +254,6 @@ CLOSE = Claim(
 )
 
 _DIMENSIONS = {"half": integers(1, 1000)}
-_LAW = Form(
-    "With $\\xi \\sim N(0, \\frac1dI)$ both fail with probabilities of at most $(\\frac94e^{-5/4})^{d/2}$ and $(\\frac12e^{1/2})^{d/2}$.",
-    power=1.0,
-    factor=1.0,
-)
 
 
 def _log_tails(half, power):
@@ -287,7 +270,6 @@ TAILS = Claim(
     hypotheses=(
         "$d$ even, up to 2000; logarithms of the probabilities that $\\|\\xi\\| > 1.5$, and that $\\|\\xi\\|^2 < \\frac12$",
     ),
-    kind="misprint",
     defect=_SCALE_OF_NOISE,
     draw=_DIMENSIONS,
     left=_log_tails,
@@ -304,9 +286,12 @@ left = np.log(np.exp(-x) * np.sum(np.cumprod(np.concatenate([[1.0], x / np.arang
 right = -1e-3 * n * (1.25 - np.log(2.25))
 """,
     ),
-    as_meant=_LAW,
+    as_meant=Form(
+        "With $\\xi \\sim N(0, \\frac1dI)$ both fail with probabilities of at most $(\\frac94e^{-5/4})^{d/2}$ and $(\\frac12e^{1/2})^{d/2}$.",
+        power=1.0,
+        factor=1.0,
+    ),
     supplied="the noise level $\\alpha$, said to be the length of the perturbation, and $\\langle\\xi, \\bar u\\rangle$ in the second case",
-    corrected=_LAW,
     correction="A factor $1/d$ is lost: a $\\chi^2_d$ variable is about $d$, and below 2.25 with a probability that goes to zero.",
     control=Form("With 1.05 times the rates.", power=1.0, factor=1.05),
 )
@@ -320,7 +305,6 @@ ALONG = Claim(
     place="Appendix D.3, law of $\\langle\\xi, \\bar u\\rangle$ in the second case",
     title="a perturbation along the sum",
     hypotheses=("$d$ up to $10^6$; the logarithm of the probability that $|\\xi\\cdot\\bar u| > \\frac1{32}$",),
-    kind="misprint",
     defect=_SCALE_OF_NOISE,
     glyph=True,
     draw={"dimension": log_uniform(1.0, 1e6)},
@@ -341,7 +325,6 @@ right = -1e-5 * dimension
     ),
     as_meant=_SMALL,
     supplied="the law of a direction: its deviation, not its variance, is $1/\\sqrt d$",
-    corrected=_SMALL,
     correction="With the variance $1/\\sqrt d$ the probability to fail is $e^{-\\Theta(\\sqrt d)}$.",
     control=Form("With 1.05 times the rate.", power=1.0, rate=1.05 / 2048, order=1.0),
 )
@@ -374,7 +357,6 @@ def _level(ways):
 
 EQUATION_62 = Claim(
     id=f"{PAPER}.equation-62",
-    place="Equation (62)",
     title="from the Hessian to the gradient",
     hypotheses=(
         "condition (4), $\\|g\\|^2 \\ge \\delta^2/32$; $F = \\frac\\lambda2\\|\\sum g_i\\|^2$, $\\|g\\|^2 = \\delta^2/32$, $\\|w_i - \\tilde w_i\\| \\le 1$",
@@ -494,7 +476,6 @@ TABLE_1 = Claim(
     place="Table 1, caption",
     title="curvature and over-parameterization",
     hypotheses=("the printed numbers for Gaussian ways",),
-    kind="statement",
     draw=_printed_pairs,
     left=lambda small, large: large[..., 2] / small[..., 2],
     relation=">=",
@@ -504,7 +485,6 @@ TABLE_1 = Claim(
     ),
     as_meant=_MEANS,
     supplied="the text before the table: minima of 1,000 random samples, which fluctuate",
-    corrected=_MEANS,
     correction="From $m = 5$ to 10 the printed minima of 1,000 samples grow by factors of 1.45 ($k = 10$) and 1.78 ($k = 20$). Means grow linearly.",
     control=Form("It is 1.001 times that.", **{**_MEANS.varied, "factor": 1.001}),
 )

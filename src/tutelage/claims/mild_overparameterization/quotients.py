@@ -77,10 +77,8 @@ _WIDER = "the proof, which uses a second direction $v_2$, and Theorem 3, which a
 
 THEOREM_4 = Claim(
     id=f"{PAPER}.theorem-4",
-    place="Theorem 4",
     title="not one-point strongly convex in an orthogonal neighbourhood",
     hypotheses=("$n > k$, a differentiable global minimum; $d = 1$ among the instances of the print", SCALE),
-    kind="condition",
     defect="$d > 1$ is left out",
     draw=_along_printed,
     left=lambda instance: fitted_order(RADII, np.stack([instance["hessian"], instance["gradient"]], -2)),
@@ -116,18 +114,12 @@ def _line_quotients(count, random):
     yield {"student": student, "teacher": teacher}
 
 
-def _pl_quotient(student, teacher):
-    return 0.5 * np.sum(gradient(student, teacher) ** 2, axis=(-2, -1)) / loss(student, teacher)
-
-
 _PL_WAY = "The same for $d > 1$: at the printed point the quotient is of order $\\epsilon$."
 
 THEOREM_5 = Claim(
     id=f"{PAPER}.theorem-5",
-    place="Theorem 5",
     title="no Polyak–Łojasiewicz condition in an orthogonal neighbourhood",
     hypotheses=("$n > k$, a differentiable global minimum; $d = 1$ among the instances of the print", SCALE),
-    kind="condition",
     defect="$d > 1$ is left out",
     draw=_along_printed,
     left=lambda quotient: fitted_order(RADII, quotient),
@@ -137,7 +129,9 @@ THEOREM_5 = Claim(
         "There is no $\\lambda > 0$ with $\\frac12\\|\\nabla F\\|^2 \\ge \\lambda F$ in an $\\epsilon$-orthogonal neighbourhood, nor in a whole one; so the "
         "quotient comes below $\\frac12$ there.",
         draw=_line_quotients,
-        left=_pl_quotient,
+        left=lambda student, teacher: (
+            0.5 * np.sum(gradient(student, teacher) ** 2, axis=(-2, -1)) / loss(student, teacher)
+        ),
         relation="<=",
         right=0.5,
     ),
@@ -182,15 +176,8 @@ def _terms_24(minimum, student, teacher, letter, cross):
     return 0.5 * (1 + own - toward) - cross * mixed
 
 
-_WITH_CROSS = Form(
-    "With $(\\alpha_1 + \\alpha_2)h_1(w_i, v_1)$ in place of the last two, and minus $v_2^\\top h_2(w_1, w_2)v_2$.",
-    letter=0.0,
-    cross=1.0,
-)
-
 EQUATION_24 = Claim(
     id=f"{PAPER}.equation-24",
-    place="Equation (24)",
     title="curvature at the printed point of Theorem 4",
     hypotheses=(_POINT, SCALE),
     draw=_TWO,
@@ -205,9 +192,12 @@ EQUATION_24 = Claim(
         letter=1.0,
         cross=0.0,
     ),
-    as_meant=_WITH_CROSS,
+    as_meant=Form(
+        "With $(\\alpha_1 + \\alpha_2)h_1(w_i, v_1)$ in place of the last two, and minus $v_2^\\top h_2(w_1, w_2)v_2$.",
+        letter=0.0,
+        cross=1.0,
+    ),
     supplied='the proof, which goes on to compute it as "the last term of Equation (24)"',
-    corrected=_WITH_CROSS,
     correction="An index, a factor (where the two neurons are not all of their teacher's), and the cross term, which the proof goes on to compute; without it the quotient would tend to one half instead of zero.",
     control=Form("The corrected form with $1.01h_2$.", letter=0.0, cross=1.01),
 )
@@ -242,14 +232,11 @@ ANGLE = Claim(
     control=Form("1.001 times these.", factor=1.001),
 )
 
-_MOVED_NORM = Form("With $\\|w_2\\|$ in place of $\\|\\tilde w_2\\|$ the three expressions are equal.", moved=1.0)
-
 LARGEST_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.2.eigenvalue",
     place="Appendix B.3.2, display after Equation (24)",
     title="largest eigenvalue of the first term",
     hypotheses=(_POINT,),
-    kind="misprint",
     glyph=True,
     draw=_TWO,
     build=_toward_second,
@@ -266,9 +253,8 @@ LARGEST_EIGENVALUE = Claim(
         "$\\sin\\theta\\,\\|\\tilde w_2\\|/(\\pi\\|w_1\\|) = \\epsilon(\\alpha_1+\\alpha_2)/(\\pi\\alpha_1^2 + \\pi\\epsilon^2)$.",
         moved=0.0,
     ),
-    as_meant=_MOVED_NORM,
+    as_meant=Form("With $\\|w_2\\|$ in place of $\\|\\tilde w_2\\|$ the three expressions are equal.", moved=1.0),
     supplied="the eigenvalue of $h_1(w_1, w_2)$, which it is said to be",
-    corrected=_MOVED_NORM,
     correction="A tilde too many.",
     control=Form("With a hundredth of $\\tilde w_2$ in $w_2$.", moved=0.99),
 )
@@ -287,11 +273,8 @@ def _terms_25(minimum, student, teacher, second, factor):
     return factor * (own - 2 * _pair_dual(one, first) - 2 * _pair_dual(two, last) + _pair_dual(first, first))
 
 
-_FIRST_TEACHER = Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", second=0.0, factor=1.0)
-
 EQUATION_25 = Claim(
     id=f"{PAPER}.equation-25",
-    place="Equation (25)",
     title="the objective at the printed point",
     hypotheses=(_POINT + "; $F$ in the scale of Equation (2)",),
     glyph=True,
@@ -306,9 +289,8 @@ EQUATION_25 = Claim(
         second=1.0,
         factor=1.0,
     ),
-    as_meant=_FIRST_TEACHER,
+    as_meant=Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", second=0.0, factor=1.0),
     supplied="Equation (26)",
-    corrected=_FIRST_TEACHER,
     correction="A misprint. Here $F$ is the objective of Equation (2), without the factor one half of Equation (64).",
     control=Form("The corrected form times 1.001.", second=0.0, factor=1.001),
 )
@@ -352,10 +334,8 @@ def _printed_half(count, random):
 
 EQUATION_26 = Claim(
     id=f"{PAPER}.equation-26",
-    place="Equation (26)",
     title="size of the objective at the printed point",
     hypotheses=(_POINT,),
-    kind="constant",
     draw=_printed_half,
     left=lambda value: value[..., -1],
     relation="==",
@@ -392,7 +372,6 @@ right = 1.05
 
 EQUATION_27 = Claim(
     id=f"{PAPER}.equation-27",
-    place="Equation (27)",
     title="size of the gradient at the printed point",
     hypotheses=("as Equation (26)",),
     draw=_printed_half,
@@ -438,10 +417,6 @@ GRADIENT = Claim(
     control=Form("With 1.001 times the first term.", half=1.001),
 )
 
-_SQUARED = Form(
-    "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1^2 + \\epsilon^2}$ (and $\\alpha_2$ in $\\sin\\gamma_2$).", power=2.0
-)
-
 SINES = Claim(
     id=f"{PAPER}.section-B.3.3.sines",
     place="Appendix B.3.3, list of angles",
@@ -453,9 +428,11 @@ SINES = Claim(
     relation="==",
     right=lambda alpha, radius, power: radius / np.sqrt(alpha**power + radius**2),
     as_printed=Form("$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1 + \\epsilon^2}$.", power=1.0),
-    as_meant=_SQUARED,
+    as_meant=Form(
+        "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1^2 + \\epsilon^2}$ (and $\\alpha_2$ in $\\sin\\gamma_2$).",
+        power=2.0,
+    ),
     supplied="the cosines and the norms beside it",
-    corrected=_SQUARED,
     correction="A misprint: the square of $\\alpha$ is missing, and the index of the second.",
     control=Form("$\\epsilon/\\sqrt{\\alpha_1^{2.01} + \\epsilon^2}$.", power=2.01),
 )

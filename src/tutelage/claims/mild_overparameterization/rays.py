@@ -100,7 +100,6 @@ def _spread(shapes):
 
 PROPOSITION_1 = Claim(
     id=f"{PAPER}.proposition-1",
-    place="Proposition 1",
     title="norm sum of local minima",
     hypotheses=("a local minimum; judged at all students whose scale is the best one, which contains them",),
     draw=[
@@ -192,10 +191,8 @@ _MAXIMUM = "the origin is a strict local maximum for $k \\ge 2$"
 
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
-    place="Lemma 10",
     title="the origin",
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
-    kind="statement",
     defect=_MAXIMUM,
     draw=_OUT,
     left=_slope,
@@ -235,10 +232,8 @@ left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any d
 
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
-    place="Lemma 11",
     title="no local maxima",
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
-    kind="statement",
     defect=_MAXIMUM,
     draw=[*setting(((2, 1, 2), (2, 2, 2))), Sampled(setting(((1, 1, 1), (4, 3, 5))))],
     # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
@@ -265,7 +260,6 @@ LEMMA_11 = Claim(
 
 EQUATION_66 = Claim(
     id=f"{PAPER}.equation-66",
-    place="Equation (66)",
     title="the objective along rays",
     hypotheses=("$t \\ge 0$", "Equation (64)"),
     draw=[{**draw, "t": uniform(0.0, 3.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],

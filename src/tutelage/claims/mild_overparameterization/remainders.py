@@ -157,14 +157,11 @@ def _near(minimum, teacher, way, radius):
     return {"one": minimum[..., 0, :], "other": minimum[..., -1, :], "way": way[..., 0, :], "far": way[..., -1, :]}
 
 
-_SHORT = Form("The numerator is $\\frac1m(g_{ij}\\cdot v_a + g_{ab}\\cdot v_i) + g_{ij}\\cdot g_{ab}$.", lengths=1.0)
-
 EQUATION_34 = Claim(
     id=f"{PAPER}.equation-34",
     place="Equation (34), second expression",
     title="inner product of neurons of two teachers",
     hypotheses=("the neighbourhood of Theorem 6, $m \\ge 2$",),
-    kind="misprint",
     draw=_PAIRS,
     build=_near,
     left=lambda one, other, way, far: inner(one + way, other + far),
@@ -175,9 +172,10 @@ EQUATION_34 = Claim(
         + inner(way, far)
     ),
     as_printed=Form("The numerator is $g_{ij}\\cdot v_a + g_{ab}\\cdot v_i + g_{ij}\\cdot g_{ab}$.", lengths=0.0),
-    as_meant=_SHORT,
+    as_meant=Form(
+        "The numerator is $\\frac1m(g_{ij}\\cdot v_a + g_{ab}\\cdot v_i) + g_{ij}\\cdot g_{ab}$.", lengths=1.0
+    ),
     supplied="the first expression of the same line",
-    corrected=_SHORT,
     correction="The factor $1/m$ is lost; the order is right.",
     control=Form("With the power 0.99 of $1/m$.", lengths=0.99),
 )
@@ -207,8 +205,6 @@ LEMMA_5_2 = Claim(
     control=Form("The same with $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
-_PI = Form("It is $\\sin\\theta_{w,v}\\|v\\|/(\\pi\\|w\\|)$.", factor=1 / np.pi)
-
 EIGENVALUE = Claim(
     id=f"{PAPER}.section-C.eigenvalue",
     place="Appendix C, proof of Lemma 5",
@@ -220,9 +216,8 @@ EIGENVALUE = Claim(
     right=sine_quotient,
     tolerance=1e-8,
     as_printed=Form("The largest eigenvalue of $h_1(w, v)$ is $\\sin\\theta_{w,v}\\|v\\|/\\|w\\|$.", factor=1.0),
-    as_meant=_PI,
+    as_meant=Form("It is $\\sin\\theta_{w,v}\\|v\\|/(\\pi\\|w\\|)$.", factor=1 / np.pi),
     supplied="the proofs of Theorems 3 and 4, which have it",
-    corrected=_PI,
     correction="The factor $1/\\pi$ is missing; the proofs of Theorems 3 and 4 have it. Only an upper bound is needed here.",
     control=Form("It is $1.01\\sin\\theta_{w,v}\\|v\\|/(\\pi\\|w\\|)$.", factor=1.01 / np.pi),
 )
@@ -265,14 +260,11 @@ def _along_normal(one, other, way, power, factor):
     return np.stack([first**power, second], -1)
 
 
-_NO_SQUARES = Form("The same without the squares.", power=1.0, factor=1.0)
-
 EQUATION_42 = Claim(
     id=f"{PAPER}.equation-42",
     place="Equation (42), first line",
     title="a way along the normal to another teacher",
     hypotheses=("the neighbourhood of Theorem 6, $a \\ne i$",),
-    kind="misprint",
     glyph=True,
     draw=_PAIRS,
     build=_near,
@@ -286,9 +278,8 @@ EQUATION_42 = Claim(
         power=2.0,
         factor=1.0,
     ),
-    as_meant=_NO_SQUARES,
+    as_meant=Form("The same without the squares.", power=1.0, factor=1.0),
     supplied="Equation (40), of which it is the counterpart, and Equation (43), where the square is taken",
-    corrected=_NO_SQUARES,
     correction="The squares belong to the next display.",
     control=Form("Without the squares, and 1.01 times the second term.", power=1.0, factor=1.01),
 )
@@ -307,14 +298,11 @@ EQUATION_41 = Claim(
     control=Form("Both up to $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
-_OWN_TEACHER = Form("$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$.", left=LEMMA_5_2.left, order=2.5)
-
 OTHER_TEACHER = Claim(
     id=f"{PAPER}.section-C.index",
     place="Appendix C, end of the proof of Lemma 6",
     title="terms of a neuron and another teacher",
     **_FITTED,
-    kind="misprint",
     glyph=True,
     left=lambda other_teacher: fitted_order(_RADII, other_teacher),
     as_printed=Form(
@@ -331,16 +319,14 @@ values = sine / (2 * np.pi * size) * (way**2 - along**2 + normal**2)
 left, right = np.polyfit(np.log(e), np.log(values), 1)[0], 2.45
 """,
     ),
-    as_meant=_OWN_TEACHER,
+    as_meant=Form("$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$.", left=LEMMA_5_2.left, order=2.5),
     supplied="Lemma 5, which is cited",
-    corrected=_OWN_TEACHER,
     correction="$v_i$ is meant: with another teacher the term is of order $\\epsilon^2$, Equation (43).",
     control=Form("The corrected form with $O(\\epsilon^{3.2})$.", left=LEMMA_5_2.left, order=3.2),
 )
 
 LEMMA_7 = Claim(
     id=f"{PAPER}.lemma-7",
-    place="Lemma 7",
     title="terms of neurons of two teachers",
     **_FITTED,
     left=lambda mixed: fitted_order(_RADII, mixed),
@@ -382,7 +368,6 @@ COEFFICIENTS = Claim(
     hypotheses=(
         "$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200; the print has $2^{2^n}$ for $4^n$ in $c_n$",
     ),
-    kind="constant",
     draw={"number": integers(0, 200)},
     left=_coefficients,
     relation="<=",
@@ -412,7 +397,6 @@ EQUATION_50 = Claim(
     place="Equations (50), (51)",
     title="the terms with normals of Lemma 8",
     **_FITTED,
-    kind="constant",
     left=lambda instance: _orders(instance, ("fifty", "fifty_one")),
     as_printed=Form(
         "Both are $O(\\epsilon^{3.5})$.",
@@ -435,14 +419,11 @@ left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 3.45
     control=Form("Both are $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
-_UNBARRED = Form("It is $\\|g_{il}\\|^2/\\|w_{il}\\|$.", power=1.0)
-
 BARS = Claim(
     id=f"{PAPER}.equation-50.norms",
     place="Equation (50), second line",
     title="a way along its neuron",
     hypotheses=("the neighbourhood of Theorem 6, $m \\ge 2$",),
-    kind="misprint",
     glyph=True,
     draw=_PAIRS,
     build=_near,
@@ -454,9 +435,8 @@ BARS = Claim(
         "$\\langle\\bar w_{il}, g_{il}\\rangle = \\|g_{il}\\|^2/\\|\\bar w_{il}\\|$, that is $\\|g_{il}\\|^2$.",
         power=0.0,
     ),
-    as_meant=_UNBARRED,
+    as_meant=Form("It is $\\|g_{il}\\|^2/\\|w_{il}\\|$.", power=1.0),
     supplied="Equation (51), where the norms have no bars",
-    corrected=_UNBARRED,
     correction="Bars too many: $\\bar w_{il}$ has norm one, $w_{il}$ about $\\frac1m$.",
     control=Form("With the power 0.99 of the norm.", power=0.99),
 )
@@ -485,7 +465,6 @@ LEMMA_9 = Claim(
 
 EQUATION_28 = Claim(
     id=f"{PAPER}.equation-28",
-    place="Equation (28)",
     title="the Hessian along a way, term by term",
     hypotheses=("any student and way", "$H$ by Theorem 10"),
     draw=Sampled([{**draw, "way": real(draw["student"].shape)} for draw in setting(((1, 1, 1), (2, 2, 2), (4, 3, 3)))]),
@@ -529,14 +508,11 @@ def _printed_sum(way, belongs, teacher):
     return np.sum(different * np.swapaxes(mixed, -1, -2) * _diagonal(mixed)[..., :, None], axis=(-2, -1))
 
 
-_OTHER_INDEX = Form("With $v_a$ in the first product.", left=_double_sum, factor=1.0)
-
 SIMPLIFIED = Claim(
     id=f"{PAPER}.section-C.simplified",
     place="Appendix C, display before Equation (60)",
     title="sums over the neurons of each teacher",
     hypotheses=("any ways",),
-    kind="misprint",
     glyph=True,
     draw=_SUMS,
     left=_printed_sum,
@@ -547,9 +523,8 @@ SIMPLIFIED = Claim(
         "$\\sum_{a\\ne i}(g_{ij}\\cdot v_i)(g_{ab}\\cdot v_i) = \\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i)$.",
         factor=1.0,
     ),
-    as_meant=_OTHER_INDEX,
+    as_meant=Form("With $v_a$ in the first product.", left=_double_sum, factor=1.0),
     supplied="Equation (58), which it simplifies",
-    corrected=_OTHER_INDEX,
     correction="One index; in the orthogonal neighbourhood the printed left-hand side would be zero.",
     control=Form("The corrected form times 1.01.", left=_double_sum, factor=1.01),
 )

@@ -46,8 +46,6 @@ def _in_the_plane(count, random):
         yield drawn(draw, count // 40, random)
 
 
-_HALF_CLOSED = Form("It is half of that objective, $\\frac12E[(\\cdot)^2]$.", factor=0.5)
-
 EQUATION_64 = Claim(
     id=f"{PAPER}.equation-64",
     place="Equations (64), (65)",
@@ -63,9 +61,8 @@ EQUATION_64 = Claim(
         "The objective of Equation (2), $E[(\\cdot)^2]$, is $\\frac12\\sum f(w_i, w_j) - \\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.",
         factor=1.0,
     ),
-    as_meant=_HALF_CLOSED,
+    as_meant=Form("It is half of that objective, $\\frac12E[(\\cdot)^2]$.", factor=0.5),
     supplied="Lemma 3, where the factor one half stands",
-    corrected=_HALF_CLOSED,
     correction="Equation (2) has no factor one half, Equation (64) has it: the derivatives of the paper belong to Equation (64), the "
     "value $F$ in the proof of Theorem 5 to Equation (2). No theorem depends on it but the constants of Theorem 2, Theorem 6 and "
     "Conjecture 1, which are sharp for the half.",
@@ -95,8 +92,6 @@ def _difference_gradient(student, teacher, factor):
     return factor * found
 
 
-_HALF_GRADIENT = Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", factor=1.0)
-
 EQUATION_10 = Claim(
     id=f"{PAPER}.equation-10",
     place="Equations (10), (11)",
@@ -112,9 +107,8 @@ EQUATION_10 = Claim(
         "The gradient of the objective in Equation (2) is $\\frac12w_i + \\sum_{j\\ne i}g(w_i, w_j) - \\sum_jg(w_i, v_j)$.",
         factor=2.0,
     ),
-    as_meant=_HALF_GRADIENT,
+    as_meant=Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
     supplied=SUPPLIED_HALF,
-    corrected=_HALF_GRADIENT,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
     defect=HALF,
     control=Form("It is the gradient of $0.505E[(\\cdot)^2]$.", factor=1.01),
@@ -140,8 +134,6 @@ def _for_hessians(count, random):
         yield drawn(draw, count // 40, random)
 
 
-_HALF_HESSIAN = Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", factor=1.0)
-
 THEOREM_10 = Claim(
     id=f"{PAPER}.theorem-10",
     place="Theorem 10, Equations (5)–(7)",
@@ -159,9 +151,8 @@ THEOREM_10 = Claim(
         "the blocks $h_2(w_i, w_j)$ off the diagonal.",
         factor=2.0,
     ),
-    as_meant=_HALF_HESSIAN,
+    as_meant=Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
     supplied=SUPPLIED_HALF,
-    corrected=_HALF_HESSIAN,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64). The hypothesis $n \\ge k$ is not needed.",
     defect=HALF,
     control=Form("It is the Hessian of $0.505E[(\\cdot)^2]$.", factor=1.01),
@@ -206,7 +197,6 @@ def _smoothness(count, random, zero):
 
 LEMMA_1 = Claim(
     id=f"{PAPER}.lemma-1",
-    place="Lemma 1",
     title="twice continuously differentiable away from zero neurons",
     hypotheses=("$w_i \\ne 0$ for all $i$", "neurons parallel or antiparallel to each other and to teachers"),
     draw=_smoothness,
@@ -246,10 +236,6 @@ def _second_order(random, count, zero):
         }
 
 
-def _at_minima(count, random, zero):
-    return _second_order(random, count, zero)
-
-
 def _at_zero_neurons(count, random):
     return _second_order(random, count, True)
 
@@ -259,7 +245,7 @@ DIFFERENTIABLE = Claim(
     place="Section 3, after Theorem 1",
     title="which global minima are differentiable",
     hypotheses=("$n > k$", "global minima of the form of Theorem 1"),
-    draw=_at_minima,
+    draw=lambda count, random, zero: _second_order(random, count, zero),
     left=lambda instance: instance["sum"],
     relation="==",
     right=lambda twice: twice,
@@ -306,7 +292,6 @@ GENERAL_TEACHERS = Claim(
     title="other target vectors",
     hypotheses=("target vectors of norm one, not orthogonal; $d \\ge k$", "Theorem 1 stands for all results"),
     scope="remark",
-    kind="condition",
     draw=[{"teacher": real((k, d)), "shares": uniform(0.0, 1.0, (k,))} for k, d in ((2, 2), (3, 3), (4, 5))],
     build=_turned,
     corners=[{"teacher": _THIRDS, "student": np.concatenate([0 * _THIRDS, -_THIRDS]), "turned": np.ones((3, 1))}],
@@ -356,18 +341,13 @@ def _spectral(matrix):
     return np.abs(np.linalg.eigvalsh(matrix)).max(-1)
 
 
-def _away_from_half(w, v):
-    return _spectral(_cross(w, v) - 0.5 * np.eye(w.shape[-1]))
-
-
 LEMMA_2 = Claim(
     id=f"{PAPER}.lemma-2",
-    place="Lemma 2",
     title="limit of the cross blocks",
     hypotheses=("$u \\ne 0$; pairs $w, v$ near $u$, at angles down to $10^{-5}$",),
     draw=_CLOSE,
     build=_close_pair,
-    left=_away_from_half,
+    left=lambda w, v: _spectral(_cross(w, v) - 0.5 * np.eye(w.shape[-1])),
     relation="==",
     right=lambda w, v, sine: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
     scale=1e-3,
@@ -456,7 +436,6 @@ _SPLIT = Form(
 
 EQUATION_8 = Claim(
     id=f"{PAPER}.equation-8",
-    place="Equation (8)",
     title="the cross block, split",
     hypotheses=("$w, v \\ne 0$, not parallel",),
     draw=_PAIRS,
@@ -468,7 +447,6 @@ EQUATION_8 = Claim(
     as_printed=Form("$h_2(w, v) = \\frac12I + \\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top$."),
     as_meant=_SPLIT,
     supplied="Equation (7), with which the line begins",
-    corrected=_SPLIT,
     correction="The factor $1/2\\pi$ is lost, and $(\\pi-\\theta)/2\\pi$ is replaced by its limit; the terms still go to zero, and Lemma 2 holds.",
     control=Form("The corrected form with 1.01 times the two terms.", right=_SPLIT.varied["right"], factor=1.01),
 )
@@ -483,7 +461,6 @@ def _three_terms(w, v, factor):
 
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
-    place="Equation (9)",
     title="the terms with normals, rearranged",
     hypotheses=("$w, v \\ne 0$, not parallel",),
     draw=_PAIRS,
@@ -543,7 +520,6 @@ def _bounded_turn(u, step, square, rest):
 
 EQUATION_14 = Claim(
     id=f"{PAPER}.equation-14",
-    place="Equation (14)",
     title="upper bound in the proof of Lemma 1",
     hypotheses=("$\\epsilon > 0$, $e$ a unit vector; the factor in front of $u$, before the limit",),
     draw=_STEP,
@@ -561,10 +537,8 @@ EQUATION_14 = Claim(
 
 EQUATION_16 = Claim(
     id=f"{PAPER}.equation-16",
-    place="Equation (16)",
     title="lower bound in the proof of Lemma 1",
     hypotheses=("$0 < \\epsilon \\le \\|u\\|$, $e$ a unit vector; the factor in front of $u$",),
-    kind="constant",
     draw=_STEP,
     build=_stepped,
     left=_turn_and_shrink,

@@ -146,7 +146,6 @@ _SADDLE = {
 
 THEOREM_8 = Claim(
     id=f"{PAPER}.theorem-8",
-    place="Theorem 8",
     title="a split that turns a non-global minimum into a saddle",
     hypotheses=("$n \\le k$, a non-global minimum with $\\sum\\|w_i\\| \\le k$", _FOUND + "; for $n < k$ all minima"),
     draw=_lowest_neuron,
@@ -172,7 +171,6 @@ THEOREM_8 = Claim(
 
 THEOREM_9 = Claim(
     id=f"{PAPER}.theorem-9",
-    place="Theorem 9",
     title="every neuron with an indefinite reduced block",
     hypotheses=("a differentiable non-global minimum, $H'_{ii}$ not positive semidefinite", _FOUND),
     draw=_every_neuron,
@@ -296,13 +294,6 @@ def _predicted(student, teacher, fraction, power):
     return expected.reshape(*lead, (number + 1) * d, (number + 1) * d)
 
 
-_HALF_SPLIT = Form(
-    "The blocks of the split neuron are $\\frac12I + \\frac1\\alpha H'_{ii}$, $\\frac12I$ and $\\frac12I + \\frac1{1-\\alpha}H'_{ii}$; the others are copies. For "
-    "$\\frac12E[(\\cdot)^2]$.",
-    factor=1.0,
-    power=1.0,
-)
-
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12.hessian",
     place="Lemma 12",
@@ -314,9 +305,13 @@ LEMMA_12 = Claim(
     right=_predicted,
     tolerance=1e-7,
     as_printed=Form("The same for the Hessian of Equation (2), which is twice as large.", factor=2.0, power=1.0),
-    as_meant=_HALF_SPLIT,
+    as_meant=Form(
+        "The blocks of the split neuron are $\\frac12I + \\frac1\\alpha H'_{ii}$, $\\frac12I$ and $\\frac12I + \\frac1{1-\\alpha}H'_{ii}$; the others are copies. For "
+        "$\\frac12E[(\\cdot)^2]$.",
+        factor=1.0,
+        power=1.0,
+    ),
     supplied=SUPPLIED_HALF,
-    corrected=_HALF_SPLIT,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
     defect=HALF,
     control=Form("With $\\alpha^{1.01}$ and $(1-\\alpha)^{1.01}$.", factor=1.0, power=1.01),
@@ -328,8 +323,6 @@ def _second_block(student, teacher, fraction):
     d = student.shape[-1]
     return hessian(_first_split(student, fraction), teacher)[..., d : 2 * d, d : 2 * d]
 
-
-_WITH_HALF = Form("$H_{i+1,i+1} = \\frac12I + \\frac1{1-\\alpha}H'_{ii}$, as the lemma says.", half=0.5)
 
 SECOND_BLOCK = Claim(
     id=f"{PAPER}.section-E.block",
@@ -360,9 +353,8 @@ left = 0.5 * np.eye(student.shape[1]) + reduced((1 - fraction) * student[0], stu
 right = reduced(student[0], student[1:]) / (1 - fraction)
 """,
     ),
-    as_meant=_WITH_HALF,
+    as_meant=Form("$H_{i+1,i+1} = \\frac12I + \\frac1{1-\\alpha}H'_{ii}$, as the lemma says.", half=0.5),
     supplied="the lemma itself",
-    corrected=_WITH_HALF,
     correction="A misprint in the proof: $\\frac12I$ is missing.",
     control=Form("With $0.51I$ in place of $\\frac12I$.", half=0.51),
 )
@@ -404,16 +396,11 @@ EQUATION_70 = Claim(
 )
 
 
-_EXCHANGEABLE = Form(
-    "They are exchangeable, with $E[u_1^2] = E[u_2^2] = \\frac1d$ and $E[u_1^2u_2^2] = \\frac1{d(d+2)}$.", more=2.0
-)
-
 COORDINATES = Claim(
     id=f"{PAPER}.section-E.coordinates",
     place="Appendix E, after Equation (70)",
     title="coordinates of a uniform direction",
     hypotheses=("$u$ uniform on the unit sphere, $d$ from 2 to 200",),
-    kind="misprint",
     draw={"dimension": integers(2, 200)},
     # Squares of coordinates have Dirichlet's law, with parameters one half.
     left=lambda dimension: np.exp(
@@ -430,9 +417,10 @@ left = 1 / (3 * dimension + dimension * (dimension - 1))
 right = 1 / dimension**2
 """,
     ),
-    as_meant=_EXCHANGEABLE,
+    as_meant=Form(
+        "They are exchangeable, with $E[u_1^2] = E[u_2^2] = \\frac1d$ and $E[u_1^2u_2^2] = \\frac1{d(d+2)}$.", more=2.0
+    ),
     supplied="Equation (69), which needs equal means of $u_1^2$ and $u_2^2$ alone",
-    corrected=_EXCHANGEABLE,
     correction="Their squares sum to one, so that they are correlated; equal laws are enough.",
     control=Form("$E[u_1^2u_2^2] = \\frac1{d(d+1.98)}$.", more=1.98),
 )
@@ -493,7 +481,6 @@ LONGEST = Claim(
     place="Appendix E, proof of Theorem 8, after Equation (73)",
     title="the case of equality",
     hypotheses=("$n = k \\ge 2$, $\\sum\\|w_j\\| \\le k$, $w_i$ the longest neuron",),
-    kind="condition",
     draw=[{"lengths": uniform(0.05, 1.5, (k,))} for k in (2, 4)],
     where=lambda lengths: lengths.sum(-1) <= lengths.shape[-1],
     left=lambda lengths: lengths.shape[-1] - 1 - (lengths.sum(-1) - lengths.max(-1)),
@@ -552,7 +539,6 @@ MIXED = Claim(
     place="Appendix E, proof of Theorem 8, case of equality",
     title="unit neurons that are not the teachers",
     hypotheses=("$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",),
-    kind="statement",
     draw=_unit_students,
     left=_strictness,
     relation=">=",

@@ -57,18 +57,11 @@ def _as_displayed(size, theta, first, second):
     return (along - np.cos(theta) * dot(bar, gradient(size, theta)) / size**second) / np.sin(theta)
 
 
-_BOTH = Form(
-    "$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\|w\\|\\sin\\theta}(\\bar v - (\\bar w\\cdot\\bar v)\\bar w)\\cdot\\nabla F(w)$.",
-    first=1.0,
-    second=1.0,
-)
-
 ANGLE_DERIVATIVE = Claim(
     id=f"{PAPER}.section-D.angle-derivative",
     place="Appendix D, proof of Lemma 6.2, last line of the first display",
     title="derivative of the angle under gradient flow",
     hypotheses=(_UNITS, "$0.1 \\le \\|w\\| \\le 10$, $0.1 \\le \\theta \\le \\pi - 0.1$"),
-    kind="misprint",
     draw=_STUDENTS,
     left=_angle_change,
     relation="==",
@@ -78,9 +71,12 @@ ANGLE_DERIVATIVE = Claim(
         first=0.0,
         second=1.0,
     ),
-    as_meant=_BOTH,
+    as_meant=Form(
+        "$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\|w\\|\\sin\\theta}(\\bar v - (\\bar w\\cdot\\bar v)\\bar w)\\cdot\\nabla F(w)$.",
+        first=1.0,
+        second=1.0,
+    ),
     supplied="the line before it, which has the norms right, and the next display, which goes on with $v - (\\bar w\\cdot v)\\bar w$",
-    corrected=_BOTH,
     correction="The factor $1/\\|w\\|$ belongs to both terms.",
     control=Form("The corrected form with $\\|w\\|^{-1.01}$.", first=1.01, second=1.01),
 )
@@ -91,10 +87,6 @@ def _g(size, theta, first, second):
     return (size * first - np.maximum(teacher, 0)) * second * np.sin(theta)
 
 
-_ABSOLUTE = Form(
-    "$g(\\tilde y) < 0$ and $|g(\\tilde y)| \\ge g(y)$, in all cases.", sign=-1.0, everywhere=True, factor=1.0
-)
-
 PAIRING = Claim(
     id=f"{PAPER}.section-D.pairing",
     place="Appendix D, proof of Lemma 6.2, all cases",
@@ -103,7 +95,6 @@ PAIRING = Claim(
         "$g(y) = (\\|w\\|y_1 - \\sigma(y\\cdot\\hat v))\\,y_2\\hat v_2$, $y_1 > 0$, $\\tilde y = (y_1, -y_2)$, $g(y) > 0$",
         "as printed the case $a \\ge 1$, that is $\\|w\\| \\le \\cos\\theta$; the other cases have absolute values",
     ),
-    kind="misprint",
     glyph=True,
     draw={"size": log_uniform(1e-2, 10), "theta": uniform(0, np.pi), "first": log_uniform(1e-3, 3), "second": real()},
     where=lambda size, theta, first, second, everywhere: (
@@ -118,15 +109,14 @@ PAIRING = Claim(
         everywhere=False,
         factor=1.0,
     ),
-    as_meant=_ABSOLUTE,
+    as_meant=Form(
+        "$g(\\tilde y) < 0$ and $|g(\\tilde y)| \\ge g(y)$, in all cases.", sign=-1.0, everywhere=True, factor=1.0
+    ),
     supplied="the first two cases, which have the absolute values",
-    corrected=_ABSOLUTE,
     correction="A misprint: absolute values are missing, which the first two cases have.",
     control=Form("$|g(\\tilde y)| \\ge 1.01g(y)$.", sign=-1.0, everywhere=True, factor=1.01),
 )
 
-
-_BAR = Form("$\\langle\\bar w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\bar w, v\\rangle = v_1$).", power=0.0)
 
 HATS = Claim(
     id=f"{PAPER}.section-D.hats",
@@ -135,7 +125,6 @@ HATS = Claim(
     hypotheses=(
         "$a = \\langle\\bar w, v\\rangle/\\|w\\| \\ge 1$, $\\|v\\| = 1$; $\\hat w$ is $w$ in the plane, $\\bar w$ its direction",
     ),
-    kind="misprint",
     glyph=True,
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi / 2)},
     where=lambda size, theta: np.cos(theta) >= size,
@@ -143,9 +132,8 @@ HATS = Claim(
     relation=">=",
     right=lambda size: size,
     as_printed=Form("$\\langle\\hat w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\hat w, v\\rangle = v_1$).", power=1.0),
-    as_meant=_BAR,
+    as_meant=Form("$\\langle\\bar w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\bar w, v\\rangle = v_1$).", power=0.0),
     supplied="the first case, which has $\\bar w$, and the definition of $a$",
-    corrected=_BAR,
     correction="A hat for a bar, twice: $\\langle\\hat w, v\\rangle = \\|w\\|v_1$.",
     control=Form("$\\|w\\|^{0.01}\\langle\\bar w, v\\rangle \\ge \\|w\\|$.", power=0.01),
 )
@@ -160,23 +148,19 @@ def _square_change(size, theta):
     return np.sum(moved**2, -1).imag / 1e-30
 
 
-_TWICE = Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -2w\\cdot\\nabla F(w)$.", factor=2.0)
-
 EQUATION_18 = Claim(
     id=f"{PAPER}.equation-18",
     place="Equation (18), and again in the proof of Lemma D.2",
     title="derivative of the squared norm under gradient flow",
     hypotheses=(_UNITS, "$w \\ne 0$"),
-    kind="misprint",
     defect=CHAIN_RULE,
     draw=_STUDENTS,
     left=_square_change,
     relation="==",
     right=lambda size, theta, factor: -factor * dot(in_plane(size, theta), gradient(size, theta)),
     as_printed=Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -w\\cdot\\nabla F(w)$.", factor=1.0),
-    as_meant=_TWICE,
+    as_meant=Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -2w\\cdot\\nabla F(w)$.", factor=2.0),
     supplied="Equation (8), which has the factor 2 of the chain rule; here only the sign is used",
-    corrected=_TWICE,
     correction="The factor 2 of the chain rule is missing; only the sign is used.",
     control=Form("It is $-2.02\\,w\\cdot\\nabla F(w)$.", factor=2.02),
 )
@@ -200,10 +184,8 @@ def round_integral(size, theta, factor):
 
 EQUATION_22 = Claim(
     id=f"{PAPER}.equation-22",
-    place="Equation (22)",
     title="reduction of Lemma 6.3 to an integral",
     hypotheses=(_UNITS, "the integral of Equation (22) is not negative"),
-    kind="statement",
     defect=WEIGHT,
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi)},
     where=lambda size, theta: flat_integral(size, theta) >= 0,
@@ -277,7 +259,6 @@ NORM_FLOOR = Claim(
     place="Appendix D, proof of Theorem 6.4",
     title="lower bound on the norm along gradient flow",
     hypotheses=(_UNITS, "$\\theta(w(0), v) \\le \\pi - \\epsilon$, $w(0) \\ne 0$"),
-    kind="constant",
     defect=WEIGHT,
     draw=flows,
     left=lambda size: size,

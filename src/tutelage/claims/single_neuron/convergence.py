@@ -54,13 +54,11 @@ _SHARP = 3 / (2 * np.sqrt(2 * np.pi))
 
 LEMMA_5_1 = Claim(
     id=f"{PAPER}.lemma-5.1",
-    place="Lemma 5.1",
     title="a small Gaussian start is close enough half of the time",
     hypotheses=(
         "$\\|v\\| = 1$, $w \\sim N(0, \\tau^2I)$, $\\tau \\le 1/(d\\sqrt2)$",
         "24 dimensions from 1 to 1000, eleven $\\tau$ each",
     ),
-    kind="constant",
     defect=TAIL,
     draw=_starts,
     where=lambda dimension, least: dimension >= least,
@@ -141,12 +139,10 @@ GRADIENT_BOUND = Claim(
     id=f"{PAPER}.section-C.3.gradient-bound",
     place="Appendix C.3, proof of Lemma C.3, first bound on the stochastic gradient",
     title="bound on stochastic gradients",
-    kind="misprint",
     **_BOUNDED,
     as_printed=Form("$\\|g_i\\|^2 \\le c_1c_2^2\\|w_i - v\\|^2$.", power=1.0, factor=1.0),
     as_meant=_SQUARED,
     supplied="the same bound in the proof of Lemma C.2, to which it refers, and the end of the display, $c_1^2c_2^4$",
-    corrected=_SQUARED,
     correction="The square is missing; the bound that is used in the end, $c_1^2c_2^4$, is right.",
     control=Form("$\\|g_i\\|^2 \\le 0.98\\,c_1^2c_2^4\\|w_i - v\\|^2$.", power=2.0, factor=0.98),
 )

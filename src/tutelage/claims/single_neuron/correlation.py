@@ -192,7 +192,6 @@ LINEAR = Claim(
     place="Section 4, intuition for Theorem 4.2, first note, last sentence, and the sentence after the list",
     title="the integrand where both arguments are positive",
     hypotheses=("Assumption 4.1 (2): softplus, tanh and the logistic function", "$0 < z, z' \\le 3$"),
-    kind="condition",
     draw={"student": uniform(1e-3, 3), "teacher": uniform(1e-3, 3)},
     left=lambda student, teacher: _terms_of(student, teacher, _SMOOTH),
     relation="==",
@@ -208,7 +207,6 @@ right = (student - teacher) ** 2
     ),
     as_meant=_WITH_SLOPE,
     supplied="Appendix B, which has $\\gamma^2$ in its place; for ReLU the sentence is right as it stands",
-    corrected=_WITH_SLOPE,
     correction="For activations other than ReLU the slope enters: a factor $\\gamma^2$, as the theorem has it.",
     control=Form(
         "It is at least $1.02\\gamma^2(z' - z)^2$.", relation=">=", right=_WITH_SLOPE.varied["right"], factor=1.02
@@ -272,8 +270,6 @@ def _formula_on_ray(v, points, a, kink, factor):
     return factor * np.concatenate([gradient, np.expand_dims(inner, -1)], -1)
 
 
-_OFF_ORIGIN = Form("The same for $a > 0$; at the origin for $\\sigma'(0) = 0$ only.", least=1e-6, factor=1.0)
-
 RAY = Claim(
     id=f"{PAPER}.remark-4.3.ray",
     place="Remark 4.3, both displays",
@@ -282,7 +278,6 @@ RAY = Claim(
         "ReLU with any convention $\\sigma'(0) \\in [0, 1]$, as Section 2 allows",
         "$a \\ge 0$; inputs on four points",
     ),
-    kind="condition",
     draw={"v": unit(2), "points": real((4, 2)), "a": uniform(0, 10), "kink": uniform(0, 1)},
     where=lambda a, least: a >= least,
     left=_gradient_on_ray,
@@ -295,9 +290,8 @@ RAY = Claim(
         least=0.0,
         factor=1.0,
     ),
-    as_meant=_OFF_ORIGIN,
+    as_meant=Form("The same for $a > 0$; at the origin for $\\sigma'(0) = 0$ only.", least=1e-6, factor=1.0),
     supplied="Section 5, where the origin may be stationary, and Section 1.1, where it is not with $\\sigma'(0) > 0$",
-    corrected=_OFF_ORIGIN,
     correction="At $a = 0$ the product is $\\sigma(z)\\sigma'(0)$, which vanishes only with the convention $\\sigma'(0) = 0$. The "
     "conclusion stands: no other point of the ray is stationary.",
     control=Form("The corrected form with one per cent more on the right.", least=1e-6, factor=1.01),

@@ -52,7 +52,6 @@ MEAN_PATH = Claim(
     place="Equation (14), the path of means",
     title="the mean of stochastic runs is not a run of gradient descent",
     hypotheses=("ReLU, inputs uniform on three points in the plane, $\\|w_0 - v\\| < 1$, $\\eta \\le \\frac12$",),
-    kind="statement",
     draw={
         "turn": uniform(-np.pi, np.pi),
         "gap": uniform(0.01, 1),
@@ -85,7 +84,6 @@ SPLIT = Claim(
     place="Equation (14), last inequality, second term",
     title="square of a difference",
     hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
-    kind="condition",
     defect=SCALE,
     draw={"a": real((2,)), "b": real((2,)), "share": uniform(0.01, 1)},
     build=lambda a, b, share, most: {"a": a, "b": b, "step": most * share},
@@ -108,7 +106,6 @@ NORMS = Claim(
     hypotheses=(
         "$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
     ),
-    kind="misprint",
     draw={"epsilon": uniform(0.001, 0.999), "share": uniform(0, 1), "turn": uniform(0, np.pi)},
     build=lambda epsilon, share, turn: {"epsilon": epsilon, "gap": share * np.sqrt(1 - epsilon / 2), "turn": turn},
     left=lambda gap, turn: np.sqrt(1 + 2 * gap * np.cos(turn) + gap**2),
@@ -129,7 +126,6 @@ SUM = Claim(
     hypotheses=(
         "`bound` is $c_1c_2^2$; $\\|g\\|, \\|\\nabla F\\| \\le c_1c_2^2$ and $\\|w\\|, \\|\\tilde w\\| \\le 2$; both sides over $\\eta$",
     ),
-    kind="constant",
     defect=SCALE,
     draw={"bound": log_uniform(1e-2, 1e2)},
     left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
@@ -148,7 +144,6 @@ AZUMA = Claim(
     place="Appendix C.3, proof of Lemma C.3, Azuma's inequality for $Z_m$",
     title="Azuma's inequality for a sequence that is no supermartingale",
     hypotheses=("$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",),
-    kind="condition",
     draw={"length": integers(1, 150), "share": uniform(0.01, 1), "chance": uniform(0.05, 1)},
     build=lambda length, share, chance, most: {
         "length": length,
@@ -192,8 +187,6 @@ right = k**2 / (2 * n)
     arithmetic="exact binomial probabilities",
 )
 
-_CAPPED = Form("The same for $\\lambda \\le 1$.", cap=1.0, divisor=60.0)
-
 EQUATION_15 = Claim(
     id=f"{PAPER}.equation-15",
     place="Equation (15) and the choice of the step after it",
@@ -201,7 +194,6 @@ EQUATION_15 = Claim(
     hypotheses=(
         "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
     ),
-    kind="condition",
     draw={"rate": log_uniform(1e-4, 1e2)},
     where=lambda rate, cap: rate <= cap,
     # η = λκ/(60c₁³) and (15) asks for 1/(9ηc₁) ≤ κ/(512c₁⁴η²), that is η ≤ 9κ/(512c₁³).
@@ -214,9 +206,8 @@ EQUATION_15 = Claim(
         cap=1e9,
         divisor=60.0,
     ),
-    as_meant=_CAPPED,
+    as_meant=Form("The same for $\\lambda \\le 1$.", cap=1.0, divisor=60.0),
     supplied="part (2) of Theorem 5.3, where $\\lambda = \\min\\{1, \\alpha^4\\beta\\gamma^2/210\\}$",
-    corrected=_CAPPED,
     correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
     control=Form("The corrected form with 56 in place of 60.", cap=1.0, divisor=56.0),
 )
@@ -239,7 +230,6 @@ SMALL_STEP = Claim(
     hypotheses=(
         "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
     ),
-    kind="condition",
     defect=SCALE,
     draw={
         "bound": log_uniform(1e-14, 1e2),
@@ -275,7 +265,6 @@ SQUARES = Claim(
     place="Appendix C.3, proof of Lemma C.3, first line of the last display",
     title="triangle inequality for squares",
     hypotheses=("any vectors $a = \\tilde w_m - v$ and $b = w_m - \\tilde w_m$",),
-    kind="statement",
     draw={"a": real((2,)), "b": real((2,))},
     left=lambda a, b: dot(a + b, a + b),
     relation="<=",
@@ -296,7 +285,6 @@ EXPONENTIAL = Claim(
     place="Appendix C.3, proof of Lemma C.3, after the last display",
     title="a bound on powers",
     hypotheses=("$0 < x < 1$",),
-    kind="misprint",
     glyph=True,
     draw={"x": uniform(1e-6, 0.999)},
     left=lambda x, sign: (1 + sign * x) ** (1 / x),
@@ -315,7 +303,6 @@ UNION_STEP = Claim(
     place="Theorem 5.3 (3) beside Lemma C.3, from which it is concluded",
     title="the theorem's step satisfies the lemma's condition",
     hypotheses=("both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",),
-    kind="constant",
     defect=UNION,
     draw={"delta": log_uniform(1e-9, 0.9)},
     left=lambda delta, inside: 1 / np.log(inside / delta),
@@ -341,7 +328,6 @@ EPOCHS = Claim(
         "`ratio` is $\\lambda/(c_1c_2^2)$",
         "$\\log$ is the natural logarithm, as in the bounds on probabilities",
     ),
-    kind="constant",
     draw=_EPOCHS,
     left=lambda ratio, epsilon_2, base: (
         0.5 ** (np.ceil(20 * np.log(1 / epsilon_2) / np.log(base) / ratio) * ratio / 20)
@@ -363,7 +349,6 @@ LENGTH = Claim(
     place="Appendix C.3, proof of Theorem 5.3 (3), number of iterations",
     title="number of iterations",
     hypotheses=("$t$ epochs of $m = 1/(9\\eta c_1c_2^2)$ iterations", "up to one epoch, for rounding up"),
-    kind="constant",
     draw=_EPOCHS,
     # Both in units of 1/(ηλ): t·m = ⌈20 log(1/ε₂)/ratio⌉·ratio/9.
     left=lambda ratio, epsilon_2: np.ceil(20 * np.log(1 / epsilon_2) / ratio) * ratio / 9,

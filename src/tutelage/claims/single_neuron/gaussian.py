@@ -13,7 +13,6 @@ _STUDENTS = {"size": log_uniform(1e-2, 1e2), "theta": uniform(0, np.pi)}
 
 REMARK_6_5 = Claim(
     id=f"{PAPER}.remark-6.5",
-    place="Remark 6.5",
     title="closed form of the loss for Gaussian inputs",
     hypotheses=(_GAUSSIAN, "$\\|v\\| = 1$"),
     draw=_STUDENTS,
@@ -53,7 +52,6 @@ def _printed(size, theta, length, factor):
 
 EQUATION_25 = Claim(
     id=f"{PAPER}.equation-25",
-    place="Equation (25)",
     title="closed form of the gradient for Gaussian inputs",
     hypotheses=(_GAUSSIAN, "$w \\ne 0$, $v \\ne 0$"),
     draw={"size": log_uniform(1e-2, 10), "theta": uniform(0, np.pi), "length": log_uniform(0.1, 10)},
@@ -83,7 +81,6 @@ def _final(theta, factor):
 
 LEMMA_D_1 = Claim(
     id=f"{PAPER}.lemma-D.1",
-    place="Lemma D.1",
     title="the angle never increases, Gaussian inputs",
     hypotheses=(_GAUSSIAN, "$w \\ne 0$, gradient flow; any $\\|v\\|$, by its scale"),
     draw=_STUDENTS,
@@ -105,7 +102,6 @@ EQUATION_24 = Claim(
     place="Appendix D.1, proof of Lemma D.1, the display after Equation (25) and the sentence after it",
     title="sign of the change of the angle",
     hypotheses=(_GAUSSIAN, "$\\|v\\| = 1$"),
-    kind="misprint",
     draw=_STUDENTS,
     left=turning,
     relation=">=",
@@ -142,7 +138,6 @@ right = 0.0
 
 LEMMA_D_2 = Claim(
     id=f"{PAPER}.lemma-D.2",
-    place="Lemma D.2",
     title="the norm grows near the origin, Gaussian inputs",
     hypotheses=(_GAUSSIAN, "gradient flow, $\\theta = \\pi - \\alpha$, in units of $\\|v\\|$"),
     draw={"alpha": uniform(1e-2, np.pi), "share": uniform(0.01, 1)},
@@ -161,24 +156,17 @@ LEMMA_D_2 = Claim(
 )
 
 
-def _bracket(size, alpha, prefactor):
-    return prefactor * size * (growth(alpha) - np.pi * size)
-
-
-_BY_PI = Form("The same with $\\|w\\|\\|v\\|/\\pi$ for $\\|w\\|\\|v\\|/2$.", prefactor=1 / np.pi)
-
 EQUATION_26 = Claim(
     id=f"{PAPER}.equation-26",
     place="Equation (26) and the display before it",
     title="lower bound on the change of the norm",
     hypotheses=(_GAUSSIAN, "$\\theta \\le \\pi - \\alpha$, in units of $\\|v\\|$"),
-    kind="misprint",
     defect=CHAIN_RULE,
     draw={**_STUDENTS, "share": uniform(0, 1)},
     build=lambda size, theta, share: {"size": size, "theta": theta, "alpha": share * (np.pi - theta)},
     left=norm_change,
     relation=">=",
-    right=_bracket,
+    right=lambda size, alpha, prefactor: prefactor * size * (growth(alpha) - np.pi * size),
     scale=lambda size: 1e-6 * size * (1 + size),
     as_printed=Form(
         "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge \\frac{\\|w\\|\\|v\\|}2(\\sin\\alpha - \\alpha\\cos\\alpha - \\pi\\|w\\|/\\|v\\|)$.",
@@ -190,9 +178,8 @@ left = 4 * np.mean((np.maximum(np.cos(turns), 0) - student) * student * (student
 right = size / 2 * (np.sin(alpha) - alpha * np.cos(alpha) - np.pi * size)
 """,
     ),
-    as_meant=_BY_PI,
+    as_meant=Form("The same with $\\|w\\|\\|v\\|/\\pi$ for $\\|w\\|\\|v\\|/2$.", prefactor=1 / np.pi),
     supplied="the line before the last, which has $\\frac1{2\\pi}$, and Equation (8), which has the 2 of the chain rule",
-    corrected=_BY_PI,
     correction="Two slips: $\\frac{\\partial}{\\partial t}\\|w\\|^2$ is $2w\\cdot\\dot w$, and $\\frac1{2\\pi}$ becomes $\\frac12$ in the last line. Both "
     "are positive factors, so that Lemma D.2 stands.",
     control=Form("The same with $\\|w\\|\\|v\\|/3.1$.", prefactor=1 / 3.1),
@@ -221,7 +208,6 @@ DECREASING = Claim(
 
 EQUATION_27 = Claim(
     id=f"{PAPER}.equation-27",
-    place="Equation (27)",
     title="a cubic lower bound",
     hypotheses=("$0 \\le \\alpha \\le \\pi$",),
     draw={"alpha": uniform(1e-3, np.pi)},

@@ -147,7 +147,6 @@ HOEFFDING_STEP = Claim(
     place="Appendix A, proof of Theorem 3.1, Hoeffding's inequality",
     title="number of coordinates that move",
     hypotheses=("$Z$ a sum of $d$ independent indicators of mean $\\frac12$, $d \\le 4000$",),
-    kind="constant",
     defect=HOEFFDING,
     draw={"dimension": integers(1, 4000)},
     # As exponents: the probabilities themselves are too small to be compared.
@@ -194,7 +193,6 @@ def _with_dead(w):
 
 EQUATION_4 = Claim(
     id=f"{PAPER}.equation-4",
-    place="Equation (4)",
     title="loss of a start with dead coordinates",
     hypotheses=("the inputs of the proof, $d = 4, 5, 64$", "at least $d/4$ coordinates with $b_iw_i \\le 0$"),
     draw=[{"w": real((d,))} for d in (4, 5)],
@@ -218,7 +216,6 @@ COORDINATE = Claim(
     place="Appendix A, proof of Theorem 3.1, stochastic gradient descent",
     title="a coordinate of the stochastic gradient",
     hypotheses=("the inputs of the proof, $x_t = b_ie_i$, $d = 3$",),
-    kind="misprint",
     draw={"w": real((3,))},
     left=lambda w: _coordinate(w)[..., 0],
     relation="==",
@@ -246,7 +243,6 @@ FLOW_STARTS = Claim(
         "one coordinate of the start with probabilities of being negative, zero and positive",
         "$b = 1$ if it is positive with probability below $\\frac12$, else $-1$",
     ),
-    kind="condition",
     defect=ATOMS,
     draw={"masses": uniform(0, 1, (3,))},
     build=lambda masses: {"masses": (masses + 1e-6) / np.sum(masses + 1e-6, -1, keepdims=True)},
@@ -291,7 +287,6 @@ SMOOTH = Claim(
         "$d = 8$, each input spread over a cross of radius $r = 10^{-6}$ around it, 400 steps of $\\eta = 8$",
         "at least $d/4$ coordinates with $b_iw_i \\le 0$ at the start",
     ),
-    kind="condition",
     defect=ATOMS,
     draw=_smoothed,
     runs=True,

@@ -15,17 +15,11 @@ from tutelage.claims.single_neuron.formulas import (
 )
 from tutelage.claims.statement import Claim, Form
 
-_BOUNDED = Form(
-    "$E\\|g_t\\|^2$ in both places: $E\\|g_t\\|^2 \\le c_2^4E\\|x\\|^4\\|w_t - v\\|^2$, which is at most $c_1^2c_2^4\\|w_t - v\\|^2$.",
-    factor=1.0,
-)
-
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",
     place="Appendix C.3, proof of Lemma C.1, third line, and the display after it",
     title="mean square of the stochastic gradient",
     hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
-    kind="misprint",
     defect=SQUARE,
     draw=FINITE,
     build=finite_law,
@@ -40,9 +34,11 @@ MEAN_SQUARE = Claim(
         relation="==",
         right=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
     ),
-    as_meant=_BOUNDED,
+    as_meant=Form(
+        "$E\\|g_t\\|^2$ in both places: $E\\|g_t\\|^2 \\le c_2^4E\\|x\\|^4\\|w_t - v\\|^2$, which is at most $c_1^2c_2^4\\|w_t - v\\|^2$.",
+        factor=1.0,
+    ),
     supplied="the display after it, whose right side is $E\\|g_t\\|^2$: the second error undoes the first",
-    corrected=_BOUNDED,
     correction="The noise of the step is left out. The next display makes the reverse error, $\\|\\nabla F\\|^2$ for the mean square, so that "
     "the lemma stands: its bound is one on $E\\|g_t\\|^2$.",
     control=Form("$E\\|g_t\\|^2 \\le 0.98\\,c_2^4E\\|x\\|^4\\|w_t - v\\|^2$.", factor=0.98),
@@ -66,13 +62,11 @@ def _relative_change(w, x, step):
 
 EQUATION_11 = Claim(
     id=f"{PAPER}.equation-11",
-    place="Equation (11)",
     title="change of the squared distance in one stochastic step",
     hypotheses=(
         "ReLU, one input with $\\|x\\|^2 = c_1$ from 0.01 to 100, so that $c_2 = 1$",
         "$\\eta \\le \\min\\{1, 1/c_1^2\\}$",
     ),
-    kind="condition",
     defect=SCALE,
     draw={
         "turn": uniform(-np.pi, np.pi),
@@ -100,7 +94,6 @@ GEOMETRIC = Claim(
     hypotheses=(
         "$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
     ),
-    kind="misprint",
     glyph=True,
     draw={"rate": log_uniform(1e-3, 1), "i": integers(1, 20)},
     left=lambda rate, i: (1 + rate) ** i - (1 + rate) ** (i - 1),
@@ -126,7 +119,6 @@ SUPERMARTINGALE = Claim(
     place="Appendix C.3, proof of Lemma C.2, before the maximal inequality",
     title="mean of the capped distance",
     hypotheses=("$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",),
-    kind="misprint",
     glyph=True,
     draw={"mean": uniform(0.01, 1), "spread": uniform(0, 0.5), "epsilon": uniform(0.01, 1)},
     left=_capped,
@@ -141,8 +133,6 @@ SUPERMARTINGALE = Claim(
 )
 
 
-_UNPRIMED = Form("$\\eta \\le \\lambda/(c_1^2c_2^4)$ for $\\eta$ in place of $\\eta'$.", primed=0.0, limit=1.0)
-
 CHOICE = Claim(
     id=f"{PAPER}.section-C.3.choice",
     place="Appendix C.3, proof of Lemma C.2, the choice of the step before the supermartingale",
@@ -150,7 +140,6 @@ CHOICE = Claim(
     hypotheses=(
         "$\\eta < \\epsilon^2\\lambda/(3c_1^2c_2^4\\log\\frac1\\delta)$, $\\eta' = 3\\eta c_1^2c_2^4$, $\\delta \\le \\frac12$; `bound` is $c_1c_2^2 \\ge 1$",
     ),
-    kind="misprint",
     draw={"epsilon": log_uniform(1e-3, 0.999), "delta": log_uniform(1e-6, 0.5), "bound": log_uniform(1, 1e2)},
     # η'c₁²c₂⁴/λ, or the same with η.
     left=lambda epsilon, delta, bound, primed: epsilon**2 / (3 * np.log(1 / delta)) * (3 * bound**2) ** primed,
@@ -159,9 +148,8 @@ CHOICE = Claim(
     as_printed=Form(
         "$\\eta' \\le \\lambda/(c_1^2c_2^4)$, which makes the capped distance a supermartingale.", primed=1.0, limit=1.0
     ),
-    as_meant=_UNPRIMED,
+    as_meant=Form("$\\eta \\le \\lambda/(c_1^2c_2^4)$ for $\\eta$ in place of $\\eta'$.", primed=0.0, limit=1.0),
     supplied="Lemma C.1, which is used for a step of $\\eta$",
-    corrected=_UNPRIMED,
     correction="The lemma's condition gives $\\eta' < \\epsilon^2\\lambda/\\log\\frac1\\delta$ only. What Lemma C.1 needs is $\\eta \\le 2\\lambda/(c_1^2c_2^4)$, which holds.",
     control=Form("$\\eta \\le 0.45\\lambda/(c_1^2c_2^4)$.", primed=0.0, limit=0.45),
 )
@@ -179,7 +167,6 @@ CAP = Claim(
     hypotheses=(
         "$X_0 < 1 - \\epsilon$ and $\\tilde X_i - X_0 \\le \\frac\\epsilon2$ for $\\tilde X_i = \\min\\{X_i, 1 - \\frac\\epsilon2\\}$: the event that Equation (13) makes likely",
     ),
-    kind="misprint",
     glyph=True,
     draw={"epsilon": uniform(0.01, 0.99), "share": uniform(0, 0.999), "later": uniform(0, 1.5)},
     build=lambda epsilon, share, later: {"epsilon": epsilon, "first": share * (1 - epsilon), "later": later},
@@ -190,7 +177,6 @@ CAP = Claim(
     as_printed=Form("$\\min\\{X_i, 1 - \\frac\\epsilon2\\} \\le X_0 - \\frac\\epsilon2$.", sign=-1.0),
     as_meant=_BELOW_CAP,
     supplied="the event before it, and the end of the display, $1 - \\epsilon + \\frac\\epsilon2$",
-    corrected=_BELOW_CAP,
     correction="A minus for a plus. For $X_0 = 1 - \\epsilon$ the display says nothing, since a capped sequence never exceeds its cap: the event in "
     "Equation (13) must have $\\ge$.",
     control=Form("$X_i \\le X_0 + 0.49\\epsilon$.", left=_BELOW_CAP.varied["left"], sign=0.98),
@@ -211,7 +197,6 @@ EQUATION_13 = Claim(
     hypotheses=(
         "a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
     ),
-    kind="constant",
     draw={"length": integers(1, 1000), "share": uniform(0.001, 1)},
     build=lambda length, share: {"length": length, "level": np.ceil(share * length)},
     # Exceeding ε/2 for every ε/2 below the level.
@@ -256,7 +241,6 @@ EPOCH = Claim(
     hypotheses=(
         "$m = 1/(9\\eta c_1c_2^2) \\ge 2$ steps, as Lemma C.2 allows; $\\eta' = 3\\eta c_1^2c_2^4$; `bound` is $c_1c_2^2 \\ge 1$, as Equation (11) needs",
     ),
-    kind="condition",
     draw={"m": integers(2, 10**6), "bound": log_uniform(1, 1e2)},
     # η' = c₁c₂²/(3m).
     left=lambda m, bound, power: bound**power / (3 * m) * (2 * m + 2),
@@ -274,7 +258,6 @@ SIMPLIFY = Claim(
     place="Appendix C.3, proof of Lemma C.2, after Equation (13)",
     title="the step for which the probability is at most δ",
     hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
-    kind="constant",
     draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},
     build=lambda epsilon, delta, share, factor: {
         "epsilon": epsilon,

@@ -36,7 +36,6 @@ def _expected(w, v, points, slope):
 
 EQUATION_2 = Claim(
     id=f"{PAPER}.equation-2",
-    place="Equation (2)",
     title="gradient of the loss",
     hypotheses=("softplus; inputs uniform on five points in dimensions 1 and 3",),
     draw=[{"w": real((d,)), "v": unit(d), "points": uniform(-3, 3, (_ATOMS, d))} for d in (1, 3)],

@@ -33,7 +33,6 @@ def _slice(delta, share, turn):
 
 LEMMA_B_1 = Claim(
     id=f"{PAPER}.lemma-B.1",
-    place="Lemma B.1",
     title="second moment of a slice of a disc",
     hypotheses=(
         "$\\theta(a, b) \\le \\pi - \\delta$, $\\delta \\in (0, \\pi]$, $a, b \\ne 0$, any $u$; in units of $\\alpha^4$",
@@ -90,7 +89,6 @@ def _moment_of_smaller(opening):
 
 EQUATION_5 = Claim(
     id=f"{PAPER}.equation-5",
-    place="Equation (5)",
     title="the smaller of two moments",
     hypotheses=("$P$ a slice of the unit disc that is symmetric about the first axis",),
     draw={"opening": log_uniform(1e-3, np.pi)},
@@ -143,7 +141,6 @@ MINIMUM = Claim(
     place="Appendix B, proof of Lemma B.1, last two displays",
     title="an integral and the minimum of its integrand",
     hypotheses=("$0 < \\delta \\le \\pi$, $\\alpha = 1$",),
-    kind="misprint",
     glyph=True,
     draw={"delta": log_uniform(1e-2, np.pi)},
     left=_over_rectangles,

@@ -48,7 +48,6 @@ def norm_change(size, theta):
 
 LEMMA_6_2 = Claim(
     id=f"{PAPER}.lemma-6.2",
-    place="Lemma 6.2",
     title="the angle never increases",
     hypotheses=(_SPHERICAL, "$w \\ne 0$; $E\\|x\\|^2 < \\infty$, without which there is no gradient"),
     draw={"size": log_uniform(1e-3, 1e3), "theta": uniform(0, np.pi)},
@@ -90,10 +89,8 @@ _EXACT = {
 
 LEMMA_6_3 = Claim(
     id=f"{PAPER}.lemma-6.3",
-    place="Lemma 6.3",
     title="the norm grows near the origin",
     hypotheses=(_SPHERICAL, "$w \\ne 0$"),
-    kind="constant",
     defect=WEIGHT,
     draw={"theta": uniform(0, np.pi), "share": uniform(0.01, 1)},
     build=lambda theta, share: {"theta": theta, "size": share * np.maximum(printed_threshold(theta), 1e-13)},
@@ -165,13 +162,6 @@ CONVEX = Claim(
 )
 
 
-_HIGHER = Form(
-    "In three dimensions or more they are, but for inputs at zero: on a sphere of radius $R$ Assumption 4.1 (1) holds with $\\alpha = R/\\sqrt d$ and "
-    "$\\beta = 1/(2\\pi R^2)$, and every other spherical law is a mixture of these.",
-    least=3,
-    floor=1 / (2 * np.pi),
-)
-
 STRONGER = Claim(
     id=f"{PAPER}.section-6.1.stronger",
     place="Section 6.1, after Assumption 6.1, first sentence",
@@ -180,7 +170,6 @@ STRONGER = Claim(
         "inputs uniform on a sphere, $d \\le 60$, in units of its radius; `distance` is $\\|y\\| \\le \\alpha = 1/\\sqrt d$ in a plane",
     ),
     scope="remark",
-    kind="condition",
     draw={"d": integers(2, 60), "share": uniform(0, 1)},
     build=lambda d, share: {"d": d, "distance": share / np.sqrt(d)},
     where=lambda d, least: d >= least,
@@ -194,9 +183,13 @@ STRONGER = Claim(
         least=2,
         floor=1 / (2 * np.pi),
     ),
-    as_meant=_HIGHER,
+    as_meant=Form(
+        "In three dimensions or more they are, but for inputs at zero: on a sphere of radius $R$ Assumption 4.1 (1) holds with $\\alpha = R/\\sqrt d$ and "
+        "$\\beta = 1/(2\\pi R^2)$, and every other spherical law is a mixture of these.",
+        least=3,
+        floor=1 / (2 * np.pi),
+    ),
     supplied="Theorem 6.4, which asks for Assumption 4.1 (1) besides",
-    corrected=_HIGHER,
     correction="In the plane a circle or a ring has no density near the origin. For $d \\ge 3$ the smallest density on a sphere's shadow within $1/\\sqrt d$ is $\\frac1{2\\pi}$, at "
     "$d = 3$.",
     control=Form("The same with $\\beta = 0.16/R^2$.", least=3, floor=0.16),
@@ -276,7 +269,6 @@ def flows(count, random):
 
 THEOREM_6_4 = Claim(
     id=f"{PAPER}.theorem-6.4",
-    place="Theorem 6.4",
     title="convergence of gradient flow from almost all starts",
     hypotheses=(
         "ReLU, spherical laws in units of $E[x_1^2]$, with $\\alpha^4\\beta = \\frac4\\pi E[x_1^2]$, that of a disc: no law has more",
@@ -348,15 +340,12 @@ def _figure_1(count, random):
     }
 
 
-_FIRST_TWO = Form("It does so from the first two starts.", starts=2, most=0.02)
-
 SECTION_6_2 = Claim(
     id=f"{PAPER}.section-6.2.angle",
     place="Section 6.2 and Figure 1",
     title="the angle is not monotone for Gaussian inputs with a mean",
     hypotheses=("ReLU, inputs $N((0, 1), I)$, $v = (1, 0)$, $\\eta = 10^{-3}$, 22,000 steps",),
     scope="caption",
-    kind="statement",
     draw=_figure_1,
     where=lambda start, starts: (start[..., 1] > 0) | (starts == 3),
     left=lambda first, later, largest, smallest, end: np.stack([later - first, largest, -smallest, -end], -1),
@@ -379,9 +368,8 @@ left = np.arctan2(abs(w[1]), w[0]) - first  # the rise of the angle in 400 steps
 right = 0.05
 """,
     ),
-    as_meant=_FIRST_TWO,
+    as_meant=Form("It does so from the first two starts.", starts=2, most=0.02),
     supplied="the start itself: $(-1, 0)$ is opposite to the teacher, at the angle $\\pi$, from where an angle can only decrease",
-    corrected=_FIRST_TWO,
     correction="The third start is opposite to the teacher, at the angle $\\pi$, from where the angle can only decrease.",
     control=Form("From the first two starts the runs end within 0.01 of $v$.", starts=2, most=0.01),
     arithmetic="closed forms of the library",

@@ -140,7 +140,6 @@ def _inner_products(count, random):
 
 THEOREM_4_2 = Claim(
     id=f"{PAPER}.theorem-4.2",
-    place="Theorem 4.2",
     title="the gradient points towards the teacher",
     hypotheses=(
         "Assumption 4.1: "
@@ -272,7 +271,6 @@ REMARK_5_4 = Claim(
 
 LEMMA_C_1 = Claim(
     id=f"{PAPER}.lemma-C.1",
-    place="Lemma C.1",
     title="one stochastic step in expectation",
     hypotheses=(
         "Assumptions 4.1 and 5.2: " + _FAMILY.replace("two points", "one point").replace("limits", "a limit"),

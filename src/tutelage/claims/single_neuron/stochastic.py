@@ -107,7 +107,6 @@ STOCHASTIC = Claim(
         "Assumptions 4.1 and 5.2: ReLU, inputs uniform in a disc, in units of its radius",
         "$\\epsilon_1 = \\frac12$, $\\epsilon_2 = 0.01$, as printed $\\delta = 10^{-6}$",
     ),
-    kind="condition",
     defect=SCALE,
     draw=_run,
     **_RUNS,
@@ -234,7 +233,6 @@ def _change(w, v, x, slopes, step):
 
 LEMMA_C_2 = Claim(
     id=f"{PAPER}.lemma-C.2",
-    place="Lemma C.2",
     title="stochastic descent stays close to the teacher for one epoch",
     hypotheses=(
         "Assumption 5.2, two positive slopes, $d = 2$; one input with $\\|x\\|^2 = c_1$, the hardest case",
@@ -272,13 +270,11 @@ def _epoch(count, random, product, exponent):
 
 LEMMA_C_3 = Claim(
     id=f"{PAPER}.lemma-C.3",
-    place="Lemma C.3",
     title="one epoch of stochastic descent contracts",
     hypotheses=(
         "ReLU, inputs uniform in a disc, in units of its radius; $\\delta = 0.05$, $\\|w_0 - v\\|^2 = \\epsilon_1 = \\epsilon_2 = \\frac12$",
         "$m = 1/(9\\eta c_1c_2^2)$ steps",
     ),
-    kind="condition",
     defect=SCALE,
     draw=_epoch,
     **_RUNS,

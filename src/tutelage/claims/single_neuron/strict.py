@@ -68,7 +68,6 @@ _BY_STEPS = {
 
 THEOREM_3_2 = Claim(
     id=f"{PAPER}.theorem-3.2",
-    place="Theorem 3.2",
     title="linear convergence for strictly increasing activations",
     hypotheses=(*_AS_THEOREM, "$\\eta < \\lambda\\gamma^2/(c_1^2c_2^4)$"),
     draw=_STEPS,
@@ -125,19 +124,12 @@ STOCHASTIC = Claim(
 )
 
 
-_LEAKY = Form(
-    "So it does if $\\inf\\sigma' = \\gamma > 0$: $\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[(w\\cdot x - v\\cdot x)^2]$; judged for $\\tanh z + \\frac1{10}z$.",
-    leak=0.1,
-    rate=0.01,
-)
-
 INCREASING = Claim(
     id=f"{PAPER}.section-3.2.strict",
     place="Section 3.2, the sentences before and after Theorem 3.2",
     title="strictly increasing activations",
     hypotheses=("inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",),
     scope="remark",
-    kind="condition",
     draw={"w": uniform(-1000, 1000)},
     left=lambda w, leak: (
         (np.tanh(w) + leak * w - np.tanh(1.0) - leak) * (1 - np.tanh(w) ** 2 + leak) * (w - 1) / (w - 1) ** 2
@@ -150,9 +142,12 @@ INCREASING = Claim(
         leak=0.0,
         rate=1e-6,
     ),
-    as_meant=_LEAKY,
+    as_meant=Form(
+        "So it does if $\\inf\\sigma' = \\gamma > 0$: $\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[(w\\cdot x - v\\cdot x)^2]$; judged for $\\tanh z + \\frac1{10}z$.",
+        leak=0.1,
+        rate=0.01,
+    ),
     supplied="Theorem 3.2, which asks for $\\inf\\sigma' > 0$",
-    corrected=_LEAKY,
     correction="Strictly increasing activations may saturate, as tanh and the logistic function do: the rate is then exponentially small in "
     "the start. The theorem assumes a positive lower bound on the slope, which is more.",
     control=Form("The same with $1.01\\gamma^2$.", leak=0.1, rate=0.0101),
@@ -160,10 +155,6 @@ INCREASING = Claim(
 
 
 # The proof in Appendix A ----------------------------------------------------------------------------------------------
-
-
-def _inner(w, v, points, weights, slopes):
-    return dot(of_points(w, v, points, weights, slopes)[0], w - v)
 
 
 def _with_smallest_slope(w, v, points, weights, slopes):
@@ -174,19 +165,16 @@ def _with_smallest_slope(w, v, points, weights, slopes):
     return np.min(slopes, -1) * np.sum(weights * change * (student - teacher), -1)
 
 
-_AT_LEAST = Form("$\\langle\\nabla F(w), w - v\\rangle$ is at least that.", relation=">=", factor=1.0)
-
 CORRELATION = Claim(
     id=f"{PAPER}.section-A.correlation",
     place="Appendix A, proof of Theorem 3.2, first display, the steps marked with stars",
     title="lower bound on the correlation with the gradient",
     hypotheses=_AS_THEOREM,
     scope="proof step",
-    kind="misprint",
     glyph=True,
     draw=FINITE,
     build=finite_law,
-    left=_inner,
+    left=lambda w, v, points, weights, slopes: dot(of_points(w, v, points, weights, slopes)[0], w - v),
     relation="==",
     right=lambda w, v, points, weights, slopes, factor: factor * _with_smallest_slope(w, v, points, weights, slopes),
     scale=_size,
@@ -194,22 +182,18 @@ CORRELATION = Claim(
         "$\\langle\\nabla F(w), w - v\\rangle = E[\\gamma(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))(w\\cdot x - v\\cdot x)]$; the next step has an equality, too.",
         factor=1.0,
     ),
-    as_meant=_AT_LEAST,
+    as_meant=Form("$\\langle\\nabla F(w), w - v\\rangle$ is at least that.", relation=">=", factor=1.0),
     supplied="the reasons given for both steps, which are those of lower bounds",
-    corrected=_AT_LEAST,
     correction="Equality signs for lower bounds.",
     control=Form("It is at least 1.02 times that.", relation=">=", factor=1.02),
     arithmetic=_EXACT,
 )
-
-_AT_MOST = Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0)
 
 GRADIENT_NORM = Claim(
     id=f"{PAPER}.section-A.gradient-norm",
     place="Appendix A, proof of Theorem 3.2, and again in Appendix C.2",
     title="norm of the gradient and mean square of its terms",
     hypotheses=_AS_THEOREM,
-    kind="misprint",
     defect=SQUARE,
     glyph=True,
     draw=FINITE,
@@ -222,9 +206,8 @@ GRADIENT_NORM = Claim(
         "$\\|\\nabla F(w)\\|^2 = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2]$.",
         factor=1.0,
     ),
-    as_meant=_AT_MOST,
+    as_meant=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0),
     supplied="the display itself, a chain of upper bounds",
-    corrected=_AT_MOST,
     correction="The square of a mean is at most the mean of the squares (Jensen); there is equality for one input only.",
     control=Form("It is at most 0.98 of that.", relation="<=", factor=0.98),
     arithmetic=_EXACT,

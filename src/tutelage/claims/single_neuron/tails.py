@@ -17,7 +17,6 @@ from tutelage.claims.statement import Claim, Form
 
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
-    place="Equation (7)",
     title="comparing two random numbers through a constant",
     hypotheses=("$A, B$ with values 0, 1, 2 and any joint law; $c = 1$",),
     draw={"masses": uniform(0, 1, (3, 3))},
@@ -52,7 +51,6 @@ GAUSSIAN_TAIL = Claim(
     place="Appendix C, proof of Lemma 5.1, first term of Equation (7)",
     title="bound on a Gaussian tail",
     hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
-    kind="constant",
     defect=TAIL,
     draw={"product": uniform(1e-3, np.sqrt(0.5))},
     left=lambda product: ndtr(-2 * product),  # w₁ ≥ 2τ²d
@@ -91,7 +89,6 @@ CHI_SQUARE = Claim(
     place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
     title="base of a chi-square tail",
     hypotheses=("$1 \\le d \\le 100$",),
-    kind="constant",
     draw={"dimension": integers(1, 100)},
     left=lambda dimension: (2 / np.e) ** (dimension / 2),
     relation="<=",

@@ -99,7 +99,6 @@ SECTION_4_1_TANH = Claim(
 
 LEMMA_2 = Claim(
     id=f"{PAPER}.lemma-2",
-    place="Lemma 2",
     title="the target does not vanish",
     hypotheses=(*_ERF, "$\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$"),
     draw={"k": integers(1, 10**5), "stretch": log_uniform(1, 100)},
@@ -147,15 +146,8 @@ def loss_by_quadrature(u, w):
 
 _ONE_PATCH = {"u": uniform(-2, 2), "w": uniform(-2, 2, (1,))}
 _TWO_PATCHES = {"u": uniform(-2, 2), "w": uniform(-2, 2, (2,))}
-_FROM_TWO = Form(
-    "The same for $k \\ge 2$; against quadrature, $k = 2$ (sharing is the case of equal rows).",
-    draw=_TWO_PATCHES,
-    factor=1.0,
-)
-
 LEMMA_3 = Claim(
     id=f"{PAPER}.lemma-3",
-    place="Lemma 3",
     title="low and high degree decouple",
     hypotheses=(*_ERF, "$d = 1$"),
     draw=[_ONE_PATCH, _TWO_PATCHES],
@@ -176,9 +168,12 @@ left = 0.5 * np.mean((low + high) ** 2)
 right = 0.5 * np.mean(low**2) + 0.5 * np.mean(high**2)
 """,
     ),
-    as_meant=_FROM_TWO,
+    as_meant=Form(
+        "The same for $k \\ge 2$; against quadrature, $k = 2$ (sharing is the case of equal rows).",
+        draw=_TWO_PATCHES,
+        factor=1.0,
+    ),
     supplied='Section 4, "Sum of low and high degree parities", and the proof, which integrates over a patch besides the first',
-    corrected=_FROM_TWO,
     correction="At $k = 1$ both terms are the same, $F^{(1,1)} = 4F^{(1)}$; the proof needs a patch besides the first. (Its displays "
     "drop the factor $\\frac12$ of the loss, without consequence here.)",
     control=Form("One per cent more, for $k = 2$.", draw=_TWO_PATCHES, factor=1.01),
@@ -208,7 +203,6 @@ def _differences(w, x):
 
 LEMMA_4 = Claim(
     id=f"{PAPER}.lemma-4",
-    place="Lemma 4",
     title="symmetry of prediction times gradient",
     hypotheses=("$\\sigma = \\operatorname{erf}$", "any $k$, $w$, $w'$, $x$"),
     draw=[{name: real(shape) for name in ("w", "other", "x")} for shape in ((2, 1), (3, 2))],

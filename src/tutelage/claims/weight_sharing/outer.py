@@ -44,10 +44,6 @@ UNSEEN = Claim(
 )
 
 
-_BY_MASS = Form(
-    "In expectation it agrees with $g^*$ on all but a mass of at most $\\epsilon$.", counted=0.0, fraction=1.0
-)
-
 FRACTION = Claim(
     id=f"{PAPER}.appendix-A.fraction",
     place="Appendix A, second paragraph, last sentence",
@@ -65,9 +61,10 @@ FRACTION = Claim(
         counted=1.0,
         fraction=1.0,
     ),
-    as_meant=_BY_MASS,
+    as_meant=Form(
+        "In expectation it agrees with $g^*$ on all but a mass of at most $\\epsilon$.", counted=0.0, fraction=1.0
+    ),
     supplied="the sentence before, on the mass outside the sample, in expectation",
-    corrected=_BY_MASS,
     correction="What is rare is seldom seen, and may be most of the cube: the fraction has to be weighed by the law, and its mean is meant.",
     control=Form("On all but $0.3\\,\\epsilon$ of the mass.", counted=0.0, fraction=0.3),
 )

@@ -200,10 +200,6 @@ SPLIT = Claim(
     control=Form("The first term one per cent larger.", factor=1.01),
 )
 
-_OVER_TEACHER = Form(
-    "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}\\|u_0\\|} \\le \\cos\\alpha$.", power=1.0
-)
-
 REARRANGED = Claim(
     id=f"{PAPER}.section-C.4.1.rearranged",
     place="Appendix C.4.1, end of the proof of Theorem 7",
@@ -219,11 +215,11 @@ REARRANGED = Claim(
         "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}} \\le \\cos\\alpha$, “which we have from Lemma 13”.",
         power=0.0,
     ),
-    as_meant=_OVER_TEACHER,
+    as_meant=Form(
+        "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}\\|u_0\\|} \\le \\cos\\alpha$.", power=1.0
+    ),
     supplied="the line that it rearranges, and Lemma 13",
-    corrected=_OVER_TEACHER,
     correction="The norm of $u_0$ is lost on the way; without it the left-hand side is about $\\|u_0\\|$ close to the teacher.",
-    kind="misprint",
     glyph=True,
     control=Form("That with the power $0.999$ of $\\|u_0\\|$.", power=0.999),
 )

@@ -53,7 +53,6 @@ def _ends(count, random):
 
 THEOREM_4 = Claim(
     id=f"{PAPER}.theorem-4",
-    place="Theorem 4",
     title="with sharing, descent finds the teacher",
     hypotheses=(_PHASE[0], "projection onto the ball of radius $\\|u_0\\|$, step 1"),
     defect="the side of the start is missing",
@@ -183,7 +182,6 @@ RATE = "$1/k$ for $1/k^3$"
 
 THEOREM_6 = Claim(
     id=f"{PAPER}.theorem-6",
-    place="Theorem 6",
     title="the low degree's gradient points to the teacher",
     hypotheses=_PHASE,
     draw={"share": uniform(1e-4, 0.999), "turn": log_uniform(1e-6, np.pi / 2), "k": integers(1, 10**4)},
@@ -232,7 +230,6 @@ _SECOND = {"share": uniform(1e-4, 0.9999), "angle": uniform(0, 1), "k": integers
 
 THEOREM_7 = Claim(
     id=f"{PAPER}.theorem-7",
-    place="Theorem 7",
     title="close to its direction, the gradient points to the teacher",
     hypotheses=_CLOSE,
     defect=RATE,
@@ -291,7 +288,6 @@ THEOREM_7_SIGN = Claim(
 
 THEOREM_8 = Claim(
     id=f"{PAPER}.theorem-8",
-    place="Theorem 8",
     title="time of the second phase",
     hypotheses=(*_PHASE, "a start with Theorem 7's angle, step 1, $k \\in \\{2, 4, 8, 16, 32\\}$"),
     draw=partial(

@@ -85,7 +85,6 @@ NEAR = {
 
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12",
-    place="Lemma 12",
     title="close to the teacher, or short",
     hypotheses=("$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$", "$0 < \\|w_0\\| \\le \\|u_0\\|$ (Section 4.6)"),
     draw=NEAR,
@@ -119,7 +118,6 @@ def near_as_lemma_13(share, ratio, angle, k, printed=0.0, factor=1.0):
 
 LEMMA_13 = Claim(
     id=f"{PAPER}.lemma-13",
-    place="Lemma 13",
     title="overlap with itself and with the teacher",
     hypotheses=(
         "$\\alpha < \\min\\{\\arctan\\frac\\epsilon{2\\|u_0\\|}, \\sqrt{\\epsilon/\\|u_0\\|}\\}$",

@@ -18,7 +18,6 @@ NO_NORM = "the norm of $u_0$ is missing from Section 4.4"
 
 THEOREM_3 = Claim(
     id=f"{PAPER}.theorem-3",
-    place="Theorem 3",
     title="without sharing, polynomial time is not enough",
     hypotheses=(
         "unshared weights, exact gradients of $F^{(1,k)}$, steps $\\eta_t \\in (0, 1]$",
@@ -113,7 +112,6 @@ THEOREM_3_PROBABILITY = Claim(
 
 LEMMA_6 = Claim(
     id=f"{PAPER}.lemma-6",
-    place="Lemma 6",
     title="starts are nearly orthogonal to the teacher",
     hypotheses=(
         "every $w_l$ uniform on $\\{\\pm c\\}^d$",
@@ -140,7 +138,6 @@ LEMMA_6 = Claim(
 
 LEMMA_7 = Claim(
     id=f"{PAPER}.lemma-7",
-    place="Lemma 7",
     title="overlap of nearly orthogonal or short vectors",
     hypotheses=(
         "$c \\in [0, 1]$",
@@ -180,7 +177,6 @@ def one_not_learned(stretch, sizes, tilts):
 
 LEMMA_8 = Claim(
     id=f"{PAPER}.lemma-8",
-    place="Lemma 8",
     title="a patch that is not learned costs a constant",
     hypotheses=(
         "for some $j$ the cosine of $w_j$ and $u_0$ is below $\\sin\\frac\\pi{32}$ in size, or $\\|w_j\\| \\le "

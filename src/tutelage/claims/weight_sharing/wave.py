@@ -41,11 +41,6 @@ def _ends_with_slope_one(count, random):
     return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
 
 
-_HALF_SPACE = Form(
-    "From every start with $w_0\\cdot u_0 \\ge 0$ descent with small steps reaches $u_0$, for every slope $c_k > 0$; judged with $c_k = 1$.",
-    least=0.0,
-)
-
 SLOPE_ONE = Claim(
     id=f"{PAPER}.section-3.slope",
     place="Section 3, remark before 3.1",
@@ -73,9 +68,11 @@ left = np.linalg.norm(point - u)
 right = 0.01 * np.linalg.norm(u)
 """,
     ),
-    as_meant=_HALF_SPACE,
+    as_meant=Form(
+        "From every start with $w_0\\cdot u_0 \\ge 0$ descent with small steps reaches $u_0$, for every slope $c_k > 0$; judged with $c_k = 1$.",
+        least=0.0,
+    ),
     supplied="the word “guarantees”, which leaves the starts open; Section 4.6 assumes $w_0\\cdot u_0 > 0$",
-    corrected=_HALF_SPACE,
     correction="The cosine is even, so that $-u_0$ is a minimum of the high wave; with $c_k = 1$ the linear part removes it only if "
     "$\\|u_0\\|$ is large beside $\\sqrt k$. In the half-space of $u_0$ there is no other stationary point. On the line through "
     "$u_0$ the force has the right sign, since $h(t) = te^{-b^2t^2/2}$ is subadditive ($h(t)/t$ decreases); beside the line, "
@@ -128,8 +125,6 @@ THEOREM_1_PART_1 = Claim(
     control=Form("The same with $c_2 = 0.07$.", rate=0.07),
 )
 
-_INSIDE = Form("$F(w) - F(\\bar u_0) \\ge \\frac12 - e^{-k\\|u_0\\|^2/16}$.", level=0.5, constant=1.0, rate=1 / 16)
-
 THEOREM_1_PART_2 = Claim(
     id=f"{PAPER}.theorem-1.part-2",
     place="Theorem 1, second part",
@@ -157,9 +152,8 @@ left = 9 * k / 2 * square(w[0] - u) + gap(w, target) / 2  # F(w); F is 0 at the 
 right = 1 - 1e3 * np.exp(-0.01 * k * u @ u)
 """,
     ),
-    as_meant=_INSIDE,
+    as_meant=Form("$F(w) - F(\\bar u_0) \\ge \\frac12 - e^{-k\\|u_0\\|^2/16}$.", level=0.5, constant=1.0, rate=1 / 16),
     supplied="the end of the proof, which bounds $2(F(w) - F(\\bar u_0))$",
-    corrected=_INSIDE,
     correction="A factor $\\frac12$: Lemma 10 bounds twice the loss, as the proof says, and the loss does tend to $\\frac12$.",
     control=Form("The corrected form with $0.51$ for $\\frac12$.", level=0.51, constant=1.0, rate=1 / 16),
 )

@@ -67,7 +67,6 @@ EQUATION_2 = Claim(
 
 LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
-    place="Lemma 9",
     title="gradient of the cosine part",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
     defect=SIGN,
@@ -98,7 +97,6 @@ right = -b / 2 * (phi(2 * b * w) + phi(b * (w - u)) - phi(b * (w + u)))
 
 EQUATION_3 = Claim(
     id=f"{PAPER}.equation-3",
-    place="Equation (3)",
     title="a Gaussian integral",
     hypotheses=("$z$ standard Gaussian",),
     draw={"a": uniform(-3.5, 3.5, (2,))},
@@ -182,7 +180,6 @@ DISTANCE = Claim(
 
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
-    place="Lemma 10",
     title="lower bound on the cosine part",
     hypotheses=GAUSSIAN,
     draw=PAIRS,
@@ -214,7 +211,6 @@ def _shared_closed(u, w, factor):
 
 EQUATION_4 = Claim(
     id=f"{PAPER}.equation-4",
-    place="Equation (4)",
     title="the loss with sharing, its gradient and Hessian",
     hypotheses=GAUSSIAN,
     draw=PLANE,
@@ -232,7 +228,6 @@ EQUATION_4 = Claim(
 
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
-    place="Lemma 11",
     title="bound on the Hessian of the cosine part",
     hypotheses=("$b > 0$", "$z$ standard Gaussian"),
     # In units of 1/b the Hessian has the same shape for every b.

@@ -9,14 +9,11 @@ from tutelage.claims.weight_sharing.formulas import PAPER, cosine_gap, cosine_gr
 from tutelage.claims.weight_sharing.wave import GAP, GAUSSIAN
 from tutelage.claims.weight_sharing.wave_proofs import PLANE, SIGN, loss_by_quadrature, square
 
-_SQUARED = Form("The first term has $E[(w_1\\cdot x_1 - u_0\\cdot x_1)^2]$.", squared=1.0)
-
 EXPANSION = Claim(
     id=f"{PAPER}.section-B.1.expansion",
     place="Appendix B.1, first display",
     title="the loss expanded",
     hypotheses=(*GAUSSIAN, "$k = 2$, $d = 1$"),
-    kind="misprint",
     glyph=True,
     draw={"u": uniform(-1.5, 1.5, (1,)), "w": uniform(-1.4, 1.4, (2, 1)), "slope": uniform(0.1, 3.0)},
     left=lambda u, w, slope: loss_by_quadrature(u, w, slope)[0],
@@ -38,9 +35,8 @@ left = 0.5 * np.mean((p(w[:, 0]) - p(np.repeat(u, 2))) ** 2)  # sampled
 right = slope**2 / 2 * np.mean(linear) + 0.5 * np.mean(wave**2) + np.mean(linear * wave)
 """,
     ),
-    as_meant=_SQUARED,
+    as_meant=Form("The first term has $E[(w_1\\cdot x_1 - u_0\\cdot x_1)^2]$.", squared=1.0),
     supplied="the next line of the display, and Equation (2)",
-    corrected=_SQUARED,
     correction="A square is missing (and a factor $c_k$ of the mixed term, which vanishes).",
     control=Form("The first term one per cent larger.", squared=1.01),
     arithmetic="closed form and Gauss–Hermite quadrature in float64",
@@ -155,15 +151,12 @@ def _printed_jacobian(w, c, sign):
     return size[..., None, None] * (np.eye(w.shape[-1]) + sign * c[..., None, None] ** 2 * outer)
 
 
-_MINUS = Form("It is $c\\,e^{-c^2\\|w\\|^2/2}(I - c^2ww^\\top)$.", sign=-1.0)
-
 LEMMA_11_DERIVATIVE = Claim(
     id=f"{PAPER}.lemma-11.derivative",
     place="Lemma 11, proof, first sentence",
     scope="proof step",
     title="derivative of φ",
     hypotheses=("$\\phi(a) = e^{-\\|a\\|^2/2}a$",),
-    kind="misprint",
     glyph=True,
     draw={"w": real((2,)), "c": log_uniform(0.1, 5)},
     left=_jacobian,
@@ -180,9 +173,8 @@ left = np.array([(f(w + h * e) - f(w - h * e)) / (2 * h) for e in np.eye(2)])  #
 right = c * np.exp(-c**2 * w @ w / 2) * (np.eye(2) + c**2 * np.outer(w, w))
 """,
     ),
-    as_meant=_MINUS,
+    as_meant=Form("It is $c\\,e^{-c^2\\|w\\|^2/2}(I - c^2ww^\\top)$.", sign=-1.0),
     supplied="the display that follows, which has the minus",
-    corrected=_MINUS,
     correction="A sign; the Hessian that follows has it right, though not the power of $b$.",
     control=Form("One per cent more in the second term.", sign=-1.01),
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, flint_module
 
 
 def is_ball(array: np.ndarray) -> bool:

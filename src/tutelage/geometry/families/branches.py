@@ -16,7 +16,7 @@ import scipy
 
 from tutelage import checks
 from tutelage.errors import TutelageError, invalid, shown
-from tutelage.geometry.balls import NotProved
+from tutelage.geometry.ball_arithmetic import NotProved
 from tutelage.geometry.families.classes import SymmetryClass
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tutelage.errors import TutelageError
-from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, flint_module
 from tutelage.geometry.families.branches import followed
 from tutelage.geometry.families.classes import SymmetryClass
 from tutelage.geometry.families.isotypes import isotypes

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tutelage.geometry.balls import NotProved, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, flint_module
 from tutelage.geometry.enclosure import at_least, at_most
 from tutelage.geometry.families.arithmetic import balls, floats
 from tutelage.geometry.families.branches import Event

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.geometry.balls import flint_module
+from tutelage.geometry.ball_arithmetic import flint_module
 
 
 def _of_one(operation: Callable[[Moving, Moving], Moving]) -> Callable[[Moving, Any], Moving]:

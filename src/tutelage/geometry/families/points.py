@@ -11,7 +11,7 @@ import numpy as np
 from tutelage import checks
 from tutelage._html import grid
 from tutelage.errors import TutelageError, invalid, shown
-from tutelage.geometry.balls import NotProved
+from tutelage.geometry.ball_arithmetic import NotProved
 from tutelage.geometry.families.branches import Branch, followed
 from tutelage.geometry.families.classes import SymmetryClass, symmetry_class
 from tutelage.geometry.families.isotypes import isotypes

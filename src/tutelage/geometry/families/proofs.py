@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tutelage.geometry.balls import NotProved, Singular, flint_module, lipschitz_bound
+from tutelage.geometry.ball_arithmetic import NotProved, Singular, flint_module
+from tutelage.geometry.balls import lipschitz_bound
 from tutelage.geometry.enclosure import Enclosure, at_most, concluded, eigenvalue_bounds
 from tutelage.geometry.families.arithmetic import balls, floats, square
 from tutelage.geometry.families.isotypes import isotypes

@@ -46,15 +46,16 @@ class _False(Exception):
     """What does not hold, in words."""
 
 
-def fault(certificate: Certificate, vectors: np.ndarray) -> str:
+def fault(certificate: Certificate, vectors: np.ndarray, contained: bool = True) -> str:
     """Return what is wrong with a certificate, or an empty text if everything in it is true.
 
     Args:
         certificate: A certificate whose centre is written out in full.
         vectors: The student that it is said to be about, one row per neuron.
+        contained: Whether some student is known to compute the teacher.
     """
     try:
-        _check(certificate, vectors)
+        _check(certificate, vectors, contained)
     except _False as wrong:
         return str(wrong)
     except (Undecided, ZeroDivisionError) as failure:
@@ -67,24 +68,32 @@ def _require(holds: bool, otherwise: str) -> None:
         raise _False(otherwise)
 
 
-def _check(certificate: Certificate, vectors: np.ndarray) -> None:
+def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> None:
     loss = certificate._loss
     _require(certificate.proved, f"nothing is proved: {certificate.reason}")
     _require(loss is not None and not certificate.blocks, "the centre is not written out in full")
     assert loss is not None
-    _require(not loss.decay, "weight decay is not checked")
+    _require(loss.decay is None, "weight decay is not checked")
+    _require(loss.mean is None and not loss.biased, "biases and means of the inputs are not checked")
     centre = [[Fraction(entry) for entry in row] for row in certificate.decimals]
     parts = list(certificate.parts) or list(range(len(centre)))
     _require(set(parts) == set(range(len(centre))), "neurons of the centre have no part in the student")
     _require(len(parts) == len(vectors), "there is another number of neurons")
     signs = _signs(loss.signs, len(parts))
     if certificate.parts:
-        _require(loss.signs is None, "parts of neurons with output weights are not checked")
-        signs = [1] * len(centre)
+        pairs = set(zip(parts, signs, strict=True))
+        _require(len(pairs) == len(centre), "parts of one neuron have output weights of different signs")
+        signs = [sign for _, sign in sorted(pairs)]
     network = _network(certificate, centre, signs)
     _require(min(norm.low for norm in network.norms()) > 0, "a neuron of the centre may be zero")
     zero = _is_teacher(network, loss.left == -loss.right)
-    _critical(certificate, network, zero, vectors, parts, centre)
+    _critical(certificate, network, zero, vectors, parts, centre, contained)
+
+
+def _unit(certificate: Certificate) -> Fraction:
+    """Return the square of the factor of the student's output: losses and derivatives are multiples of it."""
+    assert certificate._loss is not None
+    return Fraction(certificate._loss.factors[0]) ** 2
 
 
 def _signs(numbers: np.ndarray | None, count: int) -> list[int]:
@@ -96,7 +105,8 @@ def _network(certificate: Certificate, centre: list[list[Fraction]], signs: list
     assert loss is not None
     teachers = [[Fraction(entry) for entry in row] for row in np.asarray(loss.teacher, float).tolist()]
     outputs = [Fraction(1)] * len(teachers) if loss.outputs is None else [*map(Fraction, loss.outputs.tolist())]
-    scaled = [[abs(output) * entry for entry in row] for output, row in zip(outputs, teachers, strict=True)]
+    ratio = Fraction(loss.factors[1]) / Fraction(loss.factors[0])
+    scaled = [[abs(output * ratio) * entry for entry in row] for output, row in zip(outputs, teachers, strict=True)]
     bits = int((certificate.digits + _GUARD) * 3.33)
     slopes = Slopes(Fraction(loss.left), Fraction(loss.right), Fraction(loss.scale), bits)
     return Network(centre, scaled, signs, _signs(loss.outputs, len(teachers)), slopes)
@@ -129,6 +139,7 @@ def _critical(
     vectors: np.ndarray,
     parts: list[int],
     centre: list[list[Fraction]],
+    contained: bool,
 ) -> None:
     shared = len(parts) > len(centre)
     inner, outer = Fraction(certificate.radius), Fraction(certificate.unique_radius)
@@ -142,10 +153,11 @@ def _critical(
     lipschitz = network.lipschitz(outer)
     _require(lipschitz is not None, "a neuron may be zero within the radius of uniqueness")
     assert lipschitz is not None
-    least = Fraction(certificate.least_curvature) * (1 - _LESS)
+    unit = _unit(certificate)
+    least = Fraction(certificate.least_curvature) / unit * (1 - _LESS)
     gamma, constant = gradient.largest, lipschitz.largest
-    _require(Fraction(certificate.gradient_norm) >= gradient.least, "the gradient is larger at the centre")
-    _require(Fraction(certificate.lipschitz) >= lipschitz.least, "the Lipschitz constant is larger")
+    _require(Fraction(certificate.gradient_norm) / unit >= gradient.least, "the gradient is larger at the centre")
+    _require(Fraction(certificate.lipschitz) / unit >= lipschitz.least, "the Lipschitz constant is larger")
     matrices = _matrices(network)
     below, above = (_below(matrices, shift) for shift in (-least, least))
     _require(below == above, "the Hessian has an eigenvalue closer to zero")
@@ -159,7 +171,7 @@ def _critical(
     _require(shared or below == certificate.index, f"the index is {below}")
     drift = constant * inner
     if not shared:
-        low, high = map(Fraction, certificate.smallest_eigenvalue)
+        low, high = (Fraction(bound) / unit for bound in certificate.smallest_eigenvalue)
         _require(low - _CLOSE <= high + _CLOSE, "the bounds of the smallest eigenvalue are in the wrong order")
         held = _below(matrices, low + drift - _CLOSE) == 0 and _below(matrices, high - drift + _CLOSE) > 0
         _require(held, "the smallest eigenvalue is not in its bounds")
@@ -167,7 +179,7 @@ def _critical(
     _require(index == certificate.index, f"the index is {index}")
     excess = _excess(certificate, network, zero, inner, constant)
     _distance(certificate, vectors, parts, centre, inner, outer)
-    parameters, realizable = len(parts) * len(centre[0]), len(parts) >= len(network.teachers)
+    parameters, realizable = len(parts) * len(centre[0]), contained and len(parts) >= len(network.teachers)
     _require(certificate.kind in _kinds(index, parameters, zero, excess, realizable), f"it is no {certificate.kind}")
 
 
@@ -198,7 +210,7 @@ def _below(matrices: list[tuple[int, Matrix, list[int]]], shift: Fraction) -> in
 
 def _of_parts(certificate: Certificate, network: Network, parts: list[int], drift: Fraction) -> int:
     """Return how many negative eigenvalues there are because neurons have several parts."""
-    least = Fraction(certificate.split_curvature) * (1 - _LESS)
+    least = Fraction(certificate.split_curvature) / _unit(certificate) * (1 - _LESS)
     _require(least > drift, "reduced blocks are not shown to be regular across their neurons")
     index = 0
     for neuron, number in Counter(parts).items():
@@ -219,7 +231,8 @@ def _excess(certificate: Certificate, network: Network, zero: bool, inner: Fract
     lowest = Fraction(loss.noise) ** 2 / 2
     spread = (network.steepness() + constant * inner) * inner**2 / 2
     value = Interval(0, 0, network.slopes.bits) if zero else network.loss()
-    least, largest = max(value.least - spread, Fraction(0)), value.largest + spread
+    unit = _unit(certificate)
+    least, largest = unit * max(value.least - spread, Fraction(0)), unit * (value.largest + spread)
     close = Fraction(1, 10**certificate.digits)
     for bounds, base in ((certificate.excess, Fraction(0)), (certificate.loss, lowest)):
         low, high = map(Fraction, bounds)

@@ -3,10 +3,10 @@ r"""What the studies of this paper share: teachers with a chosen sum, and the lo
 Symbols as in the paper: filter $v$, output weights $a$, teacher $w^*, a^*$, $k$ patches, $p$ the size of a filter.
 """
 
-import equinox as eqx
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import spurious_output
+from tutelage.instant import instantly
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective, population
 from tutelage.problems import convolution
@@ -37,7 +37,7 @@ def spurious_loss(output: np.ndarray) -> float:
     return float(_loss_of_opposite(objective_of(1, output)))
 
 
-@eqx.filter_jit
+@instantly
 def _loss_of_opposite(objective: Objective):
     target: FilterAndOutput = objective.target
     return objective.loss(FilterAndOutput(-target.filter, spurious_output(target.output)))

@@ -4,7 +4,6 @@ Output weights matter only through $a\cdot a^*$ and $\mathbf 1\cdot a$. The plan
 is in equilibrium given the first; if $\mathbf 1\cdot a^* = 0$, the plane is invariant and the picture exact.
 """
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 
 from tutelage.claims.convolutional_filter.formulas import spurious_output
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, record, step_limit
+from tutelage.instant import instantly
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective
 from tutelage.plot import BLACK, BLUE, ORANGE, panels
@@ -51,7 +51,7 @@ def _on_slice(objective: Objective, across, phi, signal) -> FilterAndOutput:
     return FilterAndOutput(filters, along + amount * across)
 
 
-@eqx.filter_jit
+@instantly
 def _field(objective: Objective, across, places):
     """The students at places (angle and signal) on the slice, and the velocity of both under gradient flow."""
 

@@ -1,11 +1,11 @@
 """Stochastic gradient descent with fresh batches, beside descent on the population loss."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
+from tutelage.instant import instantly
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import Objective, stream
 from tutelage.plot import BLACK, COLOURS, GREY, intervals, panels
@@ -43,7 +43,7 @@ def _parameters(point: FilterAndOutput):
     return jnp.concatenate([point.filter, point.output])
 
 
-@eqx.filter_jit
+@instantly
 def _losses(objective: Objective, parameters):
     """The losses along a run, `[step, parameter]`."""
     size = objective.target.filter.shape[0]

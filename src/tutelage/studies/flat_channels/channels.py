@@ -1,7 +1,7 @@
 """Pairs of neurons that run away together: how often, how fast, and what they compute in the end."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from scipy.optimize import minimize
 from scipy.special import erf
 
-from tutelage.models import Layers, TwoLayer
+from tutelage.models import Layers, Neuronwise
 from tutelage.objectives import population
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.problems import Problem, two_layer
@@ -112,25 +112,22 @@ def _pieces(values: Values):
 
 def _measure(values: Values, seed: int) -> Arrays:
     problem = _problem(values)
-    objective, student = population(problem), problem.student
-    assert isinstance(student, TwoLayer)
+    objective, student = population(problem), cast(Neuronwise, problem.student)
     starts = gaussian(problem, values.runs, values.start, seed=seed)
     vectors = np.asarray(jax.vmap(lambda start: ravel_pytree(start)[0])(starts))
     as_student: Any = ravel_pytree(problem.zero())[1]
     loss = jax.jit(jax.value_and_grad(lambda vector: objective.loss(as_student(vector))))
     ends = [jax.device_get(as_student(_minimum(loss, vector, values))) for vector in vectors]
     losses = np.array([float(objective.loss(end)) for end in ends])
-    pairs = [student.channel(end, objective.gradient(end)) for end in ends]
-    weights = [np.abs(end.output[list(pair or ())]).min(initial=np.inf) for end, pair in zip(ends, pairs, strict=True)]
-    away = np.array([pair is not None for pair in pairs])
+    pairs = [student.channel(end, objective.gradient) for end in ends]
+    weights = [min(map(abs, pair.values()), default=np.inf) for pair in pairs]
+    away = np.array([*map(bool, pairs)])
     found = {"losses": losses, "away": away, "weights": np.array(weights)}
     if not away.any():
         return found
     # The lowest of the channels, from near to far.
     best = int(np.where(away, losses, np.inf).argmin())
-    pair = pairs[best]
-    assert pair is not None
-    made: tuple[Any, Any] = ravel_pytree(_channel_of(ends[best], *pair))
+    made: tuple[Any, Any] = ravel_pytree(_channel_of(ends[best], *pairs[best]))
     vector, as_channel = made
     along = jax.jit(jax.value_and_grad(lambda vector, size: objective.loss(as_channel(vector).student(size))))
     sizes, path, distances = np.geomspace(values.sizes[0], values.sizes[1], values.points), [], []

@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 
-from tutelage.claims.base import EFFORTS
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.descent import across
 from tutelage.claims.local_convergence.instances import settle
 from tutelage.claims.local_convergence.landscape import smallest_gradients
+from tutelage.claims.outcome import EFFORTS
 from tutelage.plot import BLACK, COLOURS, GREY, RED, panels
 from tutelage.statistics import exponent
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed

@@ -1,11 +1,11 @@
 """Table 1: the smallest curvature near a global minimum, for random and for adversarial noise."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from tutelage.instant import instantly
 from tutelage.objectives import Objective
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
@@ -31,7 +31,7 @@ def _pieces(values: Values):
     return {f"k{k}-m{m}": {"k": k, "m": m} for k, m in pairs}
 
 
-@eqx.filter_jit
+@instantly
 def _curvatures(objective: Objective, centre, noise):
     def one(g):
         return jnp.sum(g * objective.hessian_vector(centre + g, g))

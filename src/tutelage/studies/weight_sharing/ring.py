@@ -2,12 +2,12 @@
 
 from itertools import cycle
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
+from tutelage.instant import instantly
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
 from tutelage.problems import wave
@@ -54,7 +54,7 @@ def _ring(values: Values, seed: int, patches: int) -> Arrays:
     return {"exponent": exponents, "gradient": gradient, "loss": loss, "time": time}
 
 
-@eqx.filter_jit
+@instantly
 def _batch(objective, points):
     gradient = jax.vmap(lambda point: objective.gradient(point))(points)[:, 1:]
     return jax.vmap(lambda point: objective.loss(point))(points), jnp.sqrt(jnp.sum(gradient**2, axis=(1, 2)))

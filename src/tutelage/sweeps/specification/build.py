@@ -25,7 +25,7 @@ from tutelage.sweeps.specification.families import DataFile
 from tutelage.sweeps.specification.fields import Stored, Table
 from tutelage.sweeps.specification.issues import Issue, dotted
 from tutelage.sweeps.specification.locate import Path
-from tutelage.sweeps.specification.procedures import SOLVERS, STOP_FUNCTIONS, Parts
+from tutelage.sweeps.specification.procedures import STOP_FUNCTIONS, Parts, solvers
 
 # Large grids must not keep all that they have built.
 _MOST_KNOWN = 200
@@ -167,7 +167,7 @@ class _Builder:
         arguments = {}
         for name, value in table.arguments().items():
             if name == "solver":
-                arguments[name] = SOLVERS[value]()
+                arguments[name] = solvers()[value]()
             elif name == "scale" and value == "none":
                 arguments[name] = None
             else:

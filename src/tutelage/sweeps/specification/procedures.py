@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-import diffrax
 import optax
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 
@@ -131,18 +131,36 @@ TRANSFORMATION_TABLES = _optax_family(
 
 # Methods.
 
-SOLVERS = {
-    name: solver
-    for name, solver in vars(diffrax).items()
-    if inspect.isclass(solver)
-    and issubclass(solver, diffrax.AbstractERK)
-    and issubclass(solver, diffrax.AbstractAdaptiveSolver)
-    and not name.startswith("Abstract")
-}
+
+@lru_cache
+def solvers() -> dict[str, Any]:
+    """Return the solvers of a gradient flow, by name."""
+    import diffrax  # takes a fifth of a second, and only a flow with a solver of its own needs it
+
+    kinds = {name: kind for name, kind in vars(diffrax).items() if inspect.isclass(kind)}
+    bases = diffrax.AbstractERK, diffrax.AbstractAdaptiveSolver
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if all(issubclass(kind, base) for base in bases) and not name.startswith("Abstract")
+    }
+
+
+def _solver(value: Any) -> Any:
+    return _one_of(solvers(), value)
+
+
+def _one_of(names: Collection[str], value: Any) -> Any:
+    """Return a value that is one of some names, or raise."""
+    if not isinstance(value, str) or value not in names:
+        raise problem_with(f"must be one of {listed(names)}, but received {shown(value)}.{meant(value, names)}")
+    return value
+
+
 _METHOD_KINDS: dict[str, Any] = {
     "step": STEP,
     "projection": one_table(table_of(dynamics.Ball, {}), "projection"),
-    "solver": Literal[tuple(SOLVERS)],  # type: ignore[valid-type]
+    "solver": Annotated[str, BeforeValidator(_solver)],
 }
 
 
@@ -200,10 +218,7 @@ STOP = one_table(create_model("stop_table", __base__=Table, **_STOP_FIELDS), "st
 
 
 def _quantity(value: Any) -> Any:
-    if not isinstance(value, str) or value not in QUANTITIES:
-        text = f"must be one of {listed(QUANTITIES)}, but received {shown(value)}.{meant(value, QUANTITIES)}"
-        raise problem_with(text)
-    return value
+    return _one_of(QUANTITIES, value)
 
 
 RECORD = one_table(

@@ -1,0 +1,408 @@
+r"""Loss, gradient and Hessian of neurons with two slopes and biases, or inputs with a mean, in ball arithmetic.
+
+Rows $w$ and $v$ meet the input $\xi = \mu + \sqrt s\,(z, 0)$ with a standard normal $z$: the last number of a row is a
+bias where that of $\mu$ is a one. Let $\hat w, \hat v$ be the unit vectors of the numbers that meet $z$, at the angle
+$\theta$; $h = \mu\cdot w/(\sqrt s\|w\|)$ and $k$ the levels; $\phi$ the normal density; $\zeta = k - h\cos\theta$,
+$\zeta' = h - k\cos\theta$. With $\sigma(x) = px + q|x|$, $\sigma(x) = \sigma'(x)\,x$, so that the dual is $w^\top Bv$,
+its gradient $Bv$ and its mixed second derivative $B$, for
+
+$$B = E[\sigma'(w\cdot\xi)\,\sigma'(v\cdot\xi)\,\xi\xi^\top],\qquad
+C = E[\sigma''(w\cdot\xi)\,\sigma(v\cdot\xi)\,\xi\xi^\top]$$
+
+with $C$ its second derivative in $w$. For a function $F$ of $z$, $E[Fz]$ and $E[F(zz^\top - I)]$ are the derivatives of
+$E[F]$ as $z$ is shifted. Of $S = E[\operatorname{sgn}(w\cdot\xi)\operatorname{sgn}(v\cdot\xi)]$ they are
+$S_h\hat w + S_k\hat v$ and $-hS_h\hat w\hat w^\top - kS_k\hat v\hat v^\top + PM$ with
+
+$$S_h = 2\phi(h)\operatorname{erf}\tfrac\zeta{\sqrt2\sin\theta},\quad
+S_k = 2\phi(k)\operatorname{erf}\tfrac{\zeta'}{\sqrt2\sin\theta},\quad
+P = 4\phi(h)\,\phi(\tfrac\zeta{\sin\theta})$$
+
+and the matrix $M$ of `tutelage.geometry.balls`; by Plackett's formula, with $G$ the mean signs,
+
+$$S = G_hG_k + \tfrac2\pi\int_0^{\pi/2 - \theta}
+\exp\Bigl(-\tfrac{(h - k)^2}{2\cos^2\alpha} - \tfrac{hk}{1 + \sin\alpha}\Bigr)\,d\alpha,$$
+
+which Arb integrates with an enclosure. Obtuse angles are taken to acute ones by $v \mapsto -v$. Where a ball leaves
+open whether rows are parallel: $S$ lies within $\tfrac2\pi\theta$ below $1 - |G_h - G_k|$; the derivative in the angle
+is at most $\tfrac2\pi$, those in the levels at most $2\phi(0)$; and $S_h + S_k$, which is all that matters for
+coincident rows, is at most $2\phi(h)\sqrt{2/\pi}\,|h + k|\tan\tfrac\theta2 + \tfrac12|h - k|$, because erf has
+slopes of at most $2/\sqrt\pi$, $\zeta + \zeta' = (h + k)(1 - \cos\theta)$, and $\phi$ has slopes below $\tfrac14$.
+
+Given $w\cdot\xi = 0$, of density $f = \phi(h)/(\sqrt s\|w\|)$, $\xi$ has the mean $x = \mu - \sqrt s\,h\hat w$ and the
+covariance $s(I - \hat w\hat w^\top)$, and $y = v\cdot\xi$ the mean $y_0 = v\cdot x$ and the deviation
+$\rho = \sqrt s\|v_\perp\|$. Then
+$C = 2qf\,E[\sigma(y)\,\xi\xi^\top \mid w\cdot\xi = 0]$, where with $g = \operatorname{erf}(y_0/\sqrt2\rho)$
+
+$$E[|y|\,\xi\xi^\top] = E|y|\,(xx^\top + s(I - \hat w\hat w^\top)) + sg\,(xv_\perp^\top + v_\perp x^\top)
++ 2s^2\tfrac{\phi(y_0/\rho)}\rho\,v_\perp v_\perp^\top,$$
+
+and $E[y\,\xi\xi^\top]$ has $y_0$, one and zero in place of $E|y|$, $g$ and $\phi$.
+
+**Third derivatives.** $\sigma'' = 2q\delta$. With $T$ the larger slope, unit vectors $a, b$, and
+$m \ge E[(a\cdot\xi)^2 \mid w\cdot\xi = 0]$ for all of them, so that $E(a\cdot\xi)^4 \le 3m^2$ and
+$E(a\cdot\xi)^6 \le 15m^3$, Cauchy and Schwarz give
+
+$$|\partial_w^2\partial_vK[a, a, b]| = |E[\sigma''(w\cdot\xi)\,\sigma'(v\cdot\xi)(a\cdot\xi)^2\,b\cdot\xi]|
+\le 2|q|Tf\sqrt3\,m^{3/2},$$
+$$|\partial_w^3K[a, a, a]| \le \tfrac{2|q|Tf}{\sqrt s\|w\|}\,\|v\|\,(\sqrt{15}\,|h|m^2 + 4\sqrt{3s}\,m^{3/2}),$$
+
+the second after an integration by parts along $\hat w$, which takes the derivative of $\delta$ to the other factors;
+and $\tfrac12E[\sigma(w\cdot\xi)^2]$ has a third derivative of at most $4|pq|f\sqrt3\,m^{3/2}$. They hold uniformly for
+smooth functions close to $\sigma$ in one place of the pair, whose Hessians converge, so that they bound Lipschitz
+constants wherever $w \ne 0$.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tutelage.geometry.ball_arithmetic import (
+    NotProved,
+    bounded,
+    diagonal,
+    dot,
+    exact,
+    flint_module,
+    polar,
+    sine_and_angle,
+)
+from tutelage.geometry.ball_losses import LossInBalls
+
+if TYPE_CHECKING:
+    from flint import arb, arb_mat
+
+
+class Row(NamedTuple):
+    """A row: all its numbers, the norm and the unit vector of those that meet inputs that vary, and its level."""
+
+    numbers: list[arb]
+    norm: arb
+    unit: list[arb]
+    level: arb
+
+
+class ShiftedBallLoss(LossInBalls):
+    """The population loss of neurons with biases, or under Gaussian inputs with a mean."""
+
+    @property
+    def _slopes(self) -> tuple[arb, arb]:
+        """The numbers p and q."""
+        arb = flint_module().arb
+        return (arb(self.right) + arb(self.left)) / 2, (arb(self.right) - arb(self.left)) / 2
+
+    @property
+    def _dimension(self) -> int:
+        return self.teacher.shape[1] - self.biased
+
+    @property
+    def _centre(self) -> list[arb]:
+        r"""The vector $\mu$."""
+        mean = np.zeros(self._dimension) if self.mean is None else self.mean
+        return exact(np.append(mean, np.ones(int(self.biased)))[None]).tolist()[0]
+
+    def _coefficients(self, count: int) -> list[arb]:
+        """The output weights of the students, with their factor."""
+        arb = flint_module().arb
+        signs = np.ones(count) if self.signs is None else np.sign(self.signs)
+        return [arb(self.factors[0]) * int(sign) for sign in signs]
+
+    @property
+    def _outputs(self) -> list[arb]:
+        """The output weights of the teachers, with their factor."""
+        arb = flint_module().arb
+        outputs = np.ones(len(self.teacher)) if self.outputs is None else self.outputs
+        return [arb(self.factors[1]) * arb(float(output)) for output in outputs]
+
+    def _rows(self, rows: arb_mat) -> list[Row]:
+        """Return rows, with zero for biases that they do not have, or raise if nothing of one may vary."""
+        flint = flint_module()
+        centre, deviation = self._centre, flint.arb(self.scale).sqrt()
+        whole = [row + [flint.arb(0)] * (len(centre) - len(row)) for row in rows.tolist()]
+        norms, units = polar(flint.arb_mat([row[: self._dimension] for row in whole]))
+        return [
+            Row(row, norm, unit, dot(centre, row) / (deviation * norm))
+            for row, norm, unit in zip(whole, norms, units.tolist(), strict=True)
+        ]
+
+    def _together(self, w: Row, v: Row, same: bool = False) -> arb_mat:
+        """Return the matrix B of two rows."""
+        flint = flint_module()
+        p, q = self._slopes
+        first, second = _column(w.unit), _column(v.unit)
+        one, other = _density(w.level), _density(v.level)
+        total = p * p + p * q * (_sign(w.level) + _sign(v.level))
+        linear = (first * one + second * other) * (2 * p * q)
+        square = (_outer(first) * (w.level * one) + _outer(second) * (v.level * other)) * (-2 * p * q)
+        if same:
+            total += q * q
+        else:
+            turn = -1 if dot(w.unit, v.unit).mid() < 0 else 1
+            acute, level = second * turn, v.level * turn
+            joint = _joint(w.level, level, [entry * turn for entry in v.unit], w.unit)
+            total += q * q * turn * joint.both
+            linear += (first * joint.of_sum + (acute - first) * joint.of_second) * (q * q * turn)
+            apart = _outer(first) * w.level - _outer(acute) * level
+            square += (apart * joint.of_second - _outer(first) * (w.level * joint.of_sum) + joint.bend) * (q * q * turn)
+        scale = flint.arb(self.scale)
+        centre, shift = _column(self._centre), self._padded(linear) * scale.sqrt()
+        varying = (diagonal(self._dimension, total) + square) * scale
+        return _outer(centre) * total + _both(centre, shift) + self._padded_square(varying)
+
+    def _curved(self, w: Row, v: Row) -> arb_mat:
+        """Return the matrix C of two rows."""
+        flint = flint_module()
+        p, q = self._slopes
+        scale, unit = flint.arb(self.scale), _column(w.unit)
+        deviation = scale.sqrt()
+        place = _column(self._centre) - self._padded(unit * (deviation * w.level))
+        vector = v.numbers[: self._dimension]
+        along = dot(vector, w.unit)
+        rest = [entry - along * direction for entry, direction in zip(vector, w.unit, strict=True)]
+        mean = dot(v.numbers, [row[0] for row in place.tolist()])
+        sine = sine_and_angle(dot(w.unit, v.unit))[0]
+        spread = deviation * v.norm * sine
+        across = self._padded(_column(rest))
+        tangent = diagonal(self._dimension, flint.arb(1)) - _outer(unit)
+        if spread > 0:
+            sharp = q * 2 * scale * scale * _density(mean / spread) / spread
+            peak = _outer(_column(rest)) * sharp
+            size = spread * 2 * _density(mean / spread) + mean * _sign(mean / spread)
+        else:
+            peak = bounded(self._dimension, abs(q) * 2 * scale * spread * _density(flint.arb(0)))
+            size = abs(mean) + _up_to(spread * 2 * _density(flint.arb(0)))
+        value, slope = p * mean + q * size, p + q * _sign_of_quotient(mean, spread)
+        found = _outer(place) * value + _both(place, across) * (scale * slope)
+        found += self._padded_square(tangent * (scale * value) + peak)
+        return found * (2 * q * _density(w.level) / (deviation * w.norm))
+
+    def _padded(self, column: arb_mat) -> arb_mat:
+        zeros = [[0]] * int(self.biased)
+        return flint_module().arb_mat(column.tolist() + zeros)
+
+    def _padded_square(self, matrix: arb_mat) -> arb_mat:
+        rows = [row + [0] * int(self.biased) for row in matrix.tolist()]
+        return flint_module().arb_mat(rows + [[0] * len(self._centre)] * int(self.biased))
+
+    def _pulls(self, students: arb_mat) -> tuple[list[Row], list[arb], arb_mat]:
+        """Return rows, output weights, and the derivatives of half the mean square in the rows over these."""
+        flint = flint_module()
+        own, theirs = self._rows(students), self._rows(exact(self.teacher))
+        mine, outputs = self._coefficients(len(own)), self._outputs
+        pulls = [_column([flint.arb(0)] * len(self._centre)) for _ in own]
+        for i, w in enumerate(own):
+            for j in range(i + 1):
+                block = self._together(w, own[j], i == j)
+                pulls[i] += block * _column(own[j].numbers) * mine[j]
+                if j < i:
+                    pulls[j] += block * _column(w.numbers) * mine[i]
+            for v, output in zip(theirs, outputs, strict=True):
+                pulls[i] -= self._together(w, v) * _column(v.numbers) * output
+        return own, mine, flint.arb_mat([[entry for (entry,) in pull.tolist()] for pull in pulls])
+
+    def excess(self, students: arb_mat) -> arb:
+        arb = flint_module().arb
+        theirs, outputs = self._rows(exact(self.teacher)), self._outputs
+        total = arb(0)
+        for i, v in enumerate(theirs):
+            for j in range(i + 1):
+                pulled = self._together(v, theirs[j], i == j) * _column(theirs[j].numbers)
+                total += outputs[i] * outputs[j] * dot(v.numbers, pulled.entries()) * (arb(0.5) if i == j else 1)
+        own, mine, pulls = self._pulls(students)
+        # Half the mean square of the difference: half the students' pull less half that of the teachers alone.
+        for row, coefficient, pull in zip(own, mine, pulls.tolist(), strict=True):
+            total += coefficient * dot(row.numbers, pull) / 2
+            for v, output in zip(theirs, outputs, strict=True):
+                pulled = self._together(row, v) * _column(v.numbers)
+                total -= coefficient * output * dot(row.numbers, pulled.entries()) / 2
+        return total if self.decay is None else total + self.decay.value(students)
+
+    def gradient(self, students: arb_mat) -> arb_mat:
+        flint = flint_module()
+        _, mine, pulls = self._pulls(students)
+        rows = zip(mine, pulls.tolist(), strict=True)
+        gradient = flint.arb_mat([[c * entry for entry in row[: students.ncols()]] for c, row in rows])
+        return gradient if self.decay is None else gradient + self.decay.gradient(students)
+
+    def hessian(self, students: arb_mat) -> arb_mat:
+        flint = flint_module()
+        own, width = self._rows(students), students.ncols()
+        mine = self._coefficients(len(own))
+        rows: list[list[arb]] = [[] for _ in range(len(own) * width)]
+        blocks: dict[tuple[int, int], list[list[arb]]] = {}
+        for i, w in enumerate(own):
+            for j, v in enumerate(own):
+                if i == j:
+                    block = self._together(w, w, True) * mine[i] ** 2 + self._reduced(students, i)
+                    found = _cut(block, width)
+                    if self.decay is not None:
+                        found = found + self.decay.block(students.tolist()[i])
+                    blocks[i, i] = found.tolist()
+                elif i < j:
+                    blocks[i, j] = blocks[j, i] = _cut(self._together(w, v) * (mine[i] * mine[j]), width).tolist()
+                for place, part in enumerate(blocks[i, j]):
+                    rows[i * width + place].extend(part)
+        return flint.arb_mat(rows)
+
+    def _reduced(self, students: arb_mat, neuron: int) -> arb_mat:
+        own, mine = self._rows(students), self._coefficients(students.nrows())
+        total = diagonal(len(self._centre), flint_module().arb(0))
+        for j, (v, coefficient) in enumerate(zip(own, mine, strict=True)):
+            if j != neuron:
+                total += self._curved(own[neuron], v) * coefficient
+        for v, output in zip(self._rows(exact(self.teacher)), self._outputs, strict=True):
+            total -= self._curved(own[neuron], v) * output
+        return total * mine[neuron]
+
+    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
+        return _cut(self._reduced(students, neuron), students.ncols())
+
+    def lipschitz(self, students: arb_mat, radius: float) -> arb:
+        r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
+
+        By the bounds of the module's text, at the largest density and the largest $|h|$ in the ball, with
+        $m = \max(1 + sh^2, s)$ where the inputs have mean zero, since $x$ is orthogonal to all that varies there, and
+        $m = (\|\mu\| + \sqrt s|h|)^2 + s$ else. Pairs are added up as in `BallLoss.lipschitz`.
+        """
+        arb = flint_module().arb
+        p, q = self._slopes
+        reach, scale = arb(radius), arb(self.scale)
+        own, mine = self._rows(students), self._coefficients(students.nrows())
+        steepest = abs(arb(self.left)).max(abs(arb(self.right)))
+        centre = dot(self._centre, self._centre).sqrt()
+        sizes = [abs(c) * (_norm(row.numbers) + reach) for row, c in zip(own, mine, strict=True)]
+        theirs = zip(self.teacher.tolist(), self._outputs, strict=True)
+        others = sum(sizes, arb(0)) + sum((abs(c) * _norm([*map(arb, row)]) for row, c in theirs), arb(0))
+        pure = mixed = arb(0)
+        for row, c, size in zip(own, mine, sizes, strict=True):
+            least = row.norm - reach
+            if not least > 0:
+                raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
+            offset = abs(dot(self._centre, row.numbers))
+            high = (offset + centre * reach) / (scale.sqrt() * least)
+            low = (offset - centre * reach).max(arb(0)) / (scale.sqrt() * (row.norm + reach))
+            if self.mean is None:
+                moment = (1 + scale * high**2).max(scale)
+            else:
+                moment = (centre + scale.sqrt() * high) ** 2 + scale
+            density = _density(low) / (scale.sqrt() * least)
+            cubed = arb(3).sqrt() * moment * moment.sqrt()
+            bend = 2 * abs(q) * steepest * density
+            along = (arb(15).sqrt() * high * moment**2 + 4 * scale.sqrt() * cubed) / (scale.sqrt() * least)
+            own_part = 4 * abs(p * q) * density * cubed
+            pure = pure.max(abs(c) * (bend * along * (others - size) + abs(c) * own_part))
+            mixed = mixed.max(abs(c) * bend * cubed)
+        if len(own) > 1:
+            largest = arb(0)
+            for c in mine:
+                largest = largest.max(abs(c))
+            pure += 3 * arb(len(own)).sqrt() * mixed * largest
+        return pure if self.decay is None else pure + self.decay.lipschitz(students, radius)
+
+
+class Joint(NamedTuple):
+    """Two signs at an acute angle, or at one that may be zero.
+
+    Attributes:
+        both: The number S.
+        of_sum: The number $S_h + S_k$.
+        of_second: The number $S_k$.
+        bend: The matrix $PM$.
+    """
+
+    both: arb
+    of_sum: arb
+    of_second: arb
+    bend: arb_mat
+
+
+def _joint(h: arb, k: arb, other: list[arb], unit: list[arb]) -> Joint:
+    """Return what the matrix B has of two signs, with levels and unit vectors."""
+    flint = flint_module()
+    arb, pi = flint.arb, flint.arb.pi()
+    cosine = dot(unit, other)
+    sine, angle = sine_and_angle(cosine)
+    across = k - h * cosine
+    of_second = 2 * _density(k) * _sign_of_quotient(h - k * cosine, sine)
+    of_sum = 2 * _density(h) * _sign_of_quotient(across, sine) + of_second
+    if sine > 0:
+        ratio = across / sine
+        vectors = flint.arb_mat([unit, other])
+        inner = flint.arb_mat([[-cosine, 1], [1, -cosine]]) * (4 * _density(h) * _density(ratio) / sine)
+        return Joint(_signs_together(h, k, angle), of_sum, of_second, vectors.transpose() * (inner * vectors))
+    if 0 in across:
+        half = angle / 2  # below π/4
+        spread = 2 * _density(h) * (2 / pi).sqrt() * abs(h + k) * (half.sin() / half.cos()) + abs(h - k) / 2
+        of_sum = arb(0, spread.upper())
+    both = 1 - abs(_sign(h) - _sign(k)) - _up_to(2 / pi * angle)
+    bend = bounded(len(unit), 4 * _density(arb(0)) ** 2 * sine)
+    return Joint(both, of_sum, of_second, bend)
+
+
+def _signs_together(h: arb, k: arb, angle: arb) -> arb:
+    """Return the mean product of two signs with levels at an acute angle."""
+    flint = flint_module()
+    one, two, end = h.mid(), k.mid(), (flint.arb.pi() / 2 - angle).mid()
+    apart, product = (one - two) ** 2 / 2, one * two
+
+    def integrand(z, _):
+        cosine = z.cos()
+        return (-(apart / (cosine * cosine) + product / (1 + z.sin()))).exp()
+
+    integral = flint.acb.integral(integrand, flint.acb(0), flint.acb(end)).real
+    # Derivatives in the angle and in the levels times what is left out of the balls.
+    left_out = 2 / flint.arb.pi() * (flint.arb.pi() / 2 - angle - end) + (h - one) * 0.8 + (k - two) * 0.8
+    whole = _sign(one) * _sign(two) + 2 / flint.arb.pi() * integral
+    return whole + flint.arb(0, abs(left_out).upper())
+
+
+def _sign_of_quotient(value: arb, size: arb) -> arb:
+    """Return the mean sign of a normal number with mean and deviation, of which the deviation may be zero."""
+    arb = flint_module().arb
+    if size > 0:
+        return _sign(value / size)
+    if 0 not in value:
+        if not size.upper() > 0:
+            return arb(1 if value > 0 else -1)
+        least = _sign(abs(value).lower() / size.upper())
+        between = least.lower().union(arb(1))
+        return between if value > 0 else -between
+    return arb(0, 1)
+
+
+def _density(value: arb) -> arb:
+    """Return the standard normal density."""
+    arb = flint_module().arb
+    return (-(value**2) / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def _sign(level: arb) -> arb:
+    """Return the mean sign of a normal number of deviation one."""
+    return (level / flint_module().arb(2).sqrt()).erf()
+
+
+def _up_to(bound: arb) -> arb:
+    """Return a ball of all numbers from zero to a bound."""
+    half = bound.upper() / 2
+    return flint_module().arb(half, half.upper())
+
+
+def _norm(numbers: list[arb]) -> arb:
+    return dot(numbers, numbers).sqrt()
+
+
+def _column(numbers: list[arb]) -> arb_mat:
+    return flint_module().arb_mat([[entry] for entry in numbers])
+
+
+def _outer(column: arb_mat) -> arb_mat:
+    return column * column.transpose()
+
+
+def _both(first: arb_mat, second: arb_mat) -> arb_mat:
+    return first * second.transpose() + second * first.transpose()
+
+
+def _cut(matrix: arb_mat, size: int) -> arb_mat:
+    return flint_module().arb_mat([row[:size] for row in matrix.tolist()[:size]])
