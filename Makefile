@@ -18,6 +18,8 @@ PYTEST = $(ONE_THREAD) XLA_FLAGS="$(ONE_XLA_THREAD) $(1)" $(RUN) -m pytest -n $(
 
 export JAX_PLATFORMS ?= cpu
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The many processes of tests and demo read each other's bytecode, also where the environment asks for none.
+export PYTHONDONTWRITEBYTECODE :=
 # Silences MkDocs Material's notice about MkDocs 2, which our bounds exclude.
 export NO_MKDOCS_2_WARNING := 1
 
