@@ -43,7 +43,7 @@ def test_where_rounds_take_long_fewer_runs_move_on(committee, starts, monkeypatc
     """Runs wait for others where handing over a few steps of all of them would cost more than making these steps."""
     monkeypatch.setattr(lanes, "_LANES", (4, 4))
     many = np.concatenate([starts + 0.1 * shift for shift in range(8)])
-    stop = tl.gradient_norm(1e-6) | tl.step_limit(400)
+    stop = tl.gradient_norm(1e-6) | tl.step_limit(110)
     expected = tl.descend(committee, many, tl.GradientDescent(0.3), stop)
     rounds, clock, apply = [], itertools.count(), Programs.__call__
 

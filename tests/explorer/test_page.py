@@ -191,6 +191,15 @@ def test_refuted_statements_open_at_their_witnesses(visit):
     assert "witness against the print" in page.text_content("section:not([hidden]) .say")
 
 
+def test_an_address_is_opened_also_while_the_page_is_busy(visit):
+    """A link that is followed in the middle of a redrawing, which writes the address of what is shown, is not lost."""
+    page = visit("#neuron")
+    page.evaluate("() => { location.hash = '#filter'; dispatchEvent(new Event('resize')); }")
+    page.wait_for_function("document.querySelector('section:not([hidden])').id === 'panel-filter'")
+    page.click("#tab-committee")
+    assert page.evaluate("location.hash").startswith("#committee")
+
+
 def test_a_given_student_is_copied(visit, tmp_path):
     """The code of a witness with six neurons for four, in five dimensions, has the same loss."""
     page = visit(shown_claims()["mild_overparameterization.section-3.example"])

@@ -15,6 +15,7 @@
   let current = null;
   let playing = false;
   let due = 0;
+  let ours = location.hash; // the address that was read or written last
   const clock = { frames: 0, since: 0, rate: 0 };
 
   const written = (value) => (Array.isArray(value) ? value.join(",") : String(value));
@@ -290,7 +291,11 @@
     }
     const wanted = address(current);
     current.showFinding?.(wanted);
-    if (!playing && location.hash !== wanted) history.replaceState(null, "", wanted);
+    // An address that somebody else has just written is not ours to replace: it is opened in a moment.
+    if (!playing && location.hash === ours && ours !== wanted) {
+      history.replaceState(null, "", wanted);
+      ours = location.hash;
+    }
   }
 
   // Do small pieces of work for a while, as long as there are some; whether there were.
@@ -374,6 +379,7 @@
     byId("play").click();
   });
   addEventListener("hashchange", () => {
+    ours = location.hash;
     if (location.hash !== address(current)) open(...parsed(location.hash));
   });
   addEventListener("resize", refresh);
