@@ -70,7 +70,7 @@ bench: $(STAMP) ## Run the benchmarks: ratios measured in one run, accuracy besi
 		echo "== $$file"; $(RUN) "$$file"; done
 
 record: $(STAMP) ## Judge all claims, and keep the verdicts that the report shows where no audit was run
-	@mkdir -p build; set -e; for paper in $$($(VENV)/bin/tutelage papers --json | $(RUN) -c 'import json, sys; print(*(paper["key"] for paper in json.load(sys.stdin)["papers"]))'); do \
+	@mkdir -p build; set -e; for paper in $$($(VENV)/bin/tutelage papers --json | $(RUN) -c 'import json, sys; print(*(paper["key"] for paper in json.load(sys.stdin)["papers"] if paper["claims"]))'); do \
 		{ $(VENV)/bin/tutelage audit $$paper --json > build/$$paper.json || [ $$? -eq 1 ]; } && mv build/$$paper.json src/tutelage/papers/$$paper.verdicts.json; done
 
 EXPERIMENT := build/experiment
