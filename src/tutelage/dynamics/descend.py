@@ -166,18 +166,18 @@ class _Follower:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
         self._order()
-        pace = _Pace(_FIRST_ROUND, 8 * self.tile)
+        # Runs that are recorded go on together.
+        least = self.tile if self.recorder is None else len(self.state.code)
+        pace = _Pace(_FIRST_ROUND, 8 * least)
         while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
                 self.end_open_runs(Code.SECONDS)
                 return
             begun = time.monotonic()
             if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
-                # Runs that are recorded go on together.
-                self._round(open_runs[: pace.runs] if self.recorder is None else open_runs, pace.length)
+                self._round(open_runs[: pace.runs], pace.length)
             self._try_newton()
             self._order_late()
-            least = self.tile if self.recorder is None else pace.runs
             pace = pace.after(time.monotonic() - begun, least, len(open_runs))
             if progress is not None:
                 ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
