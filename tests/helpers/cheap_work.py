@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ class CheapWork:
         return {"kind": "cheap", **self._options}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], **_: Any) -> CheapWork:
+    def from_document(cls, document: dict[str, Any]) -> CheapWork:
         return cls(**{name: value for name, value in document.items() if name != "kind"})
 
     def cells(self) -> pl.DataFrame:
@@ -89,7 +88,7 @@ class CheapWork:
                 found.append(Range(cell, first, runs, runs * self._options["cost"]))
         return found
 
-    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Any = None) -> Outcome:
         rows, records, ends = [], [], []
         numbers = range(covered.first, covered.first + covered.runs)
         if self._options["raising"] and covered.cell == 1 and 3 in numbers:

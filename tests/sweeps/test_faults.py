@@ -405,12 +405,12 @@ def test_no_pickle_is_read(here, tmp_path):
 )
 def test_pieces_that_contradict_themselves(here, tmp_path, change):
     """A piece with a right checksum that says something senseless costs its runs and nothing else."""
-    expected = content(run_sweep(CheapWork(), tmp_path, piece_seconds=10))
-    store = Store(tmp_path, "sweep")
+    results = run_sweep(CheapWork(), tmp_path, piece_seconds=10)
+    expected, store = content(results), Store(tmp_path, "sweep")
     made = store.read("0-0-10")
     facts, arrays = json.loads(json.dumps(made.facts)), dict(made.arrays)
     change(facts, arrays)
-    content_now = packed(replace(made, facts=facts, arrays=arrays), "sweep", store.look("0-0-10").stamp)
+    content_now = packed(replace(made, facts=facts, arrays=arrays), "sweep", results.manifest.specification)
     store.path("0-0-10").write_bytes(content_now)
     with pytest.warns(UserWarning, match=r"0-0-10.npz .*runs are left out"):
         assert open_sweep(tmp_path).runs.collect().height == 50

@@ -11,7 +11,7 @@ import pytest
 
 import tutelage as tl
 from tutelage.dynamics.descend import tile_of
-from tutelage.sweeps import Range, Stopped
+from tutelage.sweeps import Range
 from tutelage.sweeps.following import RUN_COLUMNS
 from tutelage.sweeps.specification.examples import example, families
 from tutelage.sweeps.specification.families import LAW_TABLES, OBJECTIVE_TABLES, PROBLEM_TABLES
@@ -266,20 +266,20 @@ def test_a_cell_that_cannot_be_built_fails_alone(tmp_path):
     assert table["status"].to_list() == ["failed"] * 2 and "has changed since" in table["reason"][0]
 
 
-def test_stop():
-    """A range is given up where `stop` says so, before it begins or on the way; that is no failed run."""
+def test_interrupted_on_the_way():
+    """A range is given up where its progress says so, at the first look or later; that is no failed run."""
     sweep = tl.Sweep(NEURON, {"kind": "gradient_descent", "step": 1e-9}, runs=2, stop={"step_limit": 10**9})
-    with pytest.raises(Stopped):
-        sweep.run(Range(0, 0, 2), stop=lambda: True)
-    asked = []
+    for looks in (1, 4):
+        told = []
 
-    def later():
-        asked.append(True)
-        return len(asked) > 3
+        def tell(*numbers, told=told, looks=looks):
+            told.append(numbers)
+            if len(told) == looks:
+                raise KeyboardInterrupt
 
-    with pytest.raises(Stopped):
-        sweep.run(Range(0, 0, 2), stop=later)
-    assert len(asked) == 4
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run(Range(0, 0, 2), progress=tell)
+        assert len(told) == looks
 
 
 def test_ranges_cover_every_run_once():

@@ -124,32 +124,27 @@ def content_of(covered: Range, outcome: Outcome) -> Content:
     return Content(facts.model_dump(), arrays)
 
 
-def failed_content(covered: Range, reason: str) -> Content:
-    """Return the content of a range none of whose runs could be computed: rows with the reason."""
+def failed_runs(covered: Range, reason: str, columns: Mapping[str, Any] = RUN_COLUMNS) -> pl.DataFrame:
+    """Return the rows of a range none of whose runs could be computed."""
     count = covered.runs
-    columns: dict[str, list[Any]] = {name: [None] * count for name in RUN_COLUMNS}
-    columns |= {"cell": [covered.cell] * count, "run": list(range(covered.first, covered.first + count))}
-    columns |= {"status": [FAILED] * count, "reason": [reason] * count}
-    runs = pl.DataFrame(columns, schema=RUN_COLUMNS)
-    return content_of(covered, Outcome(runs, pl.DataFrame(schema=RECORD_COLUMNS), {}))
+    rows: dict[str, list[Any]] = {name: [None] * count for name in columns}
+    rows |= {"cell": [covered.cell] * count, "run": list(range(covered.first, covered.first + count))}
+    rows |= {"status": [FAILED] * count, "reason": [reason] * count}
+    return pl.DataFrame(rows, schema=dict(columns))
 
 
-def facts_of(facts: Mapping[str, Any]) -> Facts:
-    """Return the facts of a piece in their form.
-
-    Raises:
-        MalformedData: If they have another one; the text continues a sentence.
-    """
-    return shaped(dict(facts), Facts)
+def failed_content(covered: Range, reason: str) -> Content:
+    """Return the content of a range that has no other rows than those of `failed_runs`."""
+    return content_of(covered, Outcome(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
 
 
-def outcome_of(content: Content, facts: Facts | None = None) -> Outcome:
-    """Return what a range has computed from the content of its piece, and its facts where they are known.
+def outcome_of(content: Content) -> Outcome:
+    """Return what a range has computed from the content of its piece.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
-    columns = (facts or facts_of(content.facts)).columns
+    columns = shaped(dict(content.facts), Facts).columns
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
     runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
     return Outcome(runs, records, arrays)

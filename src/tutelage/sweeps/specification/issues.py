@@ -11,6 +11,8 @@ from typing import Any
 from tutelage.errors import InvalidArgument
 from tutelage.sweeps.specification.locate import Path, line_of
 
+_MOST_SHOWN = 60
+
 
 @dataclass(frozen=True)
 class Issue:
@@ -69,13 +71,13 @@ def dotted(path: Path) -> str:
     return text or "specification"
 
 
-def shown(value: Any, most: int = 60) -> str:
+def shown(value: Any) -> str:
     """Return a received value, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -77,14 +77,13 @@ class Plan:
         }
 
 
-def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check: bool = True) -> Plan:
-    """Check a specification and return its cells.
+def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source) -> Plan:
+    """Check a specification and return its cells; their objects are built, and what the library refuses is said now.
 
     Args:
         fields: The specification.
         folder: The folder that its paths are relative to.
         source: Where it was written.
-        check: Whether the objects of all cells are built as well, so that what the library refuses is found now.
 
     Raises:
         SpecificationError: If something is wrong; all that is.
@@ -99,7 +98,7 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check:
         if misplaced:
             continue
         cell, wrong = validated(own, arrays)
-        if cell is not None and check:
+        if cell is not None:
             try:
                 build(cell, arrays, known)
             except Unusable as error:
