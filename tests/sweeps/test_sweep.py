@@ -116,7 +116,7 @@ def test_the_row_of_a_run():
 
 
 def test_cells():
-    """One row a cell, with the fields of the grid and the number of runs."""
+    """One row per cell, with the fields of the grid and the number of runs."""
     sweep = tl.Sweep(
         NEURON,
         DESCENT,

@@ -34,7 +34,7 @@ RUN_COLUMNS: dict[str, Any] = {
     "seconds": pl.Float64,
 }
 
-# One number a vector of the student; a list for every student, so that all cells of a sweep have the same columns.
+# One number per vector of the student; a list for every student, so that all cells of a sweep have the same columns.
 _PER_VECTOR = ("norms", "angle", "distance")
 
 

@@ -1,6 +1,6 @@
 r"""Population descent on smooth parities in a few numbers, whatever the dimension.
 
-Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers a patch, $p$ along
+Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers per patch, $p$ along
 the teacher and $q$ across. The dimension enters through the start alone. For a teacher along an axis, a start with
 coordinates $\pm c$ has the cosine $\pm1/\sqrt d$ exactly. If the product of these signs over patches is positive, all
 patches with the same role move alike, and two numbers describe them all.

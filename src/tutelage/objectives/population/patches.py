@@ -189,7 +189,7 @@ class ParityLoss(DualsOfPatches):
         return total
 
     def _per_patch(self, function, *vectors: Float[Array, "vector dim"]) -> Float[Array, " patch"]:
-        """Return a number a patch; one for all of them where all vectors are shared."""
+        """Return a number per patch; one for all of them where all vectors are shared."""
         if all(array.shape[0] == 1 for array in vectors):
             return function(*(array[0] for array in vectors))[None]
         patches = self.problem.student.patches
