@@ -15,13 +15,14 @@ from sweep_results import content
 from tutelage.errors import InvalidArgument
 from tutelage.sweeps import FolderInUse, OtherSweep, Range, open_sweep, run_sweep, workers
 from tutelage.sweeps.tables import content_of
+from tutelage.work.engines import Here
 from tutelage.work.lock import holder, locked
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """What a sweep gives with one worker and nothing going wrong."""
-    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", workers=1, piece_seconds=20))
+    """What a sweep gives without workers and with nothing going wrong."""
+    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", piece_seconds=20, engine=Here()))
 
 
 @pytest.mark.parametrize(("workers", "seconds"), [(1, 3.0), (2, 7.0), (3, 1.0)])
