@@ -189,11 +189,6 @@ def json_text(document: Any) -> bytes:
     return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()
 
 
-def write_json(path: Path, document: Any) -> None:
-    """Write a JSON document, as `write_bytes` does."""
-    write_bytes(path, json_text(document))
-
-
 def digest(content: bytes | str) -> str:
     """Return the SHA-256 of bytes or text, in hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()

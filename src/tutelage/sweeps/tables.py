@@ -45,7 +45,7 @@ _KINDS = {
 }
 _DTYPES = {"whole": "i8", "real": "f8", "truth": "?", "text": "u1", "vector": "f8"}
 _FILL = {"whole": 0, "real": 0.0, "truth": False}
-Kind = Literal["whole", "real", "truth", "text", "vector"]
+ColumnKind = Literal["whole", "real", "truth", "text", "vector"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Facts(Document):
     runs: Annotated[int, Field(ge=1)]
     failed: Annotated[int, Field(ge=0)]
     seconds: Annotated[float, Field(ge=0)]
-    columns: dict[Table, dict[str, Kind]]
+    columns: dict[Table, dict[str, ColumnKind]]
 
 
 def content_of(covered: Range, outcome: Outcome) -> Content:
@@ -150,7 +150,7 @@ def outcome_of(content: Content) -> Outcome:
     return Outcome(runs, records, arrays)
 
 
-def _table(content: Content, kind: Table, columns: Mapping[str, Kind]) -> pl.DataFrame:
+def _table(content: Content, kind: Table, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
     for name, wanted in COLUMNS[kind].items():
         if name not in columns or _KINDS[columns[name]] != wanted:
             raise MalformedData(f"has no column `{name}` of the right kind")
@@ -160,14 +160,14 @@ def _table(content: Content, kind: Table, columns: Mapping[str, Kind]) -> pl.Dat
     return pl.DataFrame(table)
 
 
-def _kind_of(name: str, dtype: pl.DataType) -> Kind:
+def _kind_of(name: str, dtype: pl.DataType) -> ColumnKind:
     for kind, one in _KINDS.items():
         if dtype == one:
             return kind  # type: ignore[return-value]
     raise TutelageError(f"the column `{name}` must hold numbers, words, truth values or vectors, but holds {dtype}")
 
 
-def _encoded(name: str, column: pl.Series, kind: Kind) -> dict[str, np.ndarray]:
+def _encoded(name: str, column: pl.Series, kind: ColumnKind) -> dict[str, np.ndarray]:
     # Polars plans a query for most of what it does: not where nothing is missing.
     missing = {f"{name}{_NULL}": column.is_null().to_numpy()} if column.null_count() else {}
     if kind == "text":
@@ -181,7 +181,7 @@ def _encoded(name: str, column: pl.Series, kind: Kind) -> dict[str, np.ndarray]:
     return {name: whole.to_numpy().astype(_DTYPES[kind]), **missing}
 
 
-def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: Kind) -> pl.Series:
+def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: ColumnKind) -> pl.Series:
     values, null = arrays.get(name), arrays.get(f"{name}{_NULL}")
     axes = 2 if kind == "vector" else 1
     if values is None or values.dtype != np.dtype(_DTYPES[kind]) or values.ndim != axes:

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tutelage.errors import MalformedData
-from tutelage.files import about, digest, largest_text, read_regular, write_json
+from tutelage.files import about, digest, json_text, largest_text, read_regular, write_bytes
 
 _CHECKSUM = "checksum"
 
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 def write_sealed(path: Path, document: dict[str, Any]) -> None:
     """Write a document with its checksum, as `write_bytes` does."""
-    write_json(path, seal(document))
+    write_bytes(path, json_text(seal(document)))
 
 
 def parsed(content: bytes) -> Any:
