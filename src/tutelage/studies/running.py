@@ -24,11 +24,11 @@ from tutelage._html import grid
 from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest, read_regular
 from tutelage.papers import expected_seconds
-from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, as_listed, checked_scale
 from tutelage.studies.changes import changes_of, with_settings
 from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
+from tutelage.style import render, styled
 from tutelage.work.documents import write_sealed
 from tutelage.work.engines import choose_engine
 from tutelage.work.folder import DAMAGED, MANIFEST, Notice, in_the_way, inner_folder, not_ours, put, set_aside
