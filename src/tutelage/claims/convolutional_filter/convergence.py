@@ -6,6 +6,7 @@ from scipy.integrate import LSODA
 from tutelage.claims.convolutional_filter.formulas import g
 from tutelage.claims.convolutional_filter.instances import NO_BOUND, NO_NORM, PAPER, SUPPLIED_BOUND, start, teacher
 from tutelage.claims.convolutional_filter.runs import NUMBERS, RUN, State, largest_step, state_of
+from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
 
@@ -171,10 +172,15 @@ def _as_starts_open(count, random):
 
 
 def _as_accuracy_grows(count, random):
-    """Steps to a given squared distance beside log(1/ε), from a start with little signal."""
-    levels = 10.0 ** -np.arange(2, 13)
-    begun = State(*np.array([[np.pi / 3, 0.1, 0.1, 4.0, 1.0, 1.0, 0.1, 1.0, 0.81]]).T)
-    return {"sizes": np.log(1 / levels)[None], "second": _counted(begun, 4000, *map(_gap_below, levels)).T}
+    """Steps to a given squared distance beside log(1/ε) from the end of the first phase, for teachers small and large; k = 4, 1·a* = |a*|."""
+    levels, size = 10.0 ** -np.arange(2, 13), np.array([0.3, 1.0, 3.0])
+    begun = State(np.full(3, np.pi / 4), size**2 / 4, size / 4, 4.0, size**2, size, 0.03, 1.0, 0.75**2 * size**2)
+    return {
+        "sizes": np.tile(np.log(1 / levels), (3, 1)),
+        "square": size**2,
+        "step": np.full(3, 0.03),
+        "second": _counted(begun, 14_000, *map(_gap_below, levels)).T,
+    }
 
 
 _COUNTS = (
@@ -238,13 +244,22 @@ THEOREM_3_1_PHASE_2 = Claim(
     place="Theorem 3.1, Phase II",
     title="the fast phase is linear",
     hypotheses=(
-        "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form "
-        "$a^* = e_1$, $k = 4$, $\\eta = 0.1$",
+        "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form the end of the first "
+        "phase, $\\phi = \\pi/4$ and $a = a^*/4$, for $k = 4$, $\\|a^*\\| = \\mathbf 1\\cdot a^* = 0.3, 1, 3$ and $\\eta = 0.03$",
     ),
     draw=_as_accuracy_grows,
     left=lambda sizes, second: fitted_order(sizes, second),
     relation="<=",
     right=lambda most: most,
+    also=[
+        # The order itself, with the constant two: at every ε, from small teachers to large ones.
+        Relation(
+            _as_accuracy_grows,
+            lambda sizes, second, square, step: second * (step / (1 / square + 1))[..., None] / sizes,
+            "<=",
+            2.0,
+        )
+    ],
     note="a fitted power",
     as_printed=Form(
         "$T_2 = \\tilde O((1/(\\eta\\|a^*\\|^2) + 1/\\eta)\\log(1/\\epsilon))$, whatever the start: the steps do not grow like a power of "
@@ -254,7 +269,7 @@ THEOREM_3_1_PHASE_2 = Claim(
         recipe=_COUNTS.format(done="phi**2 + (signal - 1) ** 2 <= 1e-6", size="sizes"),
     ),
     as_meant=Form(
-        f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1).",
+        f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1); there are at most $2(1/(\\eta\\|a^*\\|^2) + 1/\\eta)\\log(1/\\epsilon)$ of them.",
         draw=_as_accuracy_grows,
         most=1.1,
     ),
