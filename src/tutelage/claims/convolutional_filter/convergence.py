@@ -171,6 +171,21 @@ def _as_starts_open(count, random):
     return {"small": small, "sizes": orders, "times": times}
 
 
+def _growth(square):
+    """The positive rate at which cosine and signal grow together, close to π/2, if the teacher's sum is zero."""
+    decay = (np.pi - 1) / (2 * np.pi)
+    return (np.sqrt(decay**2 + square / 4) - decay) / 2
+
+
+def _without_sums(count, random):
+    """How much longer the first phase takes over log(1/cos φ⁰), from cosine and signal of 4⁻⁶ to 4⁻¹⁴, for balanced teachers."""
+    square, rows = 4.0 ** np.arange(-2, 3), []
+    for one in square:
+        times = [_flow_time(np.arccos(4.0**-n), 0.1 * one * 4.0**-n, 0.0, 4.0, one, 0.0) for n in (6, 14)]
+        rows.append((times[1] - times[0]) / np.log(4.0**8))
+    return {"square": square, "slope": np.array(rows)}
+
+
 def _as_accuracy_grows(count, random):
     """Steps to a given squared distance beside log(1/ε) from the end of the first phase, for teachers small and large; k = 4, 1·a* = |a*|."""
     levels, size = 10.0 ** -np.arange(2, 13), np.array([0.3, 1.0, 3.0])
@@ -211,6 +226,15 @@ THEOREM_3_1_PHASE_1 = Claim(
     left=lambda small, times: fitted_order(np.log(small), times),
     relation="<=",
     right=lambda most: most,
+    also=[
+        Relation(
+            _without_sums,
+            lambda slope, square: slope * _growth(square),
+            "==",
+            1.0,
+            tolerance=0.01,
+        )
+    ],
     note="a fitted power",
     as_printed=Form(
         "$T_1 = O(1/(\\eta\\cos\\phi^0\\beta^0) + 1/\\eta)$, with an absolute constant: at fixed $\\eta$, $\\phi^0$ and $\\beta^0$ the steps do "
@@ -227,8 +251,9 @@ THEOREM_3_1_PHASE_1 = Claim(
     ),
     supplied="Lemma C.2, which the proof of Lemma C.3 cites",
     corrected=Form(
-        f"$T_1 = O(\\log(1/\\cos\\phi^0)/\\eta)$ where the signal is of the order of $\\cos\\phi^0$, if {SUPPLIED_BOUND} The fitted power of "
-        "$\\log(1/\\cos\\phi^0)$ is at most $1.1$.",
+        f"$T_1 = O(\\log(1/\\cos\\phi^0)/\\eta)$ for each teacher where the signal is of the order of $\\cos\\phi^0$, if {SUPPLIED_BOUND} The fitted power of "
+        "$\\log(1/\\cos\\phi^0)$ is at most $1.1$; for $\\mathbf 1\\cdot a^* = 0$ it is $\\eta T_1 \\sim \\frac1\\mu\\log(1/\\cos\\phi^0)$ with $\\mu^2 + \\frac{\\pi-1}{2\\pi}\\mu = \\frac1{16}\\|a^*\\|^2$, $\\|a^*\\|$ "
+        "from $\\frac14$ to 4.",
         most=1.1,
     ),
     correction="A large signal takes $\\log(a^0\\cdot a^*/\\|a^*\\|^2)$ times $1/\\eta$ steps to fall to the order of $\\|a^*\\|^2$, and the print bounds "

@@ -441,7 +441,9 @@ line = 1 - (c**2 + 2 * x * s * c) / (1 + x**2 * s)  # what the display has on it
 left, right = np.polyfit(np.log(x), np.log(line - after), 1)[0], 3.9
 """,
     ),
-    as_meant=Form("It is negative and proportional to $\\eta^2$: $-(\\eta\\lambda^t)^2\\sin^4\\phi^t$ to first order.", order=1.98),
+    as_meant=Form(
+        "It is negative and proportional to $\\eta^2$: $-(\\eta\\lambda^t)^2\\sin^4\\phi^t$ to first order.", order=1.98
+    ),
     supplied="the display, in which it is the square of a term with $\\eta$",
     correction="One exponent: it is the fourth power of the sine that it has.",
     glyph=True,

@@ -139,7 +139,8 @@ def _steps_as_sums_vanish(count, random):
 def _steps_as_sizes_grow(count, random):
     """The same for 1·a* = |a*| as k and p grow, together and one after the other."""
     sizes = 2 ** np.arange(3, 10)
-    inverse = [[_allowed(random, k, p, 1.0) for k, p in pairs] for pairs in zip(*[[(n, n), (n, 8), (8, n)] for n in sizes])]
+    shapes = [[(n, n) for n in sizes], [(n, 8) for n in sizes], [(8, n) for n in sizes]]
+    inverse = [[_allowed(random, k, p, 1.0) for k, p in row] for row in shapes]
     return {"sizes": np.tile(sizes, (3, 1)), "inverse": np.array(inverse)}
 
 
@@ -429,14 +430,18 @@ def _on_the_sphere(v, a, w_star, a_star):
     turn = np.pi / 4 * (1 + nodes)  # patches have the lengths cos t and sin t, with the density 2 sin t cos t
     between = between * np.pi / 4 * np.sin(2 * turn)
     mixed = np.sum(between * np.sin(2 * turn)) * first * second
-    return 0.5 * (np.sum(between * np.cos(turn) ** 2) * squares[0] + np.sum(between * np.sin(turn) ** 2) * squares[1] + mixed)
+    return 0.5 * (
+        np.sum(between * np.cos(turn) ** 2) * squares[0] + np.sum(between * np.sin(turn) ** 2) * squares[1] + mixed
+    )
 
 
 REMARK_2 = Claim(
     id=f"{PAPER}.remark-2",
     place="Section 3, Remark 2",
     title="rotation-invariant inputs",
-    hypotheses=("the law of the input $x \\in \\mathbb R^{pk}$ is invariant under rotations; judged on the unit sphere for $p = k = 2$",),
+    hypotheses=(
+        "the law of the input $x \\in \\mathbb R^{pk}$ is invariant under rotations; judged on the unit sphere for $p = k = 2$",
+    ),
     draw={**ANYWHERE[0], "a": real((2,)), "a_star": real((2,))},
     left=_on_the_sphere,
     relation="==",

@@ -100,7 +100,7 @@ def _spread(shapes):
 
 def _shells(count, random):
     """Students that are the teachers and a shell: neurons of one length along all axes and against them."""
-    for k, d in ((1, 16), (2, 16), (8, 24)):
+    for k, d in ((1, 8), (2, 8)):
         teacher = np.broadcast_to(np.eye(d)[:k], (count // 20, k, d))
         length = 10.0 ** random.uniform(-2.5, 0.5, size=(count // 20, 1, 1))
         yield {"student": np.concatenate([teacher, length * np.eye(d), -length * np.eye(d)], 1), "teacher": teacher}
@@ -122,13 +122,14 @@ PROPOSITION_1 = Claim(
         "$\\sum\\|w_i\\| \\le kn$.", right=lambda student, teacher: teacher.shape[-2] * student.shape[-2] + 1e-9
     ),
     corrected=Form(
-        "$\\sum\\|w_i\\| \\le \\frac12(k + \\sqrt{k^2 + (\\pi-1)k}) < k + 0.536$ as well, whatever $n$ is.", offset=np.pi - 1
+        "$\\sum\\|w_i\\| \\le \\frac12(k + \\sqrt{k^2 + (\\pi-1)k}) < k + 0.536$ as well, whatever $n$ is.",
+        offset=np.pi - 1,
     ),
     correction="The print is true; a better bound has a shorter proof. With $N$ the student and $f^*$ the teacher, $E[N^2] = E[Nf^*]$ at the best scale: $N$ lies on the "
     "sphere around $\\frac12f^*$ through zero, and so $EN \\le \\frac12(Ef^* + \\|f^*\\|)$. Here $EN = \\sum\\|w_i\\|/\\sqrt{2\\pi}$ and $\\|f^*\\|^2 = \\frac1{2\\pi}(k^2 + (\\pi-1)k)$. "
     "No argument by the scale alone gives more: teachers with a shell around them come as close as one likes in high dimensions. All minima found have at most $k$.",
     control=Form(
-        "$\\sum\\|w_i\\| \\le \\frac12(k + \\sqrt{k^2 + 1.95k})$ for all students at their best scale.", offset=1.95
+        "$\\sum\\|w_i\\| \\le \\frac12(k + \\sqrt{k^2 + 1.85k})$ for all students at their best scale.", offset=1.85
     ),
 )
 
