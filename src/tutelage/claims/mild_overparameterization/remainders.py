@@ -304,7 +304,6 @@ EQUATION_41 = Claim(
         "$g_{ij}^\\top h_1(w_{ij}, w_{ab})g_{ij} = \\frac1{2\\pi}(\\|g_{ij}\\|^2 + (g_{ij}\\cdot v_a)^2) + O(\\epsilon^{2.5})$, and $m$ times that with $v_a$.",
         order=2.5,
     ),
-    **_CUBED,
     control=Form("Both up to $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
