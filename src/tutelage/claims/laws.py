@@ -21,6 +21,8 @@ LARGEST = 1e3
 """Coordinates of real numbers stay within this: beyond it a search finds rounding errors, not failures."""
 
 Shape = tuple[int, ...]
+# Numbers from which on NumPy does not add one after another.
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -241,8 +243,14 @@ class Space:
     def values(self, xp: ModuleType, rows: Any) -> dict[str, Any]:
         """Return what coordinates stand for, by name: one instance for a vector, or one per row."""
         values, first = {}, 0
+        # Small arrays lie in memory with instances side by side: NumPy adds along short axes many times faster then, and
+        # in the same order (from eight numbers on it would be another one).
+        columns = np.ascontiguousarray(rows.T) if xp is np and np.ndim(rows) == 2 else None
         for (name, law), size in zip(self.laws.items(), self.sizes, strict=True):
-            raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
+            if columns is not None and size < _FEW:
+                raw = np.moveaxis(columns[first : first + size].reshape(*law.shape, len(rows)), -1, 0)
+            else:
+                raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
             values[name] = law.value(xp, raw)
             first += size
         return values
