@@ -243,14 +243,12 @@ class Space:
     def values(self, xp: ModuleType, rows: Any) -> dict[str, Any]:
         """Return what coordinates stand for, by name: one instance for a vector, or one per row."""
         values, first = {}, 0
-        # Small arrays lie in memory with instances side by side: NumPy adds along short axes many times faster then, and
-        # in the same order (from eight numbers on it would be another one).
-        columns = np.ascontiguousarray(rows.T) if xp is np and np.ndim(rows) == 2 else None
         for (name, law), size in zip(self.laws.items(), self.sizes, strict=True):
-            if columns is not None and size < _FEW:
-                raw = np.moveaxis(columns[first : first + size].reshape(*law.shape, len(rows)), -1, 0)
-            else:
-                raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
+            raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
             values[name] = law.value(xp, raw)
+            if xp is np and np.ndim(values[name]) == 2 and values[name].shape[1] < _FEW:
+                # Instances lie side by side in memory: NumPy adds along a short axis many times faster then, and in the
+                # same order.
+                values[name] = np.asfortranarray(values[name])
             first += size
         return values

@@ -254,7 +254,9 @@ def _induction(count, random):
             drift = np.where(t <= length, np.maximum(drift, np.max(met[:, 1:], axis=1)), drift)
             own, cross, factor, along, across = patch_parts(p, q, radius)
             # Products over the other patches.
-            others, pulls = (np.prod(np.where(np.eye(k, dtype=bool), 1.0, part[:, None]), axis=2) for part in (own, cross))
+            others, pulls = (
+                np.prod(np.where(np.eye(k, dtype=bool), 1.0, part[:, None]), axis=2) for part in (own, cross)
+            )
             others[:, 0], pulls[:, 0] = others[:, 0] + 1, pulls[:, 0] + 1
             p, q = (
                 p - eta * (others * factor * p - pulls * along),
