@@ -7,10 +7,11 @@ import numpy as np
 from tutelage.claims.convolutional_filter import stationary
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
-    descent_step,
     dot,
+    filter_step,
     g,
     norm,
+    output_step,
     printed_filter_gradient,
     rate,
     signal_bound,
@@ -39,17 +40,17 @@ _SUMS = [{**draw, "share": uniform(0.0, 1.0)} for draw in _UNIT_TEACHERS]
 
 def _signal(v, a, w_star, a_star, step):
     """The signal a·a* after a step."""
-    return dot(descent_step(v, a, w_star, a_star, step)[1], a_star)
+    return dot(output_step(v, a, w_star, a_star, step), a_star)
 
 
 def _sums(v, a, w_star, a_star, step):
     """The product of the sums after a step."""
-    return total(descent_step(v, a, w_star, a_star, step)[1]) * total(a_star)
+    return total(output_step(v, a, w_star, a_star, step)) * total(a_star)
 
 
 def _turned(v, a, w_star, a_star, step):
     """The angle after a step."""
-    return angle(descent_step(v, a, w_star, a_star, step)[0], w_star)
+    return angle(filter_step(v, a, w_star, a_star, step), w_star)
 
 
 def _size(a, a_star):

@@ -134,15 +134,17 @@ def shared_ends(p, q, patches, most, done):
         Where runs end, and after how many steps they were done; infinity if they were not.
     """
     ends, counts = np.array([p, q], dtype=float), np.full(len(p), np.inf)
-    left = np.arange(len(p))
+    left, (p, q) = np.arange(len(p)), ends
+    k, reach = patches, teacher_norm(patches)
     for step in range(1, int(np.max(most)) + 1):
-        k = patches[left]
-        before = ends[:, left]
-        after = np.array(shared_step(*before, k, teacher_norm(k)))
-        ends[:, left] = after
-        ended = done(left, *after, np.hypot(*(after - before)))
-        counts[left[ended]] = step
-        left = left[~ended & (most[left] > step)]
+        before, (p, q) = (p, q), shared_step(p, q, k, reach)
+        ended = done(left, p, q, np.hypot(p - before[0], q - before[1]))
+        over = ended | (most[left] <= step)
+        if not over.any():
+            continue
+        ends[:, left], counts[left[ended]] = (p, q), step
+        left, p, q = left[~over], p[~over], q[~over]
+        k, reach = patches[left], teacher_norm(patches[left])
         if not len(left):
             break
     return ends, counts
