@@ -188,14 +188,14 @@ STEP = Claim(
     place="Section D.3, first displays (and Appendix F)",
     title="how much one step gains",
     hypotheses=(
-        "$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 5(rw_{max})^{-1/2}$ as in Theorem 3",
+        "$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 2.8(r/w_{min})^{1/2}$ as in Theorem 3",
     ),
     draw=_one_step,
     where=lambda small: small,
     left=lambda after: after[..., None],
     relation="<=",
-    right=lambda loss, step, bulk, slope, gain: np.stack(
-        [loss - gain * step * slope**2, loss - 25 / 4 * step * loss**2 / bulk], -1
+    right=lambda loss, step, slope, r, smallest, gain: np.stack(
+        [loss - gain * step * slope**2, loss - 2.8**2 / 4 * step * r / smallest * loss**2], -1
     ),
     known=lambda loss: loss[..., None],
     scale=lambda bulk: 1e-6 * bulk[..., None] ** 2,

@@ -131,8 +131,8 @@ CAP_ORDER = Claim(
     right=lambda dimension, gamma, less: (2 * gamma / np.pi) ** (dimension - less) * (1 - 1e-12),
     scale=0.0,
     as_printed=Form(
-        "$P = \\Omega(\\gamma^d)$; judged as $P \\ge (2\\gamma/\\pi)^d$, a constant to the power of $d$ being hidden. ($(2\\gamma/\\pi)^{d-1}$ is a bound as well.)",
-        less=0.0,
+        "$P = \\Omega(\\gamma^d)$; judged as $P \\ge (2\\gamma/\\pi)^{d-1}$, which is stronger; a constant to the power of $d$ is hidden.",
+        less=1.0,
     ),
     control=Form("$P \\ge (2\\gamma/\\pi)^{d-1.01}$; for $d = 2$, $P = 2\\gamma/\\pi$.", less=1.01),
 )
