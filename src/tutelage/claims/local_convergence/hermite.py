@@ -160,8 +160,8 @@ COSINE = Claim(
         )
     ],
     as_printed=Form(
-        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$, by $\\cos^l\\phi \\le 1 - \\frac l4\\sin^2\\phi$ for $\\sin^2\\phi \\le 2/l$ and $(1 - 2/l)^{l/2} \\le 1/e$. (Also without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.)",
-        constant=0.25,
+        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$, by $\\cos^l\\phi \\le 1 - \\frac l4\\sin^2\\phi$ for $\\sin^2\\phi \\le 2/l$ and $(1 - 2/l)^{l/2} \\le 1/e$; the first judged without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.",
+        constant=1.0,
     ),
     control=Form("$\\cos^l\\phi \\le 1 - 1.01\\sin^2\\phi$.", constant=1.01),
 )

@@ -131,9 +131,11 @@ def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return moved
 
 
-def _with_strays(targets: np.ndarray, directions: np.ndarray, random: np.random.Generator) -> dict[str, np.ndarray]:
+def _with_strays(
+    targets: np.ndarray, directions: np.ndarray, random: np.random.Generator, largest: float = 0.1
+) -> dict[str, np.ndarray]:
     """Unit teachers with a student at each, and stray students of equal mass, from tiny to small; averages settled."""
-    mass = 10.0 ** np.append(random.uniform(-4, -1, size=10), [-4, -1])[:, None, None]
+    mass = largest * 10.0 ** np.append(random.uniform(-3, 0, size=10), [-3, 0])[:, None, None]
     fitted = np.broadcast_to(targets, (len(mass), *targets.shape)).copy()
     products = np.concatenate([fitted, mass * directions], axis=1)
     return {"students": f.students_of(settle(settle(products, fitted), fitted)), "teachers": fitted}
@@ -162,9 +164,9 @@ def roots(d: int) -> np.ndarray:
     return f.units(np.stack(lines))
 
 
-def pairs(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+def pairs(r: int, random: np.random.Generator, largest: float = 0.1) -> dict[str, np.ndarray]:
     r"""Orthonormal teachers, and stray students between all pairs of lines: the smallest gradients that were found."""
-    return _with_strays(np.eye(r), roots(r)[: r * (r - 1)], random)
+    return _with_strays(np.eye(r), roots(r)[: r * (r - 1)], random, largest)
 
 
 def all_signs(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import PAPER
+from tutelage.claims.local_convergence.hermite import hermite_coefficient
 from tutelage.claims.local_convergence.landscape import correlation
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
@@ -198,6 +199,16 @@ def _spectra(count, random):
         yield {"teachers": targets, **found, "shortest": f.norms(targets).min(axis=1), "r": r + 0 * found["smallest"]}
 
 
+_DEGREES = np.arange(2, 1001, 2)
+_SQUARES = np.array([hermite_coefficient(int(degree)) ** 2 for degree in _DEGREES])
+
+
+def _proved(r, separation):
+    r"""$\sum_l\hat\sigma_l^2\max\{0, 1 - (r-1)(l+1)\cos^{l-2}\Delta\}$: what parts of high Hermite degrees give, which hardly overlap."""
+    shared = (r[..., None] - 1) * (_DEGREES + 1) * np.cos(separation)[..., None] ** (_DEGREES - 2)
+    return np.maximum(1 - shared, 0) @ _SQUARES
+
+
 LEMMA_C_1_MATRIX = Claim(
     id=f"{PAPER}.lemma-C.1.matrix",
     place="Lemma C.1 (Section C.4.1)",
@@ -207,13 +218,15 @@ LEMMA_C_1_MATRIX = Claim(
     ),
     draw=_spectra,
     where=lambda separation: separation > 3e-3,
-    left=lambda smallest: smallest,
+    left=lambda smallest: smallest[..., None],
     relation=">=",
-    right=lambda separation, r, constant, power: constant * separation**3 * np.log(2 * r) ** -power,
+    right=lambda separation, r, constant, power: np.stack(
+        [constant * separation**3 * np.log(2 * r) ** -power, _proved(r, separation)], -1
+    ),
     as_printed=Form(
         "$\\lambda_{min}(M) = \\Omega(\\Delta^3/r^3)$; judged as $\\lambda_{min}(M) \\ge 0.15\\,\\Delta^3(\\log2r)^{-3/2}$, a constant that is observed, which is "
-        "stronger than $0.7\\,\\Delta^3/r^3$. (The order follows from the Hermite coefficients of degrees above $C\\log(r)/\\Delta^2$, at which different "
-        "teachers hardly overlap. The logarithm is needed where there are more teachers than polynomials of a low degree: $\\lambda_{min}/\\Delta^3$ tends to "
+        "stronger than $0.7\\,\\Delta^3/r^3$. (Its order is that of $\\sum_l\\hat\\sigma_l^2\\max\\{0, 1 - (r-1)(l+1)\\cos^{l-2}\\Delta\\}$, which "
+        "is proved, and judged as well. The logarithm is needed where there are more teachers than polynomials of a low degree: $\\lambda_{min}/\\Delta^3$ tends to "
         "$\\frac1{6\\pi} = 0.053$ for wide fans in the plane, and is 0.048, 0.033 and 0.025 for the roots of $D_3$, $D_4$ and $E_8$.)",
         constant=0.15,
         power=1.5,

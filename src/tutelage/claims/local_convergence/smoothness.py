@@ -331,6 +331,29 @@ CASES = Claim(
     control=Form("The same with $0.21$ for 4.", small=0.21, large=592 / np.pi * 10**1.5),
 )
 
+SUMS = Claim(
+    id=f"{PAPER}.section-D.1.sums",
+    place="Section D.1, Hölder's inequality in the bound on $I_2$",
+    title="sums over students in the proof of Lemma 12",
+    hypotheses=("two teachers, five students of squared norms $\\|w_j\\|^2$, steps of squared norms $\\|u_j\\|^2$",),
+    draw={"mass": log_uniform(1e-3, 10, (5,)), "steps": log_uniform(1e-3, 10, (5,))},
+    left=lambda mass, steps: np.sum(mass**0.25 * steps**0.75, -1),
+    relation="<=",
+    right=lambda mass, steps, summed, factor: (
+        factor * np.sum(mass[..., :summed], -1) ** 0.25 * np.sum(steps, -1) ** 0.75
+    ),
+    as_printed=Form(
+        "$\\sum_{j=1}^m\\|w_j\\|^{1/2}\\|u_j\\|^{3/2} \\le (\\sum_{j=1}^r\\|w_j\\|^2)^{1/4}(\\sum_{j=1}^m\\|u_j\\|^2)^{3/4}$.",
+        summed=2,
+        factor=1.0,
+    ),
+    as_meant=Form("The same with $m$ for $r$.", summed=5, factor=1.0),
+    supplied="the line before it, whose sums run to $m$",
+    correction="The first sum runs over all $m$ students.",
+    glyph=True,
+    control=Form("The right-hand side one per cent smaller.", summed=5, factor=0.99),
+)
+
 
 # Section D.3 ----------------------------------------------------------------------------------------------------------
 
@@ -580,6 +603,7 @@ APPENDIX = (
     COSINE,
     EQUATION_13,
     CASES,
+    SUMS,
     SUMMED,
     LEMMA_D_1,
     FROBENIUS,
