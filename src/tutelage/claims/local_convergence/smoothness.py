@@ -37,12 +37,33 @@ EXACT = Claim(
 )
 
 
-def _pair_loss(delta):
+def _pair(delta):
     half = 0.5 * np.stack([np.ones_like(delta), np.tan(delta)], -1)
-    return f.loss(f.students_of(np.stack([half, half * [1.0, -1.0]], -2)), _TEACHER)
+    return f.students_of(np.stack([half, half * [1.0, -1.0]], -2))
+
+
+def _pair_loss(delta):
+    return f.loss(_pair(delta), _TEACHER)
 
 
 _ANGLES = {"delta": log_uniform(1e-3, 1)}
+
+PL = Claim(
+    id=f"{PAPER}.section-1.pl",
+    place="Abstract, and Section 1, below Figure 1",
+    title="with more students than teachers there is no PL inequality around the minima",
+    hypotheses=("the two students of Claim 2, $10^{-3} \\le \\delta \\le \\frac1{10}$",),
+    draw={"delta": log_uniform(1e-3, 0.1)},
+    left=lambda delta: f.frobenius(f.gradient(_pair(delta), _TEACHER)) ** 2 / _pair_loss(delta),
+    relation="<=",
+    right=lambda delta, constant: constant * delta,
+    as_printed=Form(
+        "Local strong convexity and PL conditions cannot be used: no $\\mu > 0$ has $\\|\\nabla L\\|_F^2 \\ge \\mu L$ close to a minimum; judged as $\\|\\nabla L\\|_F^2 \\le "
+        "2\\delta L$, where both students are at the angle $\\delta$ to the teacher. (To leading order it is $\\frac6\\pi\\delta L$.)",
+        constant=2.0,
+    ),
+    control=Form("The same with 1.9.", constant=1.9),
+)
 
 CLAIM_2 = Claim(
     id=f"{PAPER}.claim-2",
