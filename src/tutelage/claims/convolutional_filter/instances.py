@@ -10,6 +10,7 @@ PAPER = "convolutional_filter"
 # Errors that show in several places; for the second see Lemma C.2.
 NO_NORM = "no |w*| in the condition on the sums"
 NO_BOUND = "no bound on the initial signal a⁰·a*"
+SADDLE = "the second stationary point may be a saddle"
 EXTRA_NORM = "|w*|² for |w*| in bounds on the signal"
 SUPPLIED_BOUND = "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$."
 

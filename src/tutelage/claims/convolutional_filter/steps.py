@@ -119,7 +119,7 @@ LEMMA_C_3_LENGTH = Claim(
     ),
     correction="The signal enters squared, and so does its bound by Lemma C.2: the print is too small for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 > "
     "4$. With the square the step of the lemma gives $\\|v\\| \\le 2$ by this argument only for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 \\le 12$; "
-    "the bound itself held in all runs.",
+    "by another one $\\|v\\| \\le 2\\sqrt{2/7}$ for all, see Lemma C.3. (The sum two lines on begins at $i = 0$.)",
     control=Form("The corrected form with $0.24$ for $\\frac14$.", power=2.0, factor=0.24),
 )
 
