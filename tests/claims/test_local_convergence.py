@@ -20,6 +20,19 @@ def _network():
     return random.normal(size=(5, 4)), random.normal(size=(3, 4)), random.normal(size=(200_000, 4))
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 3, 7, 8, 12])
+def test_norms_and_angles_are_those_of_the_definition(dimension):
+    """To the last bit, however few coordinates there are: they are added in the same order."""
+    random = np.random.default_rng(dimension)
+    first, second = (random.normal(size=(40, rows, dimension)) for rows in (3, 4))
+    length = lambda vectors: np.sqrt(np.sum(vectors**2, axis=-1))  # noqa: E731
+    one, other = ((part / length(part)[..., None]) for part in (first, second))
+    one, other = one[:, :, None], other[:, None]
+    np.testing.assert_array_equal(formulas.norms(first), length(first))
+    turn = 2 * np.arctan2(length(one - other), length(one + other))
+    np.testing.assert_array_equal(formulas.angles(first, second), turn)
+
+
 def test_loss_and_gradient_are_the_librarys(network):
     students, teachers, _ = network
     students[1] = 0.0
