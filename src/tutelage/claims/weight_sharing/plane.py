@@ -1,6 +1,6 @@
 r"""Population descent on smooth parities in a few numbers, whatever the dimension.
 
-Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers a patch, $p$ along
+Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers per patch, $p$ along
 the teacher and $q$ across. The dimension enters through the start alone. For a teacher along an axis, a start with
 coordinates $\pm c$ has the cosine $\pm1/\sqrt d$ exactly. If the product of these signs over patches is positive, all
 patches with the same role move alike, and two numbers describe them all.
@@ -141,15 +141,17 @@ def shared_ends(p, q, patches, most, done):
         Where runs end, and after how many steps they were done; infinity if they were not.
     """
     ends, counts = np.array([p, q], dtype=float), np.full(len(p), np.inf)
-    left = np.arange(len(p))
+    left, (p, q) = np.arange(len(p)), ends
+    k, reach = patches, teacher_norm(patches)
     for step in range(1, int(np.max(most)) + 1):
-        k = patches[left]
-        before = ends[:, left]
-        after = np.array(shared_step(*before, k, teacher_norm(k)))
-        ends[:, left] = after
-        ended = done(left, *after, np.hypot(*(after - before)))
-        counts[left[ended]] = step
-        left = left[~ended & (most[left] > step)]
+        before, (p, q) = (p, q), shared_step(p, q, k, reach)
+        ended = done(left, p, q, np.hypot(p - before[0], q - before[1]))
+        over = ended | (most[left] <= step)
+        if not over.any():
+            continue
+        ends[:, left], counts[left[ended]] = (p, q), step
+        left, p, q = left[~over], p[~over], q[~over]
+        k, reach = patches[left], teacher_norm(patches[left])
         if not len(left):
             break
     return ends, counts

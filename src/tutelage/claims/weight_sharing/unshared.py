@@ -10,7 +10,7 @@ from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.cube import points
 from tutelage.claims.weight_sharing.degrees import PLANE
-from tutelage.claims.weight_sharing.formulas import PAPER, parity_loss, teacher_norm
+from tutelage.claims.weight_sharing.formulas import PAPER, parity_loss, teacher_norm, vectors
 from tutelage.claims.weight_sharing.plane import FLOW, growth, patch_parts
 
 # Theorem 3 and Lemma 8 lack the hypothesis of Lemma 2.
@@ -176,8 +176,8 @@ def one_not_learned(stretch, sizes, tilts):
     reach = stretch * teacher_norm(sizes.shape[-1])
     bound = np.where(sizes[..., -1] * reach <= _SINE / np.sqrt(2), 1.0, _SINE)
     cosines = np.concatenate([tilts[..., :-1], (bound * tilts[..., -1])[..., None]], axis=-1)
-    w = (sizes * reach[..., None])[..., None] * np.stack([cosines, np.sqrt(1 - cosines**2)], axis=-1)
-    return {"u": np.stack([reach, 0 * reach], axis=-1), "w": w, "stretch": stretch}
+    w = (sizes * reach[..., None])[..., None] * vectors(cosines, np.sqrt(1 - cosines**2))
+    return {"u": vectors(reach, 0 * reach), "w": w, "stretch": stretch}
 
 
 LEMMA_8 = Claim(
@@ -237,34 +237,39 @@ def _induction(count, random):
 
     Every patch has its own plane with the teacher, which has Lemma 2's norm; T is at most 1500.
     """
-    rows = []
+    batches = []
     for k, d in ((10, 1e6), (12, 100.0), (12, 3000.0), (15, 40.0), (18, 25.0)):
-        for step, size in ((1.0, np.sqrt(d)), (1.0, 1.0), (1.0, 1.1 / d), (0.3, 0.1), (0.3, 0.9 / d)):
-            cosine, radius = d ** (-1 / 3) * (1 - 1e-12), float(teacher_norm(k))
-            p, q = np.full(k, size * cosine), np.full(k, size * np.sqrt(1 - cosine**2))
-            since, drift = np.full(k, np.nan), -np.inf
-            length = int(d ** (k / 3 - 3) / (step * k) + 1e-9)
-            for t in range(length + 1):
-                norm = np.hypot(p, q)
-                since = np.where(np.isnan(since) & (norm < 1 / d), t, since)
-                # By how much a cosine or a norm has grown, per step and in units of the bound without its powers of d.
-                unit = step * max(t, 1) * d ** (-(k - 2) / 3)
-                turned = (np.abs(p) / norm - d ** (-1 / 3)) / unit
-                long = (norm - 1 / d) / (step * np.maximum(t - since, 1) * d ** (-(k - 2) / 3))
-                # Logarithms to the base d, in which the printed powers are 2 and 1.
-                with np.errstate(all="ignore"):
-                    first, second = (np.log(np.maximum(value, 1e-300)) / np.log(d) for value in (turned, long * d))
-                met = np.fmin(first, np.where(np.isnan(since), np.inf, second))
-                drift = max(drift, np.max(met[1:]))
-                own, cross, factor, along, across = patch_parts(p, q, radius)
-                others, pulls = (np.array([np.prod(np.delete(part, j)) for j in range(k)]) for part in (own, cross))
-                others[0], pulls[0] = others[0] + 1, pulls[0] + 1
-                p, q = (
-                    p - step * (others * factor * p - pulls * along),
-                    q - step * (others * factor * q - pulls * across),
-                )
-            rows.append((k, d, step, size, length, drift))
-    return dict(zip(("k", "d", "step", "size", "length", "drift"), np.array(rows).T, strict=True))
+        step, size = np.array([(1.0, np.sqrt(d)), (1.0, 1.0), (1.0, 1.1 / d), (0.3, 0.1), (0.3, 0.9 / d)]).T
+        cosine, radius = d ** (-1 / 3) * (1 - 1e-12), float(teacher_norm(k))
+        eta, start = step[:, None], np.repeat(size[:, None], k, axis=1)
+        p, q = start * cosine, start * np.sqrt(1 - cosine**2)
+        since, drift = np.full(p.shape, np.nan), np.full(len(p), -np.inf)
+        length = (d ** (k / 3 - 3) / (step * k) + 1e-9).astype(int)
+        for t in range(length.max() + 1):
+            norm = np.hypot(p, q)
+            since = np.where(np.isnan(since) & (norm < 1 / d), t, since)
+            # By how much a cosine or a norm has grown, per step and in units of the bound without its powers of d.
+            unit = eta * max(t, 1) * d ** (-(k - 2) / 3)
+            turned = (np.abs(p) / norm - d ** (-1 / 3)) / unit
+            long = (norm - 1 / d) / (eta * np.maximum(t - since, 1) * d ** (-(k - 2) / 3))
+            # Logarithms to the base d, in which the printed powers are 2 and 1.
+            with np.errstate(all="ignore"):
+                first, second = (np.log(np.maximum(value, 1e-300)) / np.log(d) for value in (turned, long * d))
+            met = np.fmin(first, np.where(np.isnan(since), np.inf, second))
+            drift = np.where(t <= length, np.maximum(drift, np.max(met[:, 1:], axis=1)), drift)
+            own, cross, factor, along, across = patch_parts(p, q, radius)
+            # Products over the other patches.
+            others, pulls = (
+                np.prod(np.where(np.eye(k, dtype=bool), 1.0, part[:, None]), axis=2) for part in (own, cross)
+            )
+            others[:, 0], pulls[:, 0] = others[:, 0] + 1, pulls[:, 0] + 1
+            p, q = (
+                p - eta * (others * factor * p - pulls * along),
+                q - eta * (others * factor * q - pulls * across),
+            )
+        runs = {"k": np.full(len(p), float(k)), "d": np.full(len(p), d), "step": step, "size": size}
+        batches.append({**runs, "length": length.astype(float), "drift": drift})
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
 
 
 INDUCTION = Claim(
