@@ -92,14 +92,13 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
     if isinstance(point, Layers) and point.output is not None:
         output = finite_array("point", point.output, dimensions=1)
-        return put(_divided(rows, neuron, (1.0, 1.0)))._replace(
-            output=_divided(output, neuron, (fraction, 1.0 - fraction))
-        )
-    return put(_divided(rows, neuron, (fraction ** (1.0 / degree), (1.0 - fraction) ** (1.0 / degree))))
+        shares = np.array([fraction, 1.0 - fraction])
+        return put(_divided(rows, neuron, np.ones(2)))._replace(output=_divided(output, neuron, shares))
+    return put(_divided(rows, neuron, np.array([fraction, 1.0 - fraction]) ** (1.0 / degree)))
 
 
 @instantly
-def _divided(rows: Float[Array, "student ..."], neuron: int, factors: tuple[float, float]):
+def _divided(rows: Float[Array, "student ..."], neuron: int, factors: Float[Array, " 2"]):
     """Return rows with two multiples of one of them in its place."""
     one = rows[neuron : neuron + 1]
     return jnp.concatenate([rows[:neuron], factors[0] * one, factors[1] * one, rows[neuron + 1 :]])
@@ -220,11 +219,11 @@ class Descent:
 
     def start(self, size: float) -> PyTree:
         """Return the split point moved by `size` in the direction of descent: a start from which to follow it down."""
-        return _moved(self.point, finite_number("size", size), self.direction)
+        return _moved(self.point, np.asarray(finite_number("size", size)), self.direction)
 
 
 @instantly
-def _moved(point: PyTree, size: float, direction: PyTree) -> PyTree:
+def _moved(point: PyTree, size: Float[Array, ""], direction: PyTree) -> PyTree:
     return jax.tree.map(lambda x, d: x + size * d, point, direction)
 
 
