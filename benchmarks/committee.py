@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from harness import best_seconds, cores, publish
+from plain import TOGETHER, gradient_towards
 
 import tutelage as tl
 
@@ -12,35 +13,6 @@ SIZES = ((6, 512, 40), (20, 512, 25), (50, 128, 8), (100, 32, 6))  # neurons, ru
 ELEMENT_SECONDS = 3e-9  # an elementwise evaluation, on one core
 FLOPS = 32e9  # a core's matrix products
 STEP = 1e-3  # small: no run ends before the others
-
-
-def gradient_towards(teachers: np.ndarray, students: int, runs: tuple[int, ...] = ()):
-    r"""Return the gradient of half the expected squared error as a function of students, of one run or of several.
-
-    The best plain NumPy that we can think of: students and teachers stand in one array, so that there is one matrix of
-    cosines, one `arccos`, one `sin` and one product back; what depends on the teachers alone is written there once. A
-    pair adds
-
-    $$g(w, v) = \frac{\|v\|\sin\theta\,\hat w + (\pi - \theta)\,v}{2\pi},$$
-
-    with a plus sign for students and a minus sign for teachers.
-    """
-    norms = np.linalg.norm(teachers, axis=1)
-    vectors = np.empty((*runs, students + len(teachers), teachers.shape[1]))
-    units, sizes = np.empty_like(vectors), np.empty((*vectors.shape[:-1], 1))
-    vectors[..., students:, :], units[..., students:, :] = -teachers, teachers / norms[:, None]
-    sizes[..., students:, 0] = -norms
-    here = np.arange(students)
-
-    def gradient(w: np.ndarray) -> np.ndarray:
-        norm = np.sqrt((w * w).sum(axis=-1, keepdims=True))
-        own = w / norm
-        vectors[..., :students, :], units[..., :students, :], sizes[..., :students, :] = w, own, norm
-        theta = np.arccos(np.minimum(own @ units.swapaxes(-1, -2), 1.0))
-        theta[..., here, here] = 0.0  # a neuron is at angle zero from itself, whatever the rounding
-        return ((np.sin(theta) @ sizes) * own + (np.pi - theta) @ vectors) / (2 * np.pi)
-
-    return gradient
 
 
 def exact_gradient(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
@@ -75,7 +47,7 @@ def loop_seconds(starts: np.ndarray, gradient) -> float:
 
 def batch_seconds(starts: np.ndarray, teachers: np.ndarray) -> float:
     """Return the time per run and step of NumPy, all runs in one array; as many at a time as fit into a cache."""
-    steps, together = 20, max(1, min(len(starts), 20_000 // starts[0].size))
+    steps, together = 20, max(1, min(len(starts), TOGETHER // starts[0].size))
     gradient = gradient_towards(teachers, starts.shape[1], (together,))
 
     def loop() -> None:

@@ -10,26 +10,13 @@ import sys
 import time
 
 import numpy as np
-from committee import gradient_towards
 from harness import cores, publish
+from plain import MOST_STEPS, TOLERANCE, follow
 
 import tutelage as tl
 
 SIZES = ((20, 500, 64, 25), (50, 128, 8, 12), (100, 32, 2, 8))  # neurons, runs, starts of the loop, ratio wanted
-TOLERANCE = 1e-12
-MOST_STEPS = 100_000
 LARGEST_DENSE = 50  # neurons up to which the reference takes spectra
-
-
-def follow(start: np.ndarray, teachers: np.ndarray, step: float) -> tuple[np.ndarray, int]:
-    """Follow one start by plain gradient descent to a gradient norm of 1e-12; return its end and its steps."""
-    students, gradient = start.copy(), gradient_towards(teachers, len(start))
-    for number in range(MOST_STEPS):
-        slope = gradient(students)
-        if np.linalg.norm(slope) <= TOLERANCE:
-            return students, number
-        students -= step * slope
-    return students, MOST_STEPS
 
 
 def spectrum(students: np.ndarray, teachers: np.ndarray) -> np.ndarray:

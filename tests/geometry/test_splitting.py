@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compilations import compilations
 
 import tutelage as tl
 from tutelage.geometry import critical_point, descent_direction, merge, reduced_blocks, split, wider
@@ -83,6 +84,16 @@ def test_way_down_from_a_split_minimum(six, seven, spurious, fraction):
     assert float(seven.loss(found.start(0.02))) < before
     runs = tl.descend(found.objective, found.start(0.02)[None], tl.GradientDescent(0.4), tl.step_limit(2000))
     assert runs.losses[0] < 0.1 * before
+
+
+def test_the_way_down_is_found_without_a_compiler(six, spurious):
+    # Shares that no other test has: what it might have compiled is not there yet.
+    with compilations() as compiled:
+        way = descent_direction(six, np.asarray(spurious), fraction=0.3125)
+        assert way is not None
+        start = way.start(0.01)
+    assert compiled == []
+    assert isinstance(start, jax.Array)
 
 
 def test_no_way_down_from_a_global_minimum(six):

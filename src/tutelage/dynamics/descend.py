@@ -201,7 +201,7 @@ class _Follower:
     def _order_late(self) -> None:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
         running = (self.state.code == Code.RUNNING) & (self.state.step < _LATE)
-        soon = np.flatnonzero(running & (self.state.step >= _LATE // 4))
+        soon = np.flatnonzero(running & (self.state.step >= _LATE // 2))
         if soon.size and self.recorder is None:
             lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
             shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])

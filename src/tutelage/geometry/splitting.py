@@ -23,10 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import between, count, finite_array, finite_number, not_negative, positive
 from tutelage.dynamics.checks import checked_objective
 from tutelage.errors import invalid
 from tutelage.geometry.matching import line_angles
+from tutelage.instant import instantly
 from tutelage.models import Layers, Neuronwise, WithLinear
 from tutelage.objectives import Objective
 from tutelage.points import layout_of
@@ -89,13 +91,17 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     neuron = _neuron("neuron", neuron, rows.shape[0])
     fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
     if isinstance(point, Layers) and point.output is not None:
-        output = jnp.asarray(finite_array("point", point.output, dimensions=1))
-        divided = output[neuron] * jnp.asarray([fraction, 1.0 - fraction])
-        wide = put(jnp.insert(jnp.asarray(rows), neuron, rows[neuron], axis=0))
-        return wide._replace(output=jnp.concatenate([output[:neuron], divided, output[neuron + 1 :]]))
-    shares = jnp.asarray([fraction, 1.0 - fraction]) ** (1.0 / degree)
-    parts = shares[:, None] * rows[neuron]
-    return put(jnp.concatenate([rows[:neuron], parts, rows[neuron + 1 :]]))
+        output = finite_array("point", point.output, dimensions=1)
+        shares = np.array([fraction, 1.0 - fraction])
+        return put(_divided(rows, neuron, np.ones(2)))._replace(output=_divided(output, neuron, shares))
+    return put(_divided(rows, neuron, np.array([fraction, 1.0 - fraction]) ** (1.0 / degree)))
+
+
+@instantly
+def _divided(rows: Float[Array, "student ..."], neuron: int, factors: Float[Array, " 2"]):
+    """Return rows with two multiples of one of them in its place."""
+    one = rows[neuron : neuron + 1]
+    return jnp.concatenate([rows[:neuron], factors[0] * one, factors[1] * one, rows[neuron + 1 :]])
 
 
 def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: float = 1e-6) -> PyTree:
@@ -213,8 +219,12 @@ class Descent:
 
     def start(self, size: float) -> PyTree:
         """Return the split point moved by `size` in the direction of descent: a start from which to follow it down."""
-        size = finite_number("size", size)
-        return jax.tree.map(lambda x, d: x + size * d, self.point, self.direction)
+        return _moved(self.point, np.asarray(finite_number("size", size)), self.direction)
+
+
+@instantly
+def _moved(point: PyTree, size: Float[Array, ""], direction: PyTree) -> PyTree:
+    return jax.tree.map(lambda x, d: x + size * d, point, direction)
 
 
 def descent_direction(
@@ -256,6 +266,8 @@ def descent_direction(
     exponent = -1.0 if isinstance(divided, Layers) and divided.output is not None else -(degree - 1) / degree
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
-    rows, put = rows_of(jax.tree.map(jnp.zeros_like, divided))
-    full = put(rows.at[chosen].set(first / length * direction).at[chosen + 1].set(-second / length * direction))
+    rows, put = rows_of(jax.tree.map(lambda leaf: np.zeros(leaf.shape), divided))
+    moves = np.zeros(rows.shape)
+    moves[chosen], moves[chosen + 1] = first / length * direction, -second / length * direction
+    full = jax.tree.map(of_jax, put(moves))
     return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)
