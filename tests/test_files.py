@@ -5,7 +5,8 @@ import os
 import pytest
 
 from tutelage import files
-from tutelage.files import write_bytes, write_json
+from tutelage.files import write_bytes
+from tutelage.work.documents import write_sealed
 
 
 def test_permissions_and_long_names(tmp_path):
@@ -38,5 +39,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_json_refuses_what_is_not_a_number(tmp_path):
     """A document with NaN is not JSON, and is not written."""
     with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "manifest.json", {"x": float("nan")})
+        write_sealed(tmp_path / "manifest.json", {"x": float("nan")})
     assert not list(tmp_path.iterdir())

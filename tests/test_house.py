@@ -1,5 +1,9 @@
-"""The page on the house is true: its rooms are the package's, and its doors those of the import contracts."""
+"""The page on the house is true: its rooms are the package's, and its doors those of the import contracts.
 
+And its classes are abstract or final: no method overrides another that has a body.
+"""
+
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -25,3 +29,71 @@ def test_every_room_is_on_the_page():
     package = ROOT / "src" / "tutelage"
     there = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert set().union(*_floors_of_the_page()) == there - {"__init__", "__main__"}
+
+
+def _parsed(root):
+    """The classes of a package and what its modules import, by the names of modules."""
+    classes, imports = {}, {}
+    for path in sorted(root.rglob("*.py")):
+        module = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        classes[module] = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+        statements = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+        imports[module] = {
+            alias.asname or alias.name: (statement.module, alias.name)
+            for statement in statements
+            for alias in statement.names
+        }
+    return classes, imports
+
+
+def _bodies(made):
+    """What a class defines: by name, whether that is a method or a property with a body."""
+    found = {}
+    for node in made.body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = not any("abstractmethod" in ast.unparse(one) for one in node.decorator_list)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id: False for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _overrides(root):
+    """Names that a class of a package defines although a class that it inherits from has a body for them."""
+    classes, imports = _parsed(root)
+
+    def ancestors(module, made):
+        for base in made.bases:
+            first, _, rest = ast.unparse(base).partition("[")[0].partition(".")
+            where, name = imports[module].get(first, (module, first))
+            where, name = (f"{where}.{name}", rest) if rest else (where, name)
+            while where in imports and name not in classes[where] and name in imports[where]:
+                where, name = imports[where][name]
+            if found := classes.get(where, {}).get(name):
+                yield found
+                yield from ancestors(where, found)
+
+    # Equinox calls the checks of all classes in a hierarchy; none replaces another.
+    return sorted(
+        f"{module}.{made.name}.{name} overrides that of {inherited.name}"
+        for module, found in classes.items()
+        for made in found.values()
+        for inherited in ancestors(module, made)
+        for name in _bodies(made).keys() & {name for name, body in _bodies(inherited).items() if body}
+        if name != "__check_init__"
+    )
+
+
+def test_no_method_overrides_one_with_a_body(tmp_path):
+    """What varies is abstract in the contract; of a package with such a method the test says so."""
+    assert _overrides(ROOT / "src" / "tutelage") == []
+    package = tmp_path / "wrong"
+    package.mkdir()
+    (package / "__init__.py").write_text("from wrong.base import Base as Base\n")
+    (package / "base.py").write_text("class Base:\n    def size(self):\n        return 1\n")
+    (package / "other.py").write_text(
+        "from wrong import Base, base\n\nclass Middle(base.Base):\n    pass\n\nclass One(Base):\n    size = None\n\n"
+        "class Two(Middle):\n    def size(self):\n        return 2\n"
+    )
+    expected = [f"wrong.other.{name}.size overrides that of Base" for name in ("One", "Two")]
+    assert _overrides(package) == expected

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 # Events of JAX: a program has been translated, so that its compilation begins; and the compilation has ended.
 _BEGINS = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 _ENDS = "/jax/core/compile/backend_compile_duration"
-# Seconds between two looks at the clock.
-_EVERY = 0.2
+# Seconds between two looks at the clock, and after which there is something to say.
+_EVERY, _PATIENCE = 0.2, 1.0
 
 
 class Compilations:
@@ -17,13 +17,12 @@ class Compilations:
 
     Args:
         say: Called once, from the time on at which one has taken longer than that, until none is left.
-        patience: Seconds after which there is something to say.
         clock: The time in seconds.
     """
 
-    def __init__(self, say: Callable[[], None], patience: float = 1.0, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, say: Callable[[], None], clock: Callable[[], float] = time.monotonic):
         self.begun: list[float] = []
-        self._say, self._patience, self._clock = say, patience, clock
+        self._say, self._clock = say, clock
         self._said = False
 
     def heed(self, event: str, duration_secs: float = 0.0, **details: str | int) -> None:
@@ -37,7 +36,7 @@ class Compilations:
     def look(self) -> None:
         """Say it if it is time."""
         begun = self.begun[:1]
-        if begun and not self._said and self._clock() - begun[0] >= self._patience:
+        if begun and not self._said and self._clock() - begun[0] >= _PATIENCE:
             self._said = True
             self._say()
 

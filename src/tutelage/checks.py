@@ -31,11 +31,9 @@ MOST = 2**62
 """Whole numbers beyond this are refused: sums of two must fit into 64 bits."""
 
 
-def finite_array(
-    argument: str, value: Any, *, dimensions: int | None = None, largest: float = LARGEST
-) -> Float[Array, "..."]:
+def finite_array(argument: str, value: Any, *, dimensions: int | None = None) -> Float[Array, "..."]:
     """Return `value` as a float64 array of JAX, or raise; see `checked_array`."""
-    return of_jax(checked_array(argument, value, dimensions=dimensions, largest=largest))
+    return of_jax(checked_array(argument, value, dimensions=dimensions))
 
 
 def checked_array(argument: str, value: Any, *, dimensions: int | None = None, largest: float = LARGEST) -> Any:

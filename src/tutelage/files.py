@@ -139,14 +139,15 @@ def write_bytes(path: Path, content: bytes, *, new: bool = False) -> None:
     A link in its place is replaced, not followed.
 
     Args:
-        path: The file; its folder is made if it is absent.
+        path: The file; its folder is made if it is absent, but not for a file that must be new.
         content: What to write.
         new: Whether there must be none: what has that name, even since a moment, is never overwritten.
 
     Raises:
         FileExistsError: If there is one, and there must be none.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not new:
+        path.parent.mkdir(parents=True, exist_ok=True)
     token = secrets.token_hex(8)
     temporary = path.with_name(f".{token}-{digest(token)[:8]}.tmp")
     # Made with the permissions that any new file of this user has, which those of `tempfile` have not.
@@ -186,11 +187,6 @@ def is_temporary(name: str) -> bool:
 def json_text(document: Any) -> bytes:
     """Return the text of a JSON document; not-a-number has no place in one."""
     return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()
-
-
-def write_json(path: Path, document: Any) -> None:
-    """Write a JSON document, as `write_bytes` does."""
-    write_bytes(path, json_text(document))
 
 
 def digest(content: bytes | str) -> str:

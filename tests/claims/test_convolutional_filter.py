@@ -3,7 +3,7 @@
 import numpy as np
 
 import tutelage as tl
-from tutelage.claims.convolutional_filter import formulas, runs
+from tutelage.claims.convolutional_filter import formulas, runs, starts, stationary
 from tutelage.models import FilterAndOutput
 
 
@@ -62,3 +62,30 @@ def test_the_definition_of_loss_and_gradients_is_the_librarys():
     )
     np.testing.assert_allclose(formulas.filter_gradient(v, a, w_star, a_star), exact.filter, rtol=1e-9)
     np.testing.assert_allclose(formulas.output_gradient(v, a, w_star, a_star), exact.output, rtol=1e-9)
+
+
+def test_inputs_on_a_sphere_have_a_multiple_of_the_gaussian_loss():
+    """Remark 2: a quarter of it in four dimensions, cut into two patches; by samples and by quadrature."""
+    random = np.random.default_rng(2)
+    v, w_star, a, a_star = random.normal(size=(4, 2))
+    x = random.normal(size=(200_000, 2, 2))
+    x /= np.linalg.norm(x, axis=(1, 2), keepdims=True)
+    residual = np.maximum(x @ v, 0) @ a / np.linalg.norm(v) - np.maximum(x @ w_star, 0) @ a_star
+    losses, exact = 0.5 * residual**2, formulas.loss(v, a, w_star, a_star) / 4
+    assert abs(losses.mean() - exact) < 4 * losses.std() / np.sqrt(len(x))
+    np.testing.assert_allclose(starts._on_the_sphere(v, a, w_star, a_star), exact, rtol=1e-12)
+
+
+def test_the_second_point_is_lowest_up_to_an_angle_and_no_further():
+    """Lemma 4.1: minimised over the output weights, the loss rises above the second point and comes back at that g."""
+    a_star = np.array([1.0, -0.4, 0.3])
+    matrix = np.ones((3, 3)) + (np.pi - 1) * np.eye(3)
+
+    def lowest(value):
+        mixed = np.ones((3, 3)) + (value - 1) * np.eye(3)
+        return -a_star @ mixed @ np.linalg.solve(matrix, mixed @ a_star)
+
+    edge = float(stationary._basin(a_star))
+    assert 0 < edge < 2 and lowest(0.5 * edge) > lowest(0.0) + 0.1
+    np.testing.assert_allclose(lowest(edge), lowest(0.0), rtol=1e-12)
+    assert stationary._basin(np.ones(3)) < 0 and abs(stationary._basin(np.ones(1))) < 1e-12

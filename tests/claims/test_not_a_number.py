@@ -61,7 +61,9 @@ def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
 
 
 @pytest.mark.parametrize(
-    "claim", [convergence.THEOREM_3_1, starts.SUCCESS, starts.THEOREM_3_3, starts.REMARK_2], ids=lambda claim: claim.id
+    "claim",
+    [convergence.THEOREM_3_1, starts.SUCCESS, starts.THEOREM_3_3, starts.REMARK_2_PATCHES],
+    ids=lambda claim: claim.id,
 )
 def test_broken_runs_of_a_filter(monkeypatch, claim):
     """Runs that end at what is not a number have neither succeeded nor failed."""

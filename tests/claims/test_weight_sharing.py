@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import tutelage as tl
-from tutelage.claims.weight_sharing import formulas, plane
+from tutelage.claims.weight_sharing import formulas, plane, two_phases
 from tutelage.claims.weight_sharing.gradients import tanh_square
 
 RANDOM = np.random.default_rng(0)
@@ -107,3 +107,21 @@ def test_a_short_teacher_costs_the_norm_of_the_start_alone(patches):
     goal = 0.125 / plane.teacher_square(patches, 1.0)
     first, second = (plane.learning_time(patches, d, d**0.5, True, goal, 1.0) for d in (1e4, 1e6))
     assert second / first == pytest.approx(1000, rel=0.05) and second < 1e9
+
+
+@pytest.mark.parametrize("patches", [5, 6])
+def test_the_largest_cosines_of_theorem_3_save_a_third_of_the_exponent(patches):
+    """Cosines of d^(-1/3) in place of d^(-1/2): two thirds of the exponent, which for five patches is below 5/4."""
+    expected = 2 / 3 * plane.predicted_exponent(patches, True)
+    assert plane.fitted_exponent(patches, True, cosine=1 / 3) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("turn", "patches"), [(0.01, 2), (0.3, 5), (1.2, 1), (1.5, 100)])
+def test_the_distance_from_which_lemma_13_holds(turn, patches):
+    """On a fine grid of the ray, the farthest student whose overlap with itself is too large."""
+    reach = float(formulas.teacher_norm(patches))
+    size = np.linspace(1e-6, reach, 1_000_001)
+    too_large = size * np.sqrt(1 + 2 * reach**2) > np.cos(turn) * reach * np.sqrt(1 + 2 * size**2)
+    farthest = np.sqrt(size**2 + reach**2 - 2 * size * reach * np.cos(turn))[too_large].max()
+    edge = two_phases.exactly_near(np.array(0.5), np.array(turn), np.array(float(patches)), 1.0)["epsilon"]
+    assert edge == pytest.approx(farthest, rel=1e-4)

@@ -54,9 +54,14 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def cheap(monkeypatch):
-    """Sweep something that costs nothing, in this process."""
+def here(monkeypatch):
+    """Sweep in this process."""
     monkeypatch.setattr(running, "choose_engine", lambda *_: Here())
+
+
+@pytest.fixture
+def cheap(here, monkeypatch):
+    """Sweep something that costs nothing, in this process."""
 
     def choose(**options):
         monkeypatch.setattr(sweeping, "_work", lambda *_: CheapWork(**options))
@@ -311,7 +316,7 @@ def test_keys_of_a_specification_are_only_shown(tmp_path):
     assert "\x9b" not in result.stderr
 
 
-def test_a_folder_names_files_inside_it_only(tmp_path, monkeypatch):
+def test_a_folder_names_files_inside_it_only(here, tmp_path, monkeypatch):
     """`sweep FOLDER` opens what its manifest names only if it lies in the folder, or with --allow-outside."""
     monkeypatch.setattr("tutelage.sweeps.specification.arrays._EMBEDDED", 8)
     np.save(tmp_path / "teacher.npy", np.eye(2))
@@ -320,7 +325,7 @@ def test_a_folder_names_files_inside_it_only(tmp_path, monkeypatch):
         '[method]\nkind = "gradient_descent"\nstep = 0.1\n[stop]\nstep_limit = 2\n'
     )
     folder = str(tmp_path / "results")
-    assert run(app, ["sweep", str(tmp_path / "a.toml"), "--out", folder, "--workers", "1"]).exit_code == 0
+    assert run(app, ["sweep", str(tmp_path / "a.toml"), "--out", folder]).exit_code == 0
     refused = run(app, ["sweep", folder])
     assert refused.exit_code == 2 and "--allow-outside" in refused.stderr and "teacher.npy" in refused.stderr
     assert run(app, ["sweep", folder, "--allow-outside"]).exit_code == 0
@@ -354,13 +359,13 @@ def test_an_unreadable_piece_stops_the_command(tmp_path, cheap, monkeypatch):
     assert again.exit_code == 0 and json.loads(again.stdout)["computed"] == 0
 
 
-def test_diverged_runs_are_said_to_be(tmp_path, monkeypatch):
+def test_diverged_runs_are_said_to_be(here, tmp_path, monkeypatch):
     """By `sweep`, `status` and `summary`, with the setting and what to do; their losses are not among those shown."""
     monkeypatch.chdir(tmp_path)
     text = example("neuron").replace("runs = 50", "runs = 3").split("# [grid]")[0]
     text = text.replace("projection = { radius = 10.0 }", "#")
     Path("steep.toml").write_text(text + "[grid]\nmethod.step = [0.5, 50.0]\n", encoding="utf-8")
-    done = run(app, ["sweep", "steep.toml", "--workers", "1"])
+    done = run(app, ["sweep", "steep.toml"])
     words = "3 of 3 runs diverged (method.step = 50.0): choose a smaller method.step there."
     assert done.exit_code == 0 and "3 diverged" in done.stdout and words in done.stderr
     assert "3 converged, 3 diverged" in run(app, ["status", "steep-sweep"]).stdout

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tutelage import activations, duals, inputs
-from tutelage.activations.base import Kind
+from tutelage.activations.base import ElementKind
 from tutelage.duals.elementary import DEGREES, WAVES, Elementary
 from tutelage.duals.gaussian import Frame, GaussianPair
 from tutelage.duals.quadrature import Integrated
@@ -140,7 +140,7 @@ def test_a_dual_is_a_differentiable_function_of_two_vectors(law: str, name: str)
 
 
 # Every closed form that is written out, and one or two of each rule.
-BOTH: list[tuple[Kind, Kind]] = [
+BOTH: list[tuple[ElementKind, ElementKind]] = [
     ("sign", "sign"),
     ("absolute", "absolute"),
     ("cosine", "cosine"),
@@ -149,8 +149,13 @@ BOTH: list[tuple[Kind, Kind]] = [
     ("square", "absolute"),
     ("square", "cosine"),
 ]
-SHIFTED: list[tuple[Kind, Kind]] = [("sign", "absolute"), ("sine", "cosine"), ("one", "sign"), ("square", "erf")]
-CENTRED_ONLY: list[tuple[Kind, Kind]] = [("erf", "erf"), ("sign", "erf")]
+SHIFTED: list[tuple[ElementKind, ElementKind]] = [
+    ("sign", "absolute"),
+    ("sine", "cosine"),
+    ("one", "sign"),
+    ("square", "erf"),
+]
+CENTRED_ONLY: list[tuple[ElementKind, ElementKind]] = [("erf", "erf"), ("sign", "erf")]
 FORMS = [
     *((*pair, centred) for pair in BOTH for centred in (True, False)),
     *((*pair, False) for pair in SHIFTED),
@@ -159,7 +164,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("first", "second", "centred"), FORMS)
-def test_closed_forms_obey_the_heat_equation(first: Kind, second: Kind, centred: bool) -> None:
+def test_closed_forms_obey_the_heat_equation(first: ElementKind, second: ElementKind, centred: bool) -> None:
     """∂²k/∂c² = 4 ∂²k/∂a∂b, and with means ∂k/∂a = ½ ∂²k/∂μ², ∂k/∂c = ∂²k/∂μ∂ν: Price's theorem."""
     # Vectors in the plane, and a third coordinate that is constant: the pair's means.
     law = Frame(None if centred else np.eye(3)[2], np.eye(3)[:, :2])

@@ -57,7 +57,7 @@ def test_the_first_and_the_last_step_are_remembered(recorded, starts):
 
 
 def test_the_history_is_a_frame(recorded):
-    """One row a run and step, one column a quantity; arrays are lists."""
+    """One row per run and step, one column per quantity; arrays are lists."""
     history = recorded.history()
     assert history.columns[:2] == ["run", "step"]
     assert set(history.columns[2:]) == {*QUANTITIES, "point", "corner", "time"}

@@ -47,6 +47,10 @@ def test_reduced_blocks_of_a_committee(six, spurious):
     blocks = np.asarray(reduced_blocks(six, spurious))
     for neuron in range(6):
         np.testing.assert_allclose(blocks[neuron], hessian[neuron, :, neuron] - 0.5 * np.eye(6), atol=1e-13)
+    np.testing.assert_allclose(reduced_blocks(six, spurious, neurons=[4, 0]), blocks[[4, 0]], atol=1e-15)
+    for neurons, message in (([6], "at most 5"), ([-1], "at least 0"), (3, "a list of neurons")):
+        with pytest.raises(tl.InvalidArgument, match=message):
+            reduced_blocks(six, spurious, neurons)
 
 
 def test_reduced_blocks_against_sampling():
@@ -57,6 +61,7 @@ def test_reduced_blocks_against_sampling():
     point = jnp.asarray(np.random.default_rng(1).normal(size=(2, 3)))
     hessian = np.asarray(objective.hessian(point)).reshape(2, 3, 2, 3)
     blocks = np.asarray(reduced_blocks(objective, point))
+    np.testing.assert_array_equal(reduced_blocks(objective, point, [1]), blocks[1:])
     for neuron in range(2):
         slopes = np.asarray(
             jax.vmap(jax.grad(lambda w, x: problem.student.activation(w @ x)), (None, 0))(point[neuron], inputs)

@@ -1,7 +1,8 @@
 """A kind of work for the tests of sweeps: a few random numbers per run, without JAX.
 
-Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`. It
-waits while as many runs are done as a file `FOLDER.leash` says, so that a test on a busy machine is not outrun.
+Run as a program, it sweeps: `python cheap_work.py FOLDER [name=value…]`, options of the work and of `run_sweep`; where
+`workers` is 0, in its own process. It waits while as many runs are done as a file `FOLDER.leash` says, so that a test
+on a busy machine is not outrun.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class CheapWork:
         return {"kind": "cheap", **self._options}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], **_: Any) -> CheapWork:
+    def from_document(cls, document: dict[str, Any]) -> CheapWork:
         return cls(**{name: value for name, value in document.items() if name != "kind"})
 
     def cells(self) -> pl.DataFrame:
@@ -89,7 +89,7 @@ class CheapWork:
                 found.append(Range(cell, first, runs, runs * self._options["cost"]))
         return found
 
-    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Any = None) -> Outcome:
         rows, records, ends = [], [], []
         numbers = range(covered.first, covered.first + covered.runs)
         if self._options["raising"] and covered.cell == 1 and 3 in numbers:
@@ -141,6 +141,7 @@ def release(folder: Path) -> None:
 
 def main() -> None:
     from tutelage.sweeps import run_sweep
+    from tutelage.work.engines import Here
 
     leash = Path(f"{sys.argv[1]}.leash")
 
@@ -152,7 +153,9 @@ def main() -> None:
     options = dict(argument.split("=") for argument in sys.argv[2:])
     values = {name: float(value) if "." in value else int(value) for name, value in options.items()}
     engine = {name: values.pop(name) for name in ("workers", "piece_seconds", "retry_failed") if name in values}
-    run_sweep(CheapWork(**values), sys.argv[1], watch=wait, **engine)
+    # Without workers, this process computes.
+    where = Here() if engine.get("workers") == 0 else None
+    run_sweep(CheapWork(**values), sys.argv[1], watch=wait, engine=where, **engine)
 
 
 if __name__ == "__main__":

@@ -301,7 +301,7 @@ def right_calls() -> dict[str, Call]:
     add("geometry.split", point=w.point, neuron=0)
     add("geometry.merge", point=w.minimum, first=0, second=2)
     add("geometry.wider", objective=w.objective)
-    add("geometry.reduced_blocks", **at)
+    add("geometry.reduced_blocks", **at, neurons=[0])
     add("geometry.descent_direction", **at)
     add("geometry.global_minima", problem=w.wide)
     add("geometry.GlobalMinima.partition", of=w.minima.partition, point=np.eye(3, 2))

@@ -1,7 +1,7 @@
 """Jobs to be killed: `python victims.py KIND FOLDER` does one of each kind, and goes on where it was killed.
 
 A sweep, a study of many small pieces, and an audit of claims that are judged quickly; each in a process of its own, so
-that whoever started it can kill it at any moment.
+that whoever started it can kill it at any moment. What nobody kills is done by `do`, without a process of its own.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -55,8 +56,8 @@ def _study(folder):
     from tutelage.studies import reproduce, running
 
     study = toy_study()
-    running.find = lambda names: (study,)
-    list(reproduce([study], folder, workers=1))
+    with patch.object(running, "find", lambda names: (study,)):
+        list(reproduce([study], folder, workers=1))
 
 
 def _claims():
@@ -71,6 +72,11 @@ def _audit(folder):
     from tutelage.claims.auditing import audit
 
     audit(_claims(), "default", 0, workers=1, folder=folder)
+
+
+def do(kind: str, folder: Path) -> None:
+    """Do a job in this process; a sweep computes in another one."""
+    {"sweep": _sweep, "study": _study, "audit": _audit}[kind](folder)
 
 
 def pieces_in(kind: str, folder: Path) -> int:
@@ -107,4 +113,4 @@ def _damaged(sentence: str) -> None:
 
 
 if __name__ == "__main__":
-    {"sweep": _sweep, "study": _study, "audit": _audit}[sys.argv[1]](Path(sys.argv[2]))
+    do(sys.argv[1], Path(sys.argv[2]))

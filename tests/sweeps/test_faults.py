@@ -22,6 +22,7 @@ from sweep_results import content, run_program
 
 from tutelage.errors import MalformedData, TutelageError
 from tutelage.sweeps import OtherSweep, open_sweep, run_sweep
+from tutelage.work.engines import Here
 from tutelage.work.store import Store, packed
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -69,16 +70,17 @@ def named_in(folder: Path) -> int:
 @pytest.mark.slow
 def test_killed_main_process(tmp_path):
     """SIGKILL at random moments, again and again, ends in the same tables as an uninterrupted run."""
-    options = ("cells=2", "runs=360", "workers=1")
-    whole = run_sweep(CheapWork(cells=2, runs=360), tmp_path / "whole", workers=1, piece_seconds=50)
+    options = ("cells=2", "runs=360")
+    whole = run_sweep(CheapWork(cells=2, runs=360), tmp_path / "whole", piece_seconds=50, engine=Here())
     expected = content(whole)
     folder, chance = tmp_path / "sweep", random.Random(0)
     reached = [0]
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         # A round cannot do more than its share, however late it is killed.
         hold(folder, reached[-1] + 30)
-        # Sizes of pieces differ from round to round.
-        process = start(folder, *options, f"piece_seconds={chance.choice((2.0, 3.0, 5.0))}")
+        # Sizes of pieces differ from round to round, and in every second one a worker computes.
+        size = f"piece_seconds={chance.choice((2.0, 3.0, 5.0))}"
+        process = start(folder, *options, size, f"workers={number % 2}")
         wait_for(folder, process, reached[-1] + 1)
         time.sleep(chance.uniform(0.0, 0.03))
         process.kill()
@@ -89,9 +91,7 @@ def test_killed_main_process(tmp_path):
         reached.append(rows.height)
     assert len(set(reached)) == ROUNDS + 1 and reached[-1] < 720, reached
     release(folder)
-    last = start(folder, *options)
-    assert last.communicate() and last.returncode == 0
-    results = open_sweep(folder)
+    results = run_sweep(CheapWork(cells=2, runs=360), folder, workers=1)
     assert results.complete and content(results) == expected
     names = {"manifest.json", "pieces", "progress.json", "lock", "runs.parquet", "records.parquet"}
     assert {path.name for path in folder.iterdir()} == names and not list(folder.rglob("*.tmp"))
@@ -108,7 +108,7 @@ def workers_of(process: subprocess.Popen) -> list[int]:
 def test_killed_workers(tmp_path):
     """SIGKILL to workers at random moments: they are replaced, and nothing is lost, failed or counted twice."""
     folder = tmp_path / "sweep"
-    whole = run_sweep(CheapWork(cells=2, runs=200), tmp_path / "whole", workers=2)
+    whole = run_sweep(CheapWork(cells=2, runs=200), tmp_path / "whole", engine=Here())
     hold(folder, 20)
     process = start(folder, "cells=2", "runs=200", "seconds=0.01", "workers=2", "piece_seconds=1.0")
     chance, killed, reached = random.Random(1), [], 0
@@ -257,8 +257,8 @@ def test_a_file_that_cannot_grow(tmp_path):
     assert outcome.returncode == 1 and "File too large" in outcome.stderr
     assert open_sweep(tmp_path / "sweep").coverage.runs == 4
     assert not list((tmp_path / "sweep").rglob("*.tmp"))
-    expected = content(run_sweep(CheapWork(), tmp_path / "whole", workers=1))
-    assert content(run_sweep(CheapWork(), tmp_path / "sweep", workers=1)) == expected
+    expected = content(run_sweep(CheapWork(), tmp_path / "whole", engine=Here()))
+    assert content(run_sweep(CheapWork(), tmp_path / "sweep", engine=Here())) == expected
 
 
 DAMAGES = {
@@ -405,12 +405,12 @@ def test_no_pickle_is_read(here, tmp_path):
 )
 def test_pieces_that_contradict_themselves(here, tmp_path, change):
     """A piece with a right checksum that says something senseless costs its runs and nothing else."""
-    expected = content(run_sweep(CheapWork(), tmp_path, piece_seconds=10))
-    store = Store(tmp_path, "sweep")
+    results = run_sweep(CheapWork(), tmp_path, piece_seconds=10)
+    expected, store = content(results), Store(tmp_path, "sweep")
     made = store.read("0-0-10")
     facts, arrays = json.loads(json.dumps(made.facts)), dict(made.arrays)
     change(facts, arrays)
-    content_now = packed(replace(made, facts=facts, arrays=arrays), "sweep", store.look("0-0-10").stamp)
+    content_now = packed(replace(made, facts=facts, arrays=arrays), "sweep", results.manifest.specification)
     store.path("0-0-10").write_bytes(content_now)
     with pytest.warns(UserWarning, match=r"0-0-10.npz .*runs are left out"):
         assert open_sweep(tmp_path).runs.collect().height == 50

@@ -10,12 +10,13 @@ from tutelage.statistics import wilson_interval
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.figures import history_bands
 from tutelage.sweeps.tables import RECORD_COLUMNS, Outcome, Range, content_of, outcome_of
+from tutelage.work.engines import Here
 from tutelage.work.store import packed, unpacked
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    return run_sweep(CheapWork(cells=6, runs=40, unlucky=True), tmp_path_factory.mktemp("sweep"), workers=1)
+    return run_sweep(CheapWork(cells=6, runs=40, unlucky=True), tmp_path_factory.mktemp("sweep"), engine=Here())
 
 
 def test_tables_are_lazy_and_sorted(results):

@@ -12,17 +12,17 @@ import pytest
 from cheap_work import CheapWork
 from sweep_results import content
 
-from tutelage.errors import InvalidArgument, MalformedData
-from tutelage.sweeps import FolderInUse, OtherSweep, Range, kinds, open_sweep, run_sweep
-from tutelage.sweeps.kinds import register, work_from_document
+from tutelage.errors import InvalidArgument
+from tutelage.sweeps import FolderInUse, OtherSweep, Range, open_sweep, run_sweep, workers
 from tutelage.sweeps.tables import content_of
+from tutelage.work.engines import Here
 from tutelage.work.lock import holder, locked
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """What a sweep gives with one worker and nothing going wrong."""
-    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", workers=1, piece_seconds=20))
+    """What a sweep gives without workers and with nothing going wrong."""
+    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("one") / "sweep", piece_seconds=20, engine=Here()))
 
 
 @pytest.mark.parametrize(("workers", "seconds"), [(1, 3.0), (2, 7.0), (3, 1.0)])
@@ -173,23 +173,15 @@ def test_threads_do_not_share_what_they_build():
         built.append(document)
         return CheapWork(**document)
 
-    kinds.introduce("one", build, {"seed": 1})
-    kinds.introduce("two", build, {"seed": 2})
+    workers.introduce("one", build, {"seed": 1})
+    workers.introduce("two", build, {"seed": 2})
     few = Range(0, 0, 2)
     expected = {name: content_of(few, CheapWork(seed=seed).run(few)) for name, seed in (("one", 1), ("two", 2))}
 
     def compute(name):
-        found = kinds.compute(name, few)
+        found = workers.compute(name, few)
         return np.array_equal(found.arrays["arrays/end"], expected[name].arrays["arrays/end"])
 
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         assert all(pool.submit(compute, name).result() for pool in (first, second) for name in ("one", "one", "two"))
     assert [document["seed"] for document in built] == [1, 2, 1, 2]
-
-
-def test_kinds_of_work(tmp_path):
-    """A document is resolved by a table of the package, to which a program can add, and by nothing else."""
-    register("cheap", "cheap_work:CheapWork")
-    assert work_from_document(CheapWork(seed=4).document(), tmp_path).document()["seed"] == 4
-    with pytest.raises(MalformedData, match=r"no kind of work 'os:system'"):
-        work_from_document({"kind": "os:system"}, tmp_path)

@@ -20,21 +20,21 @@ from tutelage.errors import MissingDependency
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.work import cluster as module
 from tutelage.work.cluster import Cluster, ClusterLost
-from tutelage.work.engines import Call, Done
+from tutelage.work.engines import Call, Done, Here
 from tutelage.work.lock import holder
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 
 
 @pytest.fixture(scope="module")
-def in_processes(tmp_path_factory):
-    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("processes"), workers=1))
+def without_dask(tmp_path_factory):
+    return content(run_sweep(CheapWork(), tmp_path_factory.mktemp("here"), engine=Here()))
 
 
-def test_workers_of_its_own(tmp_path, in_processes):
+def test_workers_of_its_own(tmp_path, without_dask):
     """`local:2` starts two workers of one thread each, and gives the same tables."""
     results = run_sweep(CheapWork(), tmp_path, dask="local:2", piece_seconds=3)
-    assert content(results) == in_processes
+    assert content(results) == without_dask
     assert results.manifest.sessions[0].engine == "dask local:2"
 
 
@@ -45,7 +45,7 @@ def test_pieces_of_studies():
     assert dict(Cluster("local:1").compute(calls)) == dict.fromkeys(names, Done("1"))
 
 
-def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
+def test_a_running_scheduler_and_a_killed_worker(tmp_path, without_dask):
     """Joining a scheduler gives the same; a worker that dies costs nothing but time; none may have many threads."""
     from distributed import LocalCluster
 
@@ -64,7 +64,7 @@ def test_a_running_scheduler_and_a_killed_worker(tmp_path, in_processes):
             work, tmp_path / "dask", dask=cluster.scheduler_address, piece_seconds=3, watch=kill_one,
             notice=notices.append,
         )  # fmt: skip
-    assert content(results) == in_processes and results.coverage.failed == 0
+    assert content(results) == without_dask and results.coverage.failed == 0
     assert notices == ["2 workers have several threads each; start them with --nthreads 1."]
 
 
@@ -110,7 +110,7 @@ def test_a_large_cluster_has_enough_to_do(monkeypatch):
     assert done == number
 
 
-def test_an_interrupted_cluster_ends_at_once(tmp_path, in_processes):
+def test_an_interrupted_cluster_ends_at_once(tmp_path, without_dask):
     """Ctrl-C does not wait for what workers are doing, and what is done is kept."""
     began, threads = [], threading.active_count()
 
@@ -149,7 +149,7 @@ def test_without_dask(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with openssl")
-def test_tls(tmp_path, in_processes, monkeypatch):
+def test_tls(tmp_path, without_dask, monkeypatch):
     """With the files that the documentation makes, a scheduler is joined; without them it is not."""
     import dask.config
     from distributed import LocalCluster
@@ -179,7 +179,7 @@ def test_tls(tmp_path, in_processes, monkeypatch):
         monkeypatch.setattr("tutelage.work.cluster._PATIENCE", 1)
         with dask.config.set({"distributed.comm.tls.client.cert": None}), pytest.raises(ClusterLost):
             run_sweep(CheapWork(), tmp_path / "other", dask=cluster.scheduler_address)
-    assert content(results) == in_processes
+    assert content(results) == without_dask
 
 
 def test_a_piece_that_kills_its_workers_is_given_up(tmp_path):

@@ -33,7 +33,7 @@ WORK = CheapWork(cells=2, runs=12)
 def finished(tmp_path_factory):
     """A complete sweep of six pieces."""
     folder = tmp_path_factory.mktemp("finished") / "sweep"
-    run_sweep(WORK, folder, workers=1, piece_seconds=4)
+    run_sweep(WORK, folder, piece_seconds=4, engine=Here())
     return folder
 
 

@@ -55,9 +55,7 @@ def attacked(kind: str, folder: Path, whole: dict, kills: int, chance: random.Ra
             assert not list(place.rglob("damaged"))
             jobs += 1
     place = folder / f"{kind} {jobs}"
-    process = start(kind, place)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors.decode()
+    victims.do(kind, place)
     assert victims.outcome(kind, place) == whole
     return killed
 
@@ -66,9 +64,7 @@ def attacked(kind: str, folder: Path, whole: dict, kills: int, chance: random.Ra
 @pytest.mark.parametrize("kind", victims.KINDS)
 def test_killed_jobs_end_as_if_nothing_had_happened(tmp_path, kind):
     """The same tables, arrays and verdicts as those of a job that nobody has disturbed."""
-    process = start(kind, tmp_path / "whole")
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors.decode()
+    victims.do(kind, tmp_path / "whole")
     assert victims.pieces_in(kind, tmp_path / "whole") > 4
     assert attacked(kind, tmp_path, victims.outcome(kind, tmp_path / "whole"), 4, random.Random(0)) == 4
 
@@ -78,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         for place, kind in enumerate(victims.KINDS):
             folder = Path(temporary) / kind
-            assert start(kind, folder / "whole").wait() == 0
+            victims.do(kind, folder / "whole")
             share = kills // 3 + (place < kills % 3)
             done = attacked(kind, folder, victims.outcome(kind, folder / "whole"), share, random.Random(place))
             print(f"{kind}: {done} kills, nothing lost, nothing doubled", flush=True)

@@ -14,6 +14,7 @@ from tutelage.studies import all_studies
 from tutelage.sweeps import Sweep
 from tutelage.sweeps import folder as module
 from tutelage.work import program
+from tutelage.work.engines import Here
 from tutelage.work.program import dependencies, modules_of, program_digest
 
 ROOT = Path(tutelage.__file__).parent
@@ -110,13 +111,13 @@ def test_a_sweep_of_another_program_is_refused_unless_it_may_be_mixed(tmp_path, 
     """After a change of what its runs depend on a folder is refused as it is; mixed, all its runs stay."""
     folder = tmp_path / "sweep"
     work = CheapWork(cells=2, runs=6)
-    tutelage.run_sweep(work, folder, workers=1)
+    tutelage.run_sweep(work, folder, engine=Here())
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     monkeypatch.setattr(module, "program_digest", lambda *modules: "0" * 64)
     with pytest.raises(tutelage.InvalidArgument, match="computed by another program"):
-        tutelage.run_sweep(work, folder, workers=1)
+        tutelage.run_sweep(work, folder, engine=Here())
     assert before == {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    results = tutelage.run_sweep(work, folder, workers=1, mixed=True)
+    results = tutelage.run_sweep(work, folder, engine=Here(), mixed=True)
     assert results.runs.collect().height == 12
     with pytest.raises(tutelage.InvalidArgument, match="--mixed"):
-        tutelage.run_sweep(work, folder, workers=1)
+        tutelage.run_sweep(work, folder, engine=Here())

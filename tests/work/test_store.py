@@ -28,8 +28,9 @@ def test_a_piece_comes_back_as_it_was(store):
     for name, value in ARRAYS.items():
         np.testing.assert_array_equal(found.arrays[name], value)
         assert found.arrays[name].dtype == value.dtype
-    assert list(store) == ["k = 6, é"] and store.look("k = 6, é").facts == FACTS
-    assert store.read("k = 6, é", "abd") is None and store.read("absent") is None and store.look("absent") is None
+    assert list(store) == ["k = 6, é"] and store.read("k = 6, é", "abc", arrays=False) == Content(FACTS)
+    assert store.read("k = 6, é", "abd") is None and store.read("absent") is None
+    assert store.read("absent", arrays=False) is None and store.read("k = 6, é", "abd", arrays=False) is None
     assert Store(store.folder, "another job").read("k = 6, é", "abc") is None
     assert store.owns() and store.owns("abc") and not store.owns("abd")
     assert not Store(store.folder, "another job").owns()
@@ -102,4 +103,4 @@ def test_archives_of_others_are_no_pieces(store):
     keep(store, "piece", Content({}, ARRAYS))
     store.path("piece").write_bytes(pack_arrays(ARRAYS))
     with pytest.raises(MalformedData, match="something else than a piece of work"):
-        store.look("piece")
+        store.read("piece", arrays=False)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from tutelage.checks import real_array
 from tutelage.instant import instantly
 
-Kind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
+ElementKind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
 
 
@@ -25,7 +25,7 @@ class Element(NamedTuple):
     """
 
     coefficient: float
-    kind: Kind
+    kind: ElementKind
     scale: float = 1.0
 
 

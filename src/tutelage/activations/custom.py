@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import Activation, Element, Kind, Parity, slope
+from tutelage.activations.base import Activation, Element, ElementKind, Parity, slope
 from tutelage.checks import (
     count,
     finite_number,
@@ -71,7 +71,7 @@ def _elements(value: Any) -> tuple[Element, ...] | None:
     return tuple(
         Element(
             finite_number("elements", element.coefficient),
-            one_of("elements", element.kind, get_args(Kind)),
+            one_of("elements", element.kind, get_args(ElementKind)),
             finite_number("elements", element.scale),
         )
         for element in elements

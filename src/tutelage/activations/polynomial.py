@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import Activation, Element, Kind, Parity
+from tutelage.activations.base import Activation, Element, ElementKind, Parity
 from tutelage.checks import count, finite_number, sequence, text
 from tutelage.errors import invalid
 
 # Beyond this degree moments of a Gaussian leave no digits to a sum of monomials.
 _MOST = 20
-_KINDS: tuple[Kind, ...] = ("one", "identity", "square")
+_KINDS: tuple[ElementKind, ...] = ("one", "identity", "square")
 
 
 def _coefficients(value: Any) -> tuple[float, ...]:

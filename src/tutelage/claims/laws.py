@@ -21,6 +21,8 @@ LARGEST = 1e3
 """Coordinates of real numbers stay within this: beyond it a search finds rounding errors, not failures."""
 
 Shape = tuple[int, ...]
+# Numbers from which on NumPy does not add one after another.
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -244,5 +246,9 @@ class Space:
         for (name, law), size in zip(self.laws.items(), self.sizes, strict=True):
             raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
             values[name] = law.value(xp, raw)
+            if xp is np and np.ndim(values[name]) == 2 and values[name].shape[1] < _FEW:
+                # Instances lie side by side in memory: NumPy adds along a short axis many times faster then, and in the
+                # same order.
+                values[name] = np.asfortranarray(values[name])
             first += size
         return values

@@ -214,13 +214,21 @@ class _Arithmetic:
     def each(self, function: Callable[..., Any], *arrays: Any) -> Any:
         """Apply a function entry by entry."""
         arrays = np.broadcast_arrays(*(np.asarray(array, dtype=object) for array in arrays))
-        self._operations += arrays[0].size
+        self._count(arrays[0].size)
+        found = np.empty(arrays[0].size, dtype=object)
+        for place, entries in enumerate(zip(*(array.ravel().tolist() for array in arrays), strict=True)):
+            found[place] = function(*entries)
+        return found.reshape(arrays[0].shape) if arrays[0].ndim else found[0]
+
+    def of_numbers(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Apply a function to numbers, each of which is made exact first."""
+        self._count(len(values) + 1)
+        return function(*map(self.exact, values))
+
+    def _count(self, operations: int) -> None:
+        self._operations += operations
         if self._operations > _MOST_OPERATIONS:
             raise Undecided("too many operations")
-        found = np.empty(arrays[0].shape, dtype=object)
-        for place in np.ndindex(found.shape):
-            found[place] = function(*(array[place] for array in arrays))
-        return found if found.ndim else found[()]
 
     def builtins(self) -> dict[str, Any]:
         """Return the functions of Python that decide nothing by rounded numbers."""
@@ -254,6 +262,8 @@ class Balls:
         return lambda value: self._each(lambda one: getattr(one, method)(), value)
 
     def _each(self, function: Callable[..., Any], *values: Any) -> Any:
+        if all(isinstance(value, (self._arithmetic.ball, int, float)) for value in values):
+            return self._arithmetic.of_numbers(function, *values)
         return self._arithmetic.each(function, *(self._arithmetic.exact(np.asarray(value)) for value in values))
 
     def abs(self, value: Any) -> Any:

@@ -197,12 +197,14 @@ class Relation:
     def _sides(self, space: Space | Table, place: Any, effort: Effort, built: bool = False) -> Sides:
         left = self.left.favourable(self.relation) if isinstance(self.left, Chance) else self.left
         optional = {"where": self.where, "scale": self.scale, "build": None if built else self.build}
-        formulas: dict[str, Any] = {name: Formula(name, value) for name, value in optional.items() if value is not None}
+        formulas: dict[str, Any] = {
+            name: self._formula(name, value, value) for name, value in optional.items() if value is not None
+        }
         parts = (self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
         sides = Sides(
             space,
-            Formula("left", left),
-            Formula("right", self.right),
+            self._formula("left", self.left, left),
+            self._formula("right", self.right, self.right),
             self.relation,
             **formulas,
             tolerance=self.tolerance,
@@ -213,8 +215,15 @@ class Relation:
             modes=self.programs.setdefault(("modes", isinstance(space, Space) and place, *parts), {}),
         )
         if self.scale is None and isinstance(space, Space):
-            sides.floor = _typical(sides.pairs(space.sample(np.random.default_rng(2), 128)))
+            usual = ("usual", *space.laws.items())
+            if usual not in self.programs:
+                self.programs[usual] = space.sample(np.random.default_rng(2), 128)
+            sides.floor = _typical(sides.pairs(self.programs[usual]))
         return sides
+
+    def _formula(self, name: str, part: Any, value: Any) -> Formula:
+        """Return a part as a formula: one for all relations that share it, since it looks at its signature."""
+        return self.programs.setdefault(("formula", name, id(part), self.relation), Formula(name, value))
 
     def sampled(self, effort: Effort, seed: int) -> Pairs:
         """Return both sides on the instances that a search begins with.

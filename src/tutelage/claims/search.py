@@ -102,7 +102,7 @@ class Found:
     def add(self, rows: np.ndarray, pairs: Pairs, keep: int = 64) -> None:
         """Keep the worst of what there was and what comes."""
         margins = pairs.margins
-        self.tried += int(pairs.counted.sum())
+        self.tried += int(np.count_nonzero(pairs.counted))
         wrong = np.isnan(margins)
         if wrong.any() and self.broken is None:
             self.broken = rows[int(np.argmax(wrong))].copy()
@@ -121,28 +121,42 @@ class Found:
 
 def objective(pairs: Pairs, scale: str, floor: float) -> np.ndarray:
     """Return what is minimised on a scale; violations are negative on all of them."""
-    small, large, size, counted, _ = pairs
     with np.errstate(all="ignore"):
-        if scale == "logarithm":
-            value = np.arcsinh(large / floor) - np.arcsinh(small / floor)
-        else:
-            value = large - small if scale == "difference" else (large - small) / size
+        return _objectives(pairs, [(scale, slice(None))], floor)
+
+
+# Which instances are judged on which scale.
+_Parts = Sequence[tuple[str, slice]]
+
+
+def _objectives(pairs: Pairs, parts: _Parts, floor: float) -> np.ndarray:
+    """Return the objective of each instance on its scale."""
+    small, large, size, counted, _ = pairs
+    value = large - small
+    for scale, mine in parts:
+        if scale == "relative":
+            value[mine] /= size[mine]
+        elif scale == "logarithm":
+            value[mine] = np.arcsinh(large[mine] / floor) - np.arcsinh(small[mine] / floor)
     return np.where(counted & ~np.isnan(value), np.minimum(np.maximum(value, -_OUT), _OUT), _OUT)
 
 
-def _weights(pairs: Pairs, scale: str, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the objective in both sides."""
-    small, large, size, _, _ = pairs
-    one = np.ones_like(small)
-    if scale == "difference":
-        return -one, one
-    with np.errstate(all="ignore"):
+def _gradients(pairs: Pairs, by_small: np.ndarray, by_large: np.ndarray, parts: _Parts, floor: float) -> np.ndarray:
+    """Return the derivatives of the objective of each instance from those of both sides."""
+    gradient = by_large - by_small
+    for scale, mine in parts:
+        if scale == "difference":
+            continue
+        small, large, size = (part[mine] for part in pairs[:3])
         if scale == "logarithm":
-            return -1 / np.hypot(small, floor), 1 / np.hypot(large, floor)
-        # The size is one of the sides, or does not change.
-        by_large = np.where(size == np.abs(large), np.sign(large) * small / size**2, 1 / size)
-        by_small = np.where(size == np.abs(small), -np.sign(small) * large / size**2, -1 / size)
-        return by_small, by_large
+            of_small, of_large = -1 / np.hypot(small, floor), 1 / np.hypot(large, floor)
+        else:
+            # The size is one of the sides, or does not change.
+            of_large = np.where(size == np.abs(large), np.sign(large) * small / size**2, 1 / size)
+            of_small = np.where(size == np.abs(small), -np.sign(small) * large / size**2, -1 / size)
+        gradient[mine] = of_small[:, None] * by_small[mine] + of_large[:, None] * by_large[mine]
+    gradient[~np.isfinite(gradient)] = 0.0
+    return gradient
 
 
 def attack(target: Target, effort: Effort, random: np.random.Generator, enough: float = -np.inf) -> Found:
@@ -245,22 +259,14 @@ def _descend(
         ends = np.searchsorted(scales, np.arange(len(starts) + 1))
         return [(scale, slice(*ends[number : number + 2])) for number, scale in enumerate(starts)]
 
-    def values(x, scales, pairs):
+    def values(x, own):
+        pairs = target.pairs(x)
         found.add(x, pairs)
-        several = [objective(Pairs(*(part[mine] for part in pairs)), scale, floor) for scale, mine in parts(scales)]
-        return np.concatenate(several)
+        return _objectives(pairs, own, floor)
 
-    def gradients(x, scales):
-        pairs, small, large = target.slopes(x)
-        gradient = np.empty_like(x)
-        for scale, mine in parts(scales):
-            by_small, by_large = _weights(Pairs(*(part[mine] for part in pairs)), scale, floor)
-            gradient[mine] = by_small[:, None] * small[mine] + by_large[:, None] * large[mine]
-        gradient[~np.isfinite(gradient)] = 0.0
-        return gradient
-
-    value, gradient = values(x, scales, target.pairs(x)), gradients(x, scales)
-    memory = _Memory()
+    own = parts(scales)
+    value, gradient = values(x, own), _gradients(*target.slopes(x), own, floor)
+    memory = _Memory(*x.shape)
     # Before there is any curvature a step has a tenth of the size of the instance.
     trust = 0.1 * (1e-3 + np.sqrt(np.mean(x**2, axis=1)))
     step, stalled = np.ones(len(x)), np.zeros(len(x), int)
@@ -271,7 +277,8 @@ def _descend(
         if not alive.all():
             x, value, gradient, scales = x[alive], value[alive], gradient[alive], scales[alive]
             trust, step, stalled = trust[alive], step[alive], stalled[alive]
-            memory = memory.only(alive)
+            memory.only(alive)
+            own = parts(scales)
         slope = np.where(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)), 0.0, gradient)
         direction = np.where(slope == 0, 0.0, -memory.inverse(slope))
         uphill = ~(_along(direction, slope) < 0)
@@ -280,13 +287,13 @@ def _descend(
         fresh = uphill | memory.empty
         direction *= np.where(fresh, trust / length, np.minimum(1.0, 20 * trust / length))[:, None]
         new = np.minimum(np.maximum(x + step[:, None] * direction, low), high)
-        new_value = values(new, scales, target.pairs(new))
+        new_value = values(new, own)
         expected = np.abs(_along(new - x, slope))
         better = new_value < value - 1e-4 * np.where(step < 1e-3, 0.0, expected)
         # Derivatives are taken where they are needed alone: a step that does not help costs one evaluation.
         new_gradient = gradient.copy()
         if better.any():
-            new_gradient[better] = gradients(new[better], scales[better])
+            new_gradient[better] = _gradients(*target.slopes(new[better]), parts(scales[better]), floor)
         memory.add(np.where(better[:, None], new - x, 0.0), new_gradient - gradient)
         stalled = np.where(better & (value - new_value > 1e-10 * np.abs(value)), 0, stalled + 1)
         x, gradient = np.where(better[:, None], new, x), new_gradient
@@ -304,41 +311,47 @@ def _along(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 class _Memory:
-    """The last moves of several paths, what they changed in the gradients, and their scalar products with that."""
+    """The last moves of several paths, and what they changed in the gradients."""
 
-    def __init__(self, kept: Sequence[tuple[np.ndarray, ...]] = ()):
-        self.kept = list(kept)
+    def __init__(self, paths: int, dimension: int):
+        self._moves, self._changes = np.zeros((2, _MEMORY, paths, dimension))
+        # One over the scalar products of both; zero where there is no positive curvature.
+        self._by = np.zeros((_MEMORY, paths))
+        # The last curvature that was positive, and how many moves ago that was.
+        self._scale, self._age = np.ones(paths), np.full(paths, _MEMORY)
+        # Places of the moves, the oldest first.
+        self._order: list[int] = []
 
     @property
-    def empty(self) -> Any:
+    def empty(self) -> np.ndarray:
         """Which paths have no curvature yet."""
-        return ~np.any([product > 0 for _, _, product, _ in self.kept], axis=0) if self.kept else True
+        return self._age >= _MEMORY
 
-    def only(self, chosen: np.ndarray) -> _Memory:
-        """Return the memory of some of the paths."""
-        return _Memory([tuple(part[chosen] for part in parts) for parts in self.kept])
+    def only(self, chosen: np.ndarray) -> None:
+        """Keep the memory of some of the paths."""
+        self._moves, self._changes, self._by = (part[:, chosen] for part in (self._moves, self._changes, self._by))
+        self._scale, self._age = self._scale[chosen], self._age[chosen]
 
     def add(self, move: np.ndarray, change: np.ndarray) -> None:
         """Remember a move of every path; one without positive curvature counts for nothing."""
         product, squares = _along(move, change), _along(change, change)
         useful = (product > 0) & (product > 1e-14 * squares)
-        move, change = (np.where(useful[:, None], array, 0.0) for array in (move, change))
-        self.kept = [*self.kept, (move, change, np.where(useful, product, 0.0), squares)][-_MEMORY:]
+        place = len(self._order) if len(self._order) < _MEMORY else self._order.pop(0)
+        self._order.append(place)
+        self._moves[place], self._changes[place] = (np.where(useful[:, None], part, 0.0) for part in (move, change))
+        self._by[place] = np.where(useful, 1 / product, 0.0)
+        self._scale = np.where(useful, product / np.maximum(squares, 1e-300), self._scale)
+        self._age = np.where(useful, 0, self._age + 1)
 
     def inverse(self, slope: np.ndarray) -> np.ndarray:
         """Return the inverse Hessian of limited memory times the slopes."""
-        q, scale, passed = slope.copy(), np.ones(len(slope)), []
-        with np.errstate(all="ignore"):
-            for move, change, product, _ in reversed(self.kept):
-                by = np.where(product > 0, 1 / product, 0.0)
-                weight = by * _along(move, q)
-                q = q - weight[:, None] * change
-                passed.append((move, change, by, weight))
-            for _, _, product, squares in self.kept:
-                scale = np.where(product > 0, product / np.maximum(squares, 1e-300), scale)
-            q = q * scale[:, None]
-            for move, change, by, weight in reversed(passed):
-                q = q + (weight - by * _along(change, q))[:, None] * move
+        q, weights = slope.copy(), []
+        for place in reversed(self._order):
+            weights.append(self._by[place] * _along(self._moves[place], q))
+            q -= weights[-1][:, None] * self._changes[place]
+        q *= np.where(self.empty, 1.0, self._scale)[:, None]
+        for place in self._order:
+            q += (weights.pop() - self._by[place] * _along(self._changes[place], q))[:, None] * self._moves[place]
         q[~np.isfinite(q)] = 0.0
         return q
 

@@ -224,17 +224,15 @@ class Sides:
         low, high = self.space.bounds()
         count, dimension = rows.shape
         steps = 1e-6 * np.maximum(np.abs(rows), 1e-3)
-        shifts = steps[:, None, :] * np.eye(dimension)
-        upper = np.clip(rows[:, None] + shifts, low, high)
-        lower = np.clip(rows[:, None] - shifts, low, high)
-        points = np.concatenate([rows[:, None], upper, lower], axis=1).reshape(-1, dimension)
-        found = self.pairs(points)
-        apart = np.sum(upper - lower, axis=2)
-        small, large, size, counted, same = (part.reshape(count, -1) for part in found)
+        upper, lower, here = (np.minimum(np.maximum(rows + by, low), high) for by in (steps, -steps, 0.0))
+        points, place = np.repeat(here[:, None], 2 * dimension + 1, axis=1), np.arange(dimension)
+        points[:, 0], points[:, 1 + place, place], points[:, dimension + 1 + place, place] = rows, upper, lower
+        small, large, size, counted, same = (
+            part.reshape(count, -1) for part in self.pairs(points.reshape(-1, dimension))
+        )
         with np.errstate(all="ignore"):
-            by = [(side[:, 1 : dimension + 1] - side[:, dimension + 1 :]) / apart for side in (small, large)]
-        here = Pairs(small[:, 0], large[:, 0], size[:, 0], counted[:, 0], same[:, 0])
-        return here, by[0], by[1]
+            by = [(side[:, 1 : dimension + 1] - side[:, dimension + 1 :]) / (upper - lower) for side in (small, large)]
+        return Pairs(small[:, 0], large[:, 0], size[:, 0], counted[:, 0], same[:, 0]), by[0], by[1]
 
     def _in_batch(self, rows: np.ndarray) -> Pairs:
         given = isinstance(self.space, Table) and np.array_equal(rows, self.space.rows)

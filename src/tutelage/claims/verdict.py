@@ -11,6 +11,7 @@ import numpy as np
 from tutelage import checks
 from tutelage._html import counted, facts
 from tutelage.claims.outcome import Judgement
+from tutelage.work.documents import plain
 
 Reading = Literal["as_printed", "as_meant", "corrected", "control"]
 
@@ -106,10 +107,10 @@ class Verdict:
             "id": self.id,
             "form": self.form,
             "verdict": self.verdict,
-            "margin": _plain(self.margin),
+            "margin": plain(self.margin),
             "instances": self.instances,
             "arithmetic": self.arithmetic,
-            "witness": {name: _plain(value) for name, value in self.witness.items()} or None,
+            "witness": {name: plain(value) for name, value in self.witness.items()} or None,
             "control_refuted": self.control_refuted,
             "note": self.note,
             "seconds": round(self.seconds, 3),
@@ -122,7 +123,7 @@ class Verdict:
             "glyph": self.glyph,
             "proved": self.proved,
             "at_risk": self.at_risk,
-            "refuted_from": None if self.refuted_from is None else _plain(self.refuted_from),
+            "refuted_from": None if self.refuted_from is None else plain(self.refuted_from),
         }
 
     @staticmethod
@@ -141,21 +142,6 @@ def strength(refuted_from: Mapping[str, Any]) -> str:
     factor = refuted_from.get("factor")
     times = f", {factor:.4g} times as much," if factor else ""
     return f"with {parameter} {value:.4g} for {held:.4g}{times} it is refuted"
-
-
-def _plain(value: Any) -> Any:
-    """Return numbers and arrays as JSON can hold them; infinities and NaN as strings."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (str, bool, int)) or value is None:
-        return value
-    array = np.asarray(value)
-    if array.ndim:
-        return [_plain(entry) for entry in array]
-    number = array.item()
-    if isinstance(number, float) and not np.isfinite(number):
-        return str(number)
-    return number
 
 
 def _revived(value: Any) -> Any:
@@ -186,9 +172,9 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
     for name, value in witness.items():
         if recipe and name in ("left", "right"):
             continue  # which the recipe evaluates
-        plain = _plain(value)
-        if plain in ("inf", "-inf", "nan"):
-            lines.append(f"{name} = float({plain!r})")
+        said = plain(value)
+        if said in ("inf", "-inf", "nan"):
+            lines.append(f"{name} = float({said!r})")
         else:
-            lines.append(f"{name} = np.array({plain})" if isinstance(plain, list) else f"{name} = {plain!r}")
+            lines.append(f"{name} = np.array({said})" if isinstance(said, list) else f"{name} = {said!r}")
     return "\n".join([*lines, "", recipe.strip(), ""]) if recipe else "\n".join([*lines, ""])

@@ -45,7 +45,8 @@ def demo(
     if unknown:
         console.bad_input(f"`papers` must be among {', '.join(STUDIED)}, but received {', '.join(unknown)}.")
     folder = console.report_folder(out)
-    from tutelage.work.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse
+    from tutelage.work.program import this_command
 
     try:
         studies, verdicts, overview = _run(chosen, folder, seed, workers, fresh)

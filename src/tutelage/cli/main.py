@@ -70,7 +70,7 @@ def audit(
     from tutelage.claims.outcome import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
-    from tutelage.work.lock import this_command
+    from tutelage.work.program import this_command
 
     try:
         chosen = find(claims or [])
@@ -128,7 +128,8 @@ def reproduce(
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
     from tutelage.studies.changes import parsed, with_settings
-    from tutelage.work.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse
+    from tutelage.work.program import this_command
 
     try:
         chosen = find(studies or [])

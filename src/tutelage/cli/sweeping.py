@@ -62,7 +62,8 @@ def sweep(
     Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
     """
     from tutelage.sweeps import run_sweep
-    from tutelage.work.lock import FolderInUse, this_command
+    from tutelage.work.lock import FolderInUse
+    from tutelage.work.program import this_command
 
     folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -240,13 +241,13 @@ def _default_folder(specification: Path) -> Path:
 def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
     """Return what a specification, or the folder of a sweep, describes."""
     from tutelage.sweeps import Sweep
-    from tutelage.sweeps.kinds import work_from_document
     from tutelage.sweeps.results import manifest_of
 
     if specification.is_dir():
         if seed is not None:
             console.bad_input("`--seed` must not be given with the folder of a sweep, which has its own. Leave it out.")
-        return work_from_document(manifest_of(specification).document, specification, allow_outside)
+        document = manifest_of(specification).document
+        return Sweep.from_document(document, folder=specification, allow_outside=allow_outside)
     overrides = {} if seed is None else {"seed": seed}
     return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Json, OtherSeed
 from tutelage.errors import InvalidArgument, MalformedData, TutelageError
+from tutelage.files import write_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +38,7 @@ def train(
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
     from tutelage.sweeps import FolderInUse, Sweep
-    from tutelage.work.lock import this_command
+    from tutelage.work.program import this_command
 
     overrides = {} if seed is None else {"seed": seed}
     try:
@@ -76,7 +77,7 @@ def _followed(sweep: Sweep) -> pl.DataFrame:
 def _kept(sweep: Sweep, folder: Path) -> pl.DataFrame:
     """Follow all runs as a sweep of one cell in this process, which keeps them as they come, and return their table."""
     from tutelage.sweeps import run_sweep
-    from tutelage.sweeps.kinds import followed
+    from tutelage.sweeps.workers import followed
     from tutelage.work.engines import Here
 
     with console.descending() as progress, followed(progress):
@@ -167,7 +168,7 @@ def init(
     if family not in there:
         console.bad_input(f"--family must be one of {', '.join(there)}, but received {family}")
     try:
-        _create(file, example(family))
+        write_bytes(file, example(family).encode(), new=True)
     except FileExistsError:
         console.bad_input(f"{file} exists already. Name another file, or remove it.")
     except OSError as error:
@@ -178,17 +179,6 @@ def init(
         command = shlex.join(["tutelage", "train", str(file)])
         console.out.print(f"{escape(str(file))}: {there[family]}", highlight=False, soft_wrap=True)
         console.out.print(f"Run it with: {escape(command)}", highlight=False, soft_wrap=True)
-
-
-def _create(file: Path, text: str) -> None:
-    """Write a new file, all of it or none: somebody's specification is never overwritten, not even in a race."""
-    with file.open("x", encoding="utf-8") as written:
-        try:
-            written.write(text)
-            written.flush()
-        except BaseException:
-            file.unlink(missing_ok=True)
-            raise
 
 
 def _list(there: dict[str, str], json: bool) -> None:

@@ -26,20 +26,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import Kind
+from tutelage.activations.base import ElementKind
 from tutelage.duals import arcs, kinked
 from tutelage.duals.base import ClosedForm, Kernel
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import folded_mean, folded_sign, root
 
-EVEN_KINDS: tuple[Kind, ...] = ("one", "absolute", "square", "cosine")
-WAVES: tuple[Kind, ...] = ("cosine", "sine")
+EVEN_KINDS: tuple[ElementKind, ...] = ("one", "absolute", "square", "cosine")
+WAVES: tuple[ElementKind, ...] = ("cosine", "sine")
 
 # Degree of homogeneity of the elementary functions that have one.
-DEGREES: dict[Kind, int] = {"one": 0, "sign": 0, "identity": 1, "absolute": 1, "square": 2}
+DEGREES: dict[ElementKind, int] = {"one": 0, "sign": 0, "identity": 1, "absolute": 1, "square": 2}
 
 # The mean of each function of a normal number with a mean, a variance, and what the number one is in its unit.
-MEANS: dict[Kind, Callable] = {
+MEANS: dict[ElementKind, Callable] = {
     "one": lambda nu, b, unit: jnp.ones_like(nu),
     "identity": lambda nu, b, unit: nu,
     "absolute": lambda nu, b, unit: folded_mean(nu, root(b)),
@@ -51,7 +51,7 @@ MEANS: dict[Kind, Callable] = {
 }
 
 
-def _mean_derivatives(kind: Kind, nu, b, unit):
+def _mean_derivatives(kind: ElementKind, nu, b, unit):
     """Return M, M' and M'' in ν."""
 
     def mean(nu):
@@ -64,31 +64,31 @@ def _mean_derivatives(kind: Kind, nu, b, unit):
     return value, by_nu, by_nu_twice
 
 
-def _one_with(kind: Kind, pair: GaussianPair, unit):
+def _one_with(kind: ElementKind, pair: GaussianPair, unit):
     return MEANS[kind](pair.nu, pair.b, unit)
 
 
-def _identity_with(kind: Kind, pair: GaussianPair, unit):
+def _identity_with(kind: ElementKind, pair: GaussianPair, unit):
     value, by_nu, _ = _mean_derivatives(kind, pair.nu, pair.b, unit)
     return pair.mu * value + pair.c * by_nu
 
 
-def _square_with(kind: Kind, pair: GaussianPair, unit):
+def _square_with(kind: ElementKind, pair: GaussianPair, unit):
     value, by_nu, by_nu_twice = _mean_derivatives(kind, pair.nu, pair.b, unit)
     return (pair.mu**2 + pair.a) * value + 2 * pair.mu * pair.c * by_nu + pair.c**2 * by_nu_twice
 
 
-_RULES: dict[Kind, Callable] = {"one": _one_with, "identity": _identity_with, "square": _square_with}
+_RULES: dict[ElementKind, Callable] = {"one": _one_with, "identity": _identity_with, "square": _square_with}
 
 # Products of two functions of the same number, which need no function of a pair.
-_SAME_NEURON: dict[frozenset[Kind], Kind] = {
+_SAME_NEURON: dict[frozenset[ElementKind], ElementKind] = {
     frozenset({"absolute"}): "square",
     frozenset({"sign"}): "one",
     frozenset({"sign", "absolute"}): "identity",
 }
 
 
-def is_closed(first: Kind, second: Kind) -> bool:
+def is_closed(first: ElementKind, second: ElementKind) -> bool:
     """Return whether a pair of functions, of u and of v, has a closed form in this package."""
     return bool(
         first in _RULES
@@ -128,12 +128,12 @@ class Elementary(ClosedForm):
 
     frame: Frame
     factor: Float[Array, ""]
-    first_kind: Kind = eqx.field(static=True)
+    first_kind: ElementKind = eqx.field(static=True)
     first_scale: float = eqx.field(static=True)
-    second_kind: Kind = eqx.field(static=True)
+    second_kind: ElementKind = eqx.field(static=True)
     second_scale: float = eqx.field(static=True)
 
-    def _side(self, kind: Kind, scale: float, rows) -> Side:
+    def _side(self, kind: ElementKind, scale: float, rows) -> Side:
         rows = rows if scale == 1 else scale * rows
         return self.frame.damped_side(rows) if kind in WAVES else self.frame.side(rows, 1.0 if kind == "erf" else 0.0)
 
@@ -156,14 +156,14 @@ class Elementary(ClosedForm):
     def _by_rule(self, pair: GaussianPair, units, same: bool):
         if same:
             # Half from each argument, so that the derivative in the first one is half the derivative of the whole.
-            kinds: frozenset[Kind] = frozenset({self.first_kind, self.second_kind})
+            kinds: frozenset[ElementKind] = frozenset({self.first_kind, self.second_kind})
             product = MEANS[_SAME_NEURON[kinds]]
             return 0.5 * (product(pair.mu, pair.a, units[0]) + product(pair.nu, pair.b, units[1]))
         if self.first_kind in _RULES:
             return _RULES[self.first_kind](self.second_kind, pair, units[1])
         return _RULES[self.second_kind](self.first_kind, pair.swapped(), units[0])
 
-    def _kinds_are(self, kind: Kind) -> tuple[bool, bool]:
+    def _kinds_are(self, kind: ElementKind) -> tuple[bool, bool]:
         return self.first_kind == kind, self.second_kind == kind
 
     @property

@@ -107,13 +107,13 @@ class ChebyshevDescent(Method):
     r"""Gradient descent with a constant step, many steps at the price of a few gradients.
 
     Follows the path of `GradientDescent(step)`: groups of $n$ steps are replaced by $s \approx \sqrt{3n}$ gradients
-    where the estimated difference between the two is small against the way made, and by plain steps elsewhere. On a
+    where the estimated difference between the two is small against the distance, and by plain steps elsewhere. On a
     plateau this saves most of the gradients. A step of the run is one gradient; the run's time counts the steps of
     descent that it stands for.
 
     Args:
         step: The step of gradient descent; one with which descent is stable.
-        tolerance: Largest estimated difference of a group from gradient descent, relative to the way that it makes.
+        tolerance: Largest estimated difference of a group from gradient descent, relative to how far it moves.
         stiffness: Bound on the step times the largest curvature; 2 is where descent becomes unstable.
     """
 

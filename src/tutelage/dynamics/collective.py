@@ -77,7 +77,7 @@ class CollectiveDescent(Method):
         step: The step of gradient descent; one with which descent is stable.
         tolerance: Largest estimated difference of a group from gradient descent, by a rule of lower order than the
         one that
-            is used, relative to the way that it makes.
+            is used, relative to how far it moves.
     """
 
     step: Float[Array, ""]
@@ -105,22 +105,22 @@ class CollectiveDescent(Method):
         begins = ended | (step == 0)
         base = select(begins, point, state.base)
         modes = collective(objective, base)
-        way = point - state.origin
-        along_way, along_slope, along_gradient = map(modes.coordinates, (way, state.slope, gradient))
+        moved = point - state.origin
+        along_moved, along_slope, along_gradient = map(modes.coordinates, (moved, state.slope, gradient))
 
         # What a rule of second order leaves of a group that has ended, without its collective part.
         h = self.step * lengths[begun.level]
         before, after = 0.5 * (h + self.step), 0.5 * (h - self.step)
-        along = along_way.changed(along_slope, before).changed(along_gradient, after)
-        square = jnp.sum((way + before * state.slope + after * gradient) ** 2)
+        along = along_moved.changed(along_slope, before).changed(along_gradient, after)
+        square = jnp.sum((moved + before * state.slope + after * gradient) ** 2)
         error = jnp.sqrt(jnp.maximum(square - along.mean @ along.mean - along.second**2, 0.0))
-        accepted, factor = judge(begun.level, error, self.tolerance * norm(way))
+        accepted, factor = judge(begun.level, error, self.tolerance * norm(moved))
 
         renewed = begins & (accepted | (step == 0))
         origin = select(renewed, point, state.origin)
         slope = select(renewed, gradient, state.slope)
         along_slope = select(renewed, along_gradient, along_slope)
-        along_way = jax.tree.map(lambda part: jnp.where(renewed, 0.0, part), along_way)
+        along_moved = jax.tree.map(lambda part: jnp.where(renewed, 0.0, part), along_moved)
         place = advanced(begun, lengths, begins, ended, accepted, factor)
         length, first = lengths[place.level], place.stage == 1
         early, late = (length + 1) // 3, (2 * length - 1) // 3
@@ -138,7 +138,7 @@ class CollectiveDescent(Method):
         turned = share * jnp.where(stiff, modes.curvatures, 0.0)
         along = modes.function(bulk_rest, zeroth - share, along_slope)
         along = along.changed(modes.function(bulk_share, share, along_gradient))
-        along = along.changed(modes.function(0.0, turned, along_way), -1.0)
+        along = along.changed(modes.function(0.0, turned, along_moved), -1.0)
         moved = bulk_rest * slope + bulk_share * gradient + modes.expanded(along)
         moved = jnp.where(place.level == 0, slope, moved)
         return origin - self.step * moved, _State(origin, slope, base, place)

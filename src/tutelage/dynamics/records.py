@@ -73,7 +73,7 @@ class Record(eqx.Module):
         functions: Quantities of the user's own, by name: functions of a student.
         every: Steps between two entries.
         steps: Chosen steps instead.
-        at_most: Largest number of entries a run; beyond it every second one is dropped and the rest are taken
+        at_most: Largest number of entries per run; beyond it every second one is dropped and the rest are taken
             twice as far apart.
     """
 
@@ -135,7 +135,7 @@ def record(
             `angle` and `distance` (to the nearest teacher vector). `loss` if nothing is named.
         every: Steps between two entries.
         steps: Chosen steps instead of `every`, increasing.
-        at_most: Largest number of entries a run. A longer history is thinned, every second entry dropped, so
+        at_most: Largest number of entries per run. A longer history is thinned, every second entry dropped, so
             that memory stays bounded.
         **functions: Quantities of your own, as functions of a student that return an array. Such runs are
             followed in the full space of the inputs.

@@ -13,6 +13,7 @@ the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$). Whe
 divided, $fa$ and $(1-f)a$, whatever the activation, and the direction is $(u/f, -u/(1-f))$, as for $p \to \infty$.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -168,8 +169,10 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
     return eqx.tree_at(lambda one: one.problem, objective, wide)
 
 
-def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student dim dim"]:
-    r"""Return the reduced blocks $H'_{ii} = E[r\,\nabla^2\varphi(w_i, x)]$ of all neurons.
+def reduced_blocks(
+    objective: Objective, point: PyTree, neurons: Sequence[int] | None = None
+) -> Float[Array, "chosen dim dim"]:
+    r"""Return the reduced blocks $H'_{ii} = E[r\,\nabla^2\varphi(w_i, x)]$ of neurons.
 
     For a ReLU committee under Gaussian inputs this is the diagonal block of the Hessian without its $\tfrac12I$. If
     $H'_{ii}$ has a negative eigenvalue at a minimum, splitting neuron $i$ makes it a saddle.
@@ -177,6 +180,7 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
     Args:
         objective: An objective of a committee, of homogeneous neurons or of a neuron.
         point: The student.
+        neurons: Which neurons, from zero; all if left out.
 
     Returns:
         The blocks; not a number for a zero neuron of the `homogeneous` problem, which has no second derivative.
@@ -184,7 +188,7 @@ def reduced_blocks(objective: Objective, point: PyTree) -> Float[Array, "student
     Raises:
         UnsupportedCombination: For other objectives.
     """
-    return checked_objective(objective).neuron_curvatures(point)
+    return checked_objective(objective).neuron_curvatures(point, neurons)
 
 
 @dataclass(frozen=True)

@@ -177,14 +177,15 @@ class _Survey:
         return structure(self.reference.pattern(vectors_of(self.objective, point)), self.reference, self.tolerance)
 
     def _split_curvature(self, point: PyTree, blocks: Structure) -> float:
-        try:
-            reduced = np.asarray(reduced_blocks(self.objective, point))
-        except UnsupportedCombination:
-            return float("nan")
+        neurons = None
         if _is_ordered(self.objective, self.reference):
             # Neurons of one block play the same part: the first of each will do.
             sizes = blocks.student_sizes
-            reduced = reduced[np.cumsum(sizes) - np.asarray(sizes)]
+            neurons = (np.cumsum(sizes) - np.asarray(sizes)).tolist()
+        try:
+            reduced = np.asarray(reduced_blocks(self.objective, point, neurons))
+        except UnsupportedCombination:
+            return float("nan")
         # A zero neuron may have no block: then there is no largest over all neurons.
         return float(np.linalg.eigvalsh(reduced)[:, 0].max()) if np.isfinite(reduced).all() else float("nan")
 

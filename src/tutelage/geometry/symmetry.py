@@ -18,11 +18,6 @@ from tutelage.objectives import Objective
 _RANK = 1e-7
 
 
-def orbit_dimension(objective: Objective, point: PyTree) -> int:
-    """Return the dimension of the orbit of a point under the continuous symmetries of the problem."""
-    return sum(zero_modes(objective, point).values())
-
-
 def zero_modes(objective: Objective, point: PyTree) -> dict[str, int]:
     """Return the numbers of independent directions in which symmetries move a point, by what they are.
 

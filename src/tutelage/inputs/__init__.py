@@ -25,31 +25,3 @@ from tutelage.inputs.spherical import ball as ball
 from tutelage.inputs.spherical import sphere as sphere
 from tutelage.inputs.spherical import spherical as spherical
 from tutelage.inputs.spherical import student_t as student_t
-
-__all__ = [
-    "Atoms",
-    "Finite",
-    "Gaussian",
-    "ImagePatches",
-    "Inputs",
-    "Mixture",
-    "PlaneDensity",
-    "Rademacher",
-    "Spherical",
-    "Symmetry",
-    "UniformBox",
-    "ball",
-    "data",
-    "finite",
-    "gaussian",
-    "mixture",
-    "mnist_patches",
-    "photo_patches",
-    "plane_basis",
-    "rademacher",
-    "registry",
-    "sphere",
-    "spherical",
-    "student_t",
-    "uniform_box",
-]

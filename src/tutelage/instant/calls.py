@@ -26,7 +26,7 @@ from tutelage.instant.rules import Unsupported
 
 F = TypeVar("F", bound=Callable)
 
-# NumPy computes some 3e8 numbers a second; XLA compiles for about a second.
+# NumPy computes some 3e8 numbers per second; XLA compiles for about a second.
 _MOST_NUMBERS = 1e8
 
 _ARRAYS = (np.ndarray, np.generic, jax.Array)

@@ -40,7 +40,7 @@ class Composite(Patchwise):
 
     Attributes:
         activation: The activation of the first layer.
-        outer: A function of one vector with an entry a patch.
+        outer: A function of one vector with an entry per patch.
         patches: Number of patches.
         sharing: Whether all patches share one vector.
     """

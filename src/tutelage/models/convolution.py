@@ -16,14 +16,14 @@ from tutelage.models.base import Model, safe_norm
 
 
 class FilterAndOutput(NamedTuple):
-    """Parameters of a one-filter network: the filter, and one output weight a patch."""
+    """Parameters of a one-filter network: the filter, and one output weight per patch."""
 
     filter: Float[Array, " dim"]
     output: Float[Array, " patch"]
 
 
 class Convolution(Model):
-    """One filter, applied to every patch, and an output weight a patch.
+    """One filter, applied to every patch, and an output weight per patch.
 
     Attributes:
         activation: The activation.

@@ -11,10 +11,10 @@ from tutelage.models.base import Model, Symmetry
 
 
 class Patchwise(Model):
-    """A model with one weight vector a patch, or one vector shared by all patches.
+    """A model with one weight vector per patch, or one vector shared by all patches.
 
     Attributes:
-        sharing: Whether all patches share one vector. Parameters are then that vector, else one row a patch.
+        sharing: Whether all patches share one vector. Parameters are then that vector, else one row per patch.
     """
 
     if TYPE_CHECKING:  # see Activation
@@ -29,7 +29,7 @@ class Patchwise(Model):
         return ("dim",) if self.sharing else (self.patches, "dim")
 
     def rows(self, parameters: Float[Array, "..."]) -> Float[Array, "patch dim"]:
-        """Return one weight vector a patch, whether shared or not."""
+        """Return one weight vector per patch, whether shared or not."""
         if self.sharing:
             return jnp.broadcast_to(parameters, (self.patches, parameters.shape[-1]))
         return parameters

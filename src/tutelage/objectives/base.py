@@ -6,15 +6,17 @@ weight decay, where a problem has it, half its rate times the squared norm.
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from tutelage.checks import count, sequence
 from tutelage.errors import TutelageError, UnsupportedCombination
 from tutelage.instant import instantly
 from tutelage.models import Neuronwise
@@ -130,8 +132,8 @@ class Objective(eqx.Module):
         """Return the Lipschitz constant; point and radius have been checked."""
 
     @abc.abstractmethod
-    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
-        """Return the blocks; the point has been checked, and the student is a sum of neurons with vectors."""
+    def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
+        """Return the blocks; all has been checked, and the student is a sum of neurons with vectors."""
 
     @abc.abstractmethod
     def _reduced(self, points: PyTree) -> Reduction:
@@ -177,17 +179,25 @@ class Objective(eqx.Module):
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
         return _hessian_lipschitz(self, _point(self, point), fitted_array("radius", radius, ()))
 
-    def neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
-        r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for all neurons $\varphi(w_i, x)$ of a student with residual $r$.
+    def neuron_curvatures(self, point: PyTree, neurons: Sequence[int] | None = None) -> Float[Array, "chosen dim dim"]:
+        r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for neurons $\varphi(w_i, x)$ of a student with residual $r$.
+
+        Args:
+            point: The student.
+            neurons: Which neurons, from zero; all if left out.
 
         Raises:
+            InvalidArgument: If there is no such neuron.
             UnsupportedCombination: If the student is not a sum of neurons with a vector each, or the expectation is
                 not known.
         """
         student = self.problem.student
-        if not isinstance(student, Neuronwise) or not len(student.rows(self.problem.zero())):
+        number = len(student.rows(self.problem.zero())) if isinstance(student, Neuronwise) else 0
+        if not number:
             raise self._without_curvatures()
-        return _neuron_curvatures(self, _point(self, point))
+        given = range(number) if neurons is None else sequence("neurons", neurons, "a list of neurons")
+        chosen = np.array([count("neurons", one, least=0, most=number - 1) for one in given], int)
+        return _neuron_curvatures(self, _point(self, point), chosen)  # type: ignore[arg-type]  # arrays of NumPy stay so
 
     def _without_curvatures(self) -> UnsupportedCombination:
         return UnsupportedCombination(
@@ -312,8 +322,10 @@ def _hessian_lipschitz(objective: Objective, point: PyTree, radius: Float[Array,
 
 
 @instantly
-def _neuron_curvatures(objective: Objective, point: PyTree) -> Float[Array, "neuron dim dim"]:
-    return objective._neuron_curvatures(point)
+def _neuron_curvatures(
+    objective: Objective, point: PyTree, neurons: Int[Array, " chosen"]
+) -> Float[Array, "chosen dim dim"]:
+    return objective._neuron_curvatures(point, neurons)
 
 
 @instantly

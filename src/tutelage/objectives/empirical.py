@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
@@ -67,8 +67,8 @@ class Empirical(Sampled):
     def sample(self) -> PyTree:
         return self.inputs, self.labels, self.weights
 
-    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
-        return _curvatures(self, point)
+    def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
+        return _curvatures(self, point, neurons)
 
     def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student._predict(point, self.inputs) - self.labels
@@ -77,7 +77,7 @@ class Empirical(Sampled):
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
 
 
-def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim dim"]:
+def _curvatures(objective: Empirical, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
     student = objective.problem.student
     assert isinstance(student, Neuronwise)
     residuals = student._predict(point, objective.inputs) - objective.labels
@@ -91,11 +91,11 @@ def _curvatures(objective: Empirical, point: PyTree) -> Float[Array, "neuron dim
         vector = jnp.concatenate([student.weights(row), rest])
         return jnp.sum(weights * residuals * group.activation(inputs @ vector))
 
-    rows = student.rows(point)
+    rows = student.rows(point)[neurons]
     # A bias that is not learned stands behind the row.
-    pairs = rows, group.weights[:, rows.shape[1] :]
+    pairs = rows, group.weights[neurons, rows.shape[1] :]
     blocks = jax.lax.map(lambda pair: jax.hessian(coupling)(*pair), pairs)
-    return student.where_smooth(rows, group.coefficients[:, None, None] * blocks)
+    return student.where_smooth(rows, jnp.asarray(group.coefficients)[neurons, None, None] * blocks)
 
 
 @instantly

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["closed form", "exact sum", "quadrature", "sampling"]
-
 
 @dataclass(frozen=True)
 class Exactness:
@@ -16,7 +14,7 @@ class Exactness:
         detail: What was done, in words.
     """
 
-    kind: Kind
+    kind: Literal["closed form", "exact sum", "quadrature", "sampling"]
     tolerance: float | None = None
     detail: str = ""
 

@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, random_key
 from tutelage.objectives.base import Sampled
@@ -46,7 +46,7 @@ class Stream(Sampled):
     def sample(self) -> PyTree:
         return ()
 
-    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()
 
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:

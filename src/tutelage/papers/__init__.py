@@ -10,49 +10,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tutelage.papers.documents import KEYS, STUDIED_KEYS, document, recorded_witnesses
-from tutelage.papers.maps import REASONS, Line, coverage, gaps
-from tutelage.papers.record import (
-    KINDS,
-    STANDINGS,
-    Defect,
-    Recorded,
-    RecordedStudy,
-    counted,
-    defects,
-    expected_seconds,
-    failures,
-    kind_on_record,
-    recorded_studies,
-    recorded_verdicts,
-    records_of,
-    standing,
-)
-
-__all__ = [
-    "KINDS",
-    "PAPERS",
-    "REASONS",
-    "STANDINGS",
-    "STUDIED",
-    "Defect",
-    "Line",
-    "Paper",
-    "Recorded",
-    "RecordedStudy",
-    "counted",
-    "coverage",
-    "defects",
-    "expected_seconds",
-    "failures",
-    "gaps",
-    "kind_on_record",
-    "recorded_studies",
-    "recorded_verdicts",
-    "recorded_witnesses",
-    "records_of",
-    "standing",
-]
+from tutelage.papers.documents import KEYS, STUDIED_KEYS, document
+from tutelage.papers.documents import recorded_witnesses as recorded_witnesses
+from tutelage.papers.maps import REASONS as REASONS
+from tutelage.papers.maps import Line as Line
+from tutelage.papers.maps import coverage as coverage
+from tutelage.papers.maps import gaps as gaps
+from tutelage.papers.record import KINDS as KINDS
+from tutelage.papers.record import STANDINGS as STANDINGS
+from tutelage.papers.record import Defect as Defect
+from tutelage.papers.record import Recorded as Recorded
+from tutelage.papers.record import RecordedStudy as RecordedStudy
+from tutelage.papers.record import counted as counted
+from tutelage.papers.record import defects as defects
+from tutelage.papers.record import expected_seconds as expected_seconds
+from tutelage.papers.record import failures as failures
+from tutelage.papers.record import kind_on_record as kind_on_record
+from tutelage.papers.record import recorded_studies as recorded_studies
+from tutelage.papers.record import recorded_verdicts as recorded_verdicts
+from tutelage.papers.record import records_of as records_of
+from tutelage.papers.record import standing as standing
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from these arrays alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from tutelage.checks import one_of
+from tutelage.work.documents import plain
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
@@ -111,25 +112,12 @@ class Expectation:
 
     def document(self) -> dict[str, Any]:
         """Return the expectation as plain data for JSON."""
-        return {
-            "what": self.what,
-            "published": _plain(self.published),
-            "measured": _plain(self.measured),
-            "tolerance": _plain(self.tolerance),
-            "ok": None if self.ok is None else bool(self.ok),
-        }
+        return plain(asdict(self))
 
 
 def as_listed(value: Any) -> Any:
     """Return the value of a setting as JSON has it."""
     return list(value) if isinstance(value, tuple) else value
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    number = float(value)
-    return number if np.isfinite(number) else str(number)
 
 
 @dataclass(frozen=True)

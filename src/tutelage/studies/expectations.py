@@ -11,17 +11,20 @@ from tutelage.studies.base import Expectation
 
 def within(what: str, published: float, measured: Any, tolerance: float) -> Expectation:
     """A published number, met up to a tolerance."""
-    return Expectation(what, published, float(measured), tolerance, bool(abs(measured - published) <= tolerance))
+    met = abs(measured - published) <= tolerance
+    return Expectation(what, float(published), float(measured), float(tolerance), bool(met))
 
 
 def at_least(what: str, published: float, measured: Any, tolerance: float = 0.0) -> Expectation:
     """A published lower bound, which sampling may miss by a tolerance."""
-    return Expectation(what, f"≥ {published:g}", float(measured), tolerance, bool(measured >= published - tolerance))
+    met = measured >= published - tolerance
+    return Expectation(what, f"≥ {published:g}", float(measured), float(tolerance), bool(met))
 
 
 def at_most(what: str, published: float, measured: Any, tolerance: float = 0.0) -> Expectation:
     """A published upper bound, which sampling may miss by a tolerance."""
-    return Expectation(what, f"≤ {published:g}", float(measured), tolerance, bool(measured <= published + tolerance))
+    met = measured <= published + tolerance
+    return Expectation(what, f"≤ {published:g}", float(measured), float(tolerance), bool(met))
 
 
 def described(

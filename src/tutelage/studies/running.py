@@ -7,37 +7,35 @@ from the beginning whose folder it is and, once the study is complete, has the c
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import json
-import platform
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tutelage._configuration import available_cores, release_memory
+from tutelage._configuration import release_memory
 from tutelage._html import grid
 from tutelage.errors import MalformedData
 from tutelage.files import checked_path, digest, read_regular
 from tutelage.papers import expected_seconds
-from tutelage.plot import render, styled
 from tutelage.studies.base import Conclusion, Scale, Study, as_listed, checked_scale
 from tutelage.studies.changes import changes_of, with_settings
 from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
+from tutelage.style import render, styled
 from tutelage.work.documents import write_sealed
 from tutelage.work.engines import choose_engine
 from tutelage.work.folder import DAMAGED, MANIFEST, Notice, in_the_way, inner_folder, not_ours, put, set_aside
 from tutelage.work.job import Piece, PieceFailed, Watch, carry_out, ignore
 from tutelage.work.lock import locked
-from tutelage.work.program import modules_of, program_digest
+from tutelage.work.parquet import table_bytes
+from tutelage.work.program import installed, modules_of, now, program_digest, this_machine
 from tutelage.work.store import PIECES, Content, Store
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
@@ -252,7 +250,7 @@ class _StudyFolder:
         if state == "damaged":
             place = set_aside(self.folder, self.folder / MANIFEST)
             notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
-        write_sealed(self.folder / MANIFEST, begun(self.study.id, version("tutelage")))
+        write_sealed(self.folder / MANIFEST, begun(self.study.id, installed()))
 
     def finished(self, notice: Notice) -> Reproduced | None:
         """Return the study if it is complete, of this specification, and undamaged."""
@@ -328,9 +326,9 @@ class _StudyFolder:
                     *(shlex.join(["--set", f"{name}={as_listed(value)}"]) for name, value in self.changes.items()),
                 ]
             ),
-            "version": version("tutelage"),
-            "machine": f"{platform.system()} {platform.machine()}, {available_cores()} cores",
-            "written": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+            "version": installed(),
+            "machine": this_machine(),
+            "written": now(),
             "specification": self.specification,
             "files": files,
         }
@@ -342,9 +340,7 @@ class _StudyFolder:
             for kind in ("svg", "png"):
                 yield f"{picture.name}.{kind}", render(picture.figure, kind)
         for name, table in conclusion.tables.items():
-            buffer = io.BytesIO()
-            table.write_parquet(buffer)
-            yield f"{name}.parquet", buffer.getvalue()
+            yield f"{name}.parquet", table_bytes(table)
 
 
 def _setting(setting, scale: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import polars as pl
 from tutelage.errors import MalformedData
 from tutelage.files import about
 from tutelage.sweeps.manifest import Manifest
-from tutelage.sweeps.tables import Facts, Outcome, Range, facts_of, outcome_of
+from tutelage.sweeps.tables import Facts, Outcome, Range, outcome_of
+from tutelage.work.documents import shaped
 from tutelage.work.store import Store
 
 JOB = "sweep"
@@ -103,11 +104,9 @@ def _facts(store: Store, covered: Range, specification: str, thorough: bool) -> 
     if thorough:
         found = read_range(store, covered, specification)
         return None if found is None else found[0]
-    look = store.look(key_of(covered))
-    if look is None or (look.job, look.stamp) != (store.job, specification):
-        return None
+    content = store.read(key_of(covered), specification, arrays=False)
     with about(store.path(key_of(covered))):
-        return _checked_facts(covered, look.facts)
+        return None if content is None else _checked_facts(covered, content.facts)
 
 
 def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts, Outcome] | None:
@@ -122,7 +121,7 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
         return None
     with about(store.path(key_of(covered))):
         facts = _checked_facts(covered, content.facts)
-        outcome = outcome_of(content, facts)
+        outcome = outcome_of(content)
         numbers = np.arange(covered.first, covered.first + covered.runs)
         # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
         cells, runs = _places(outcome.runs)
@@ -141,7 +140,7 @@ def _places(table: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _checked_facts(covered: Range, said: Mapping[str, Any]) -> Facts:
-    facts = facts_of(said)
+    facts = shaped(dict(said), Facts)
     if facts.runs != covered.runs or facts.failed > facts.runs:
         raise MalformedData("contradicts its name")
     return facts

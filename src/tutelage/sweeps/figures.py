@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tutelage.errors import invalid
-from tutelage.plot import COLOURS, panels, styled
+from tutelage.plot import COLOURS, intervals, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,18 +36,8 @@ def plot_success(results: Results, field: str, by: Fields, below: float | None, 
                 # Beside each other: intervals at the same place would hide each other.
                 across += 0.4 * ((position + 0.5) / count - 0.5)
             rate, low, high = (rows[name].to_numpy() for name in ("rate", "low", "high"))
-            axes.errorbar(
-                across,
-                rate,
-                # The interval holds the rate, but for the last bit.
-                yerr=np.maximum(np.stack([rate - low, high - rate]), 0.0),
-                marker="o",
-                capsize=2,
-                elinewidth=0.8,
-                color=COLOURS[position % len(COLOURS)],
-                linestyle="none" if not numeric else _line(position),
-                label=label,
-            )
+            look = {"fmt": f"o{_line(position)}" if numeric else "o", "color": COLOURS[position % len(COLOURS)]}
+            intervals(across, rate, low, high, axes, elinewidth=0.8, label=label, **look)
         if not numeric:
             axes.set_xticks(list(places.values()), [str(value) for value in places])
             axes.set_xlim(-0.5, len(places) - 0.5)

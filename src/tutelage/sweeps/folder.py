@@ -11,8 +11,6 @@ lock               who works here
 from __future__ import annotations
 
 import contextlib
-import io
-import platform
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +19,11 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from tutelage._configuration import available_cores
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.files import digest
 from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
-from tutelage.sweeps.kinds import Work
 from tutelage.sweeps.manifest import FORMAT, Manifest, OtherFormat, difference, read_manifest, specification_digest
+from tutelage.sweeps.workers import Work
 from tutelage.work.documents import Document, read_sealed, shaped, write_sealed
 from tutelage.work.folder import (
     DAMAGED,
@@ -40,7 +37,8 @@ from tutelage.work.folder import (
 )
 from tutelage.work.job import Progress
 from tutelage.work.lock import LOCK
-from tutelage.work.program import installed, program_digest
+from tutelage.work.parquet import table_bytes
+from tutelage.work.program import installed, now, program_digest, this_machine
 from tutelage.work.store import PIECES, Store
 
 PROGRESS = "progress.json"
@@ -146,8 +144,8 @@ class SweepFolder:
             "document": self.document,
             "grid": {name: column.to_list() for name, column in self._cells.to_dict().items()},
             "version": installed(),
-            "machine": _machine(),
-            "created": _now(),
+            "machine": this_machine(),
+            "created": now(),
             "command": "",
             "sessions": [],
             "files": {},
@@ -161,8 +159,8 @@ class SweepFolder:
         Yield a list that is to have the latest progress last.
         """
         began = time.perf_counter()
-        session = {"command": command, "engine": engine, "version": installed(), "machine": _machine()}
-        session |= {"began": _now(), "seconds": None, "runs": None}
+        session = {"command": command, "engine": engine, "version": installed(), "machine": this_machine()}
+        session |= {"began": now(), "seconds": None, "runs": None}
         self._manifest = self._manifest.model_copy(update={"command": self._manifest.command or command})
         reached = [Progress(self.total)]
         self._write([session])
@@ -182,9 +180,7 @@ class SweepFolder:
         """Write tables for others to read; what has their names and is not ours is set aside."""
         written = {}
         for name, table in tables.items():
-            buffer = io.BytesIO()
-            table.write_parquet(buffer)
-            content = buffer.getvalue()
+            content = table_bytes(table)
             put(self.folder, self.folder / name, content, self._manifest.files.get(name), self._notice)
             written[name] = digest(content)
         self._manifest = self._manifest.model_copy(update={"files": written})
@@ -197,14 +193,6 @@ class SweepFolder:
             if self._tells or not (path.is_symlink() or path.exists()) or _speed(path):
                 write_sealed(path, {"rate": progress.rate, "seconds_left": progress.seconds_left})
                 self._tells = True
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
 
 
 def read_progress(folder: Path) -> dict[str, Any]:

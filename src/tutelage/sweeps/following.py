@@ -13,11 +13,11 @@ import polars as pl
 from tutelage.dynamics import Runs, descend, restarts
 from tutelage.dynamics.records import QUANTITIES
 from tutelage.dynamics.restarts import sign_choices
-from tutelage.sweeps.kinds import Watch
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.plan import Plan
-from tutelage.sweeps.tables import FAILED, Outcome, Range
+from tutelage.sweeps.tables import Outcome, Range, failed_runs
+from tutelage.sweeps.workers import Watch
 
 RUN_COLUMNS: dict[str, Any] = {
     "cell": pl.Int64,
@@ -34,7 +34,7 @@ RUN_COLUMNS: dict[str, Any] = {
     "seconds": pl.Float64,
 }
 
-# One number a vector of the student; a list for every student, so that all cells of a sweep have the same columns.
+# One number per vector of the student; a list for every student, so that all cells of a sweep have the same columns.
 _PER_VECTOR = ("norms", "angle", "distance")
 
 
@@ -50,7 +50,7 @@ def record_columns(plan: Plan) -> dict[str, Any]:
     }
 
 
-def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch, reason: str = "") -> Outcome:
+def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None, reason: str = "") -> Outcome:
     """Follow the runs of a range.
 
     Args:
@@ -83,14 +83,12 @@ def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch, reason
 
 
 def _failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Outcome:
-    rows: dict[str, Any] = dict.fromkeys(RUN_COLUMNS, [None] * covered.runs)
-    rows |= {"cell": [covered.cell] * covered.runs, "run": list(range(covered.first, covered.first + covered.runs))}
-    rows |= {"status": [FAILED] * covered.runs, "reason": [reason] * covered.runs, "success": [False] * covered.runs}
+    runs = failed_runs(covered, reason, RUN_COLUMNS).with_columns(success=pl.lit(False))
     arrays = {}
     if built is not None and plan.cells[covered.cell].keep_points:
         shapes = _named(built.problem.template_tree())
         arrays = {name: np.full((covered.runs, *leaf.shape), np.nan) for name, leaf in shapes.items()}
-    return Outcome(pl.DataFrame(rows, schema=RUN_COLUMNS), pl.DataFrame(schema=record_columns(plan)), arrays)
+    return Outcome(runs, pl.DataFrame(schema=record_columns(plan)), arrays)
 
 
 def _named(points: Any) -> dict[str, Any]:
@@ -99,7 +97,7 @@ def _named(points: Any) -> dict[str, Any]:
     return {f"points{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
 
 
-def _followed(plan: Plan, built: Built, covered: Range, watch: Watch) -> Outcome:
+def _followed(plan: Plan, built: Built, covered: Range, watch: Watch | None) -> Outcome:
     cell = plan.cells[covered.cell]
     begun = time.monotonic()
     starts = built.starts(covered.first, covered.runs)
@@ -148,7 +146,7 @@ def _records(history: pl.DataFrame | None, cell: int, columns: dict[str, Any]) -
 
 
 def _restarted(
-    built: Built, cell: Cell, covered: Range, starts: Any, watch: Watch
+    built: Built, cell: Cell, covered: Range, starts: Any, watch: Watch | None
 ) -> tuple[Any, pl.DataFrame, pl.DataFrame | None]:
     """Follow starts and, where they fail, copies with other signs; the row of a start is that of its best copy."""
     outcome = restarts(

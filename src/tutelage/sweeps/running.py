@@ -13,12 +13,13 @@ from tutelage.errors import invalid
 from tutelage.files import checked_path
 from tutelage.sweeps.coverage import Coverage, key_of
 from tutelage.sweeps.folder import TABLES, SweepFolder
-from tutelage.sweeps.kinds import Work, compute, introduce
 from tutelage.sweeps.results import Results, open_sweep
 from tutelage.sweeps.tables import Range, failed_content
+from tutelage.sweeps.workers import Work, compute, introduce
 from tutelage.work.engines import Engine, choose_engine
 from tutelage.work.job import Piece, Progress, Watch, carry_out, ignore
-from tutelage.work.lock import locked, this_command
+from tutelage.work.lock import locked
+from tutelage.work.program import this_command
 
 PIECE_SECONDS = 10.0
 """Cost of a piece, in seconds, unless told otherwise."""

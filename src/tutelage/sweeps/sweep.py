@@ -6,24 +6,20 @@ Nothing here imports JAX before a sweep is made: a worker sets its environment f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.kinds import Watch
 from tutelage.sweeps.tables import Outcome, Range
+from tutelage.sweeps.workers import Watch
 
 if TYPE_CHECKING:
     from tutelage.sweeps.costs import Estimate
     from tutelage.sweeps.specification.build import Built
     from tutelage.sweeps.specification.plan import Plan
-
-
-class Stopped(BaseException):
-    """Raised by `Sweep.run` where its `stop` says so. Not an `Exception`: nobody should take it for a failed run."""
 
 
 class Sweep:
@@ -174,37 +170,26 @@ class Sweep:
 
         return estimate_of(self._plan)
 
-    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Watch | None = None) -> Outcome:
         """Compute a range of runs; a run has the same row whatever the cut, but for its `seconds`.
 
         Args:
             covered: The range; some runs of one cell, not necessarily one of `ranges`.
-            stop: Asked now and then; where it says yes, the range is given up.
-            progress: Called now and then with the numbers of ended runs, of all runs, and of steps.
+            progress: Called now and then with the numbers of ended runs, of all runs, and of steps. What it raises that
+                is no `Exception`, such as `KeyboardInterrupt`, ends the range; an `Exception` is a run that failed.
 
         Returns:
             Its rows. A run that could not be computed has the status `failed` and a reason.
-
-        Raises:
-            Stopped: If `stop` says so.
         """
         from tutelage.sweeps.following import follow
 
-        def watch(ended: int, total: int, steps: int) -> None:
-            if stop is not None and stop():
-                raise Stopped
-            if progress is not None:
-                progress(ended, total, steps)
-
-        if stop is not None and stop():
-            raise Stopped
         # The ranges of a cell come one after another; a cell that is built once compiles once.
         if self._last is None or self._last[0] != covered.cell:
             try:
                 self._last = (covered.cell, self._plan.build(covered.cell))
             except Exception as error:
-                return follow(self._plan, None, covered, watch, str(error))
-        return follow(self._plan, self._last[1], covered, watch)
+                return follow(self._plan, None, covered, progress, str(error))
+        return follow(self._plan, self._last[1], covered, progress)
 
     def __len__(self) -> int:
         return len(self._plan.cells)

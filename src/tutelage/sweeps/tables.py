@@ -45,7 +45,7 @@ _KINDS = {
 }
 _DTYPES = {"whole": "i8", "real": "f8", "truth": "?", "text": "u1", "vector": "f8"}
 _FILL = {"whole": 0, "real": 0.0, "truth": False}
-Kind = Literal["whole", "real", "truth", "text", "vector"]
+ColumnKind = Literal["whole", "real", "truth", "text", "vector"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Facts(Document):
     runs: Annotated[int, Field(ge=1)]
     failed: Annotated[int, Field(ge=0)]
     seconds: Annotated[float, Field(ge=0)]
-    columns: dict[Table, dict[str, Kind]]
+    columns: dict[Table, dict[str, ColumnKind]]
 
 
 def content_of(covered: Range, outcome: Outcome) -> Content:
@@ -124,38 +124,33 @@ def content_of(covered: Range, outcome: Outcome) -> Content:
     return Content(facts.model_dump(), arrays)
 
 
-def failed_content(covered: Range, reason: str) -> Content:
-    """Return the content of a range none of whose runs could be computed: rows with the reason."""
+def failed_runs(covered: Range, reason: str, columns: Mapping[str, Any] = RUN_COLUMNS) -> pl.DataFrame:
+    """Return the rows of a range none of whose runs could be computed."""
     count = covered.runs
-    columns: dict[str, list[Any]] = {name: [None] * count for name in RUN_COLUMNS}
-    columns |= {"cell": [covered.cell] * count, "run": list(range(covered.first, covered.first + count))}
-    columns |= {"status": [FAILED] * count, "reason": [reason] * count}
-    runs = pl.DataFrame(columns, schema=RUN_COLUMNS)
-    return content_of(covered, Outcome(runs, pl.DataFrame(schema=RECORD_COLUMNS), {}))
+    rows: dict[str, list[Any]] = {name: [None] * count for name in columns}
+    rows |= {"cell": [covered.cell] * count, "run": list(range(covered.first, covered.first + count))}
+    rows |= {"status": [FAILED] * count, "reason": [reason] * count}
+    return pl.DataFrame(rows, schema=dict(columns))
 
 
-def facts_of(facts: Mapping[str, Any]) -> Facts:
-    """Return the facts of a piece in their form.
-
-    Raises:
-        MalformedData: If they have another one; the text continues a sentence.
-    """
-    return shaped(dict(facts), Facts)
+def failed_content(covered: Range, reason: str) -> Content:
+    """Return the content of a range that has no other rows than those of `failed_runs`."""
+    return content_of(covered, Outcome(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
 
 
-def outcome_of(content: Content, facts: Facts | None = None) -> Outcome:
-    """Return what a range has computed from the content of its piece, and its facts where they are known.
+def outcome_of(content: Content) -> Outcome:
+    """Return what a range has computed from the content of its piece.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
-    columns = (facts or facts_of(content.facts)).columns
+    columns = shaped(dict(content.facts), Facts).columns
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
     runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
     return Outcome(runs, records, arrays)
 
 
-def _table(content: Content, kind: Table, columns: Mapping[str, Kind]) -> pl.DataFrame:
+def _table(content: Content, kind: Table, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
     for name, wanted in COLUMNS[kind].items():
         if name not in columns or _KINDS[columns[name]] != wanted:
             raise MalformedData(f"has no column `{name}` of the right kind")
@@ -165,14 +160,14 @@ def _table(content: Content, kind: Table, columns: Mapping[str, Kind]) -> pl.Dat
     return pl.DataFrame(table)
 
 
-def _kind_of(name: str, dtype: pl.DataType) -> Kind:
+def _kind_of(name: str, dtype: pl.DataType) -> ColumnKind:
     for kind, one in _KINDS.items():
         if dtype == one:
             return kind  # type: ignore[return-value]
     raise TutelageError(f"the column `{name}` must hold numbers, words, truth values or vectors, but holds {dtype}")
 
 
-def _encoded(name: str, column: pl.Series, kind: Kind) -> dict[str, np.ndarray]:
+def _encoded(name: str, column: pl.Series, kind: ColumnKind) -> dict[str, np.ndarray]:
     # Polars plans a query for most of what it does: not where nothing is missing.
     missing = {f"{name}{_NULL}": column.is_null().to_numpy()} if column.null_count() else {}
     if kind == "text":
@@ -186,7 +181,7 @@ def _encoded(name: str, column: pl.Series, kind: Kind) -> dict[str, np.ndarray]:
     return {name: whole.to_numpy().astype(_DTYPES[kind]), **missing}
 
 
-def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: Kind) -> pl.Series:
+def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: ColumnKind) -> pl.Series:
     values, null = arrays.get(name), arrays.get(f"{name}{_NULL}")
     axes = 2 if kind == "vector" else 1
     if values is None or values.dtype != np.dtype(_DTYPES[kind]) or values.ndim != axes:

@@ -19,6 +19,7 @@ from typing import Any
 from tutelage.errors import MissingDependency, TutelageError, invalid
 from tutelage.work.engines import Call, Ending, Engine, Lost, Prepare, called
 from tutelage.work.processes import one_thread
+from tutelage.work.program import installed
 
 try:
     import dask.config
@@ -211,10 +212,8 @@ def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
     except PackageNotFoundError as error:
         raise ClusterLost("A worker has no tutelage. Install the same version there as here.") from error
     for worker, found in versions.items():
-        if found != version("tutelage"):
-            raise ClusterLost(
-                f"The worker {worker} has tutelage {found}, and this is {version('tutelage')}. Install the same."
-            )
+        if found != installed():
+            raise ClusterLost(f"The worker {worker} has tutelage {found}, and this is {installed()}. Install the same.")
     crowded = [worker for worker, threads in client.nthreads().items() if threads > 1]
     if crowded and notice is not None:
         notice(f"{len(crowded)} workers have several threads each; start them with --nthreads 1.")

@@ -7,13 +7,16 @@ matches but says something senseless is refused all the same.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tutelage.errors import MalformedData
-from tutelage.files import about, digest, largest_text, read_regular, write_json
+from tutelage.files import about, digest, json_text, largest_text, read_regular, write_bytes
 
 _CHECKSUM = "checksum"
 
@@ -33,9 +36,22 @@ def seal(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, _CHECKSUM: digest(said)}
 
 
+def plain(value: Any) -> Any:
+    """Return numbers and arrays, also in tables, as JSON can hold them; infinities and NaN as text."""
+    if isinstance(value, Mapping):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    array = np.asarray(value)
+    if array.ndim:
+        return [plain(entry) for entry in array]
+    number = array.item()
+    return str(number) if isinstance(number, float) and not math.isfinite(number) else number
+
+
 def write_sealed(path: Path, document: dict[str, Any]) -> None:
     """Write a document with its checksum, as `write_bytes` does."""
-    write_json(path, seal(document))
+    write_bytes(path, json_text(seal(document)))
 
 
 def parsed(content: bytes) -> Any:

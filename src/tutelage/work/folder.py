@@ -14,7 +14,6 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Collection
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +21,7 @@ from tutelage.errors import InvalidArgument, MalformedData, Unreadable
 from tutelage.files import digest, is_temporary, read_regular, write_bytes
 from tutelage.work.documents import Document, read_sealed, write_sealed
 from tutelage.work.lock import LOCK, is_lock
+from tutelage.work.program import installed
 
 MANIFEST = "manifest.json"
 """Name of the document that makes a folder ours."""
@@ -125,7 +125,7 @@ def claim(folder: Path, kind: str, allowed: Collection[str] = ()) -> None:
                 for inner in allowed:
                     inner_folder(folder, inner, make=False)
                 folder.mkdir(parents=True, exist_ok=True)
-                write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": version("tutelage")})
+                write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": installed()})
                 return
         except MalformedData as error:
             raise not_ours(folder, MANIFEST) from error
@@ -171,27 +171,6 @@ def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: 
         if digest(there) != checksum:
             notice(f"{path} does not match its checksum: it is kept as {set_aside(folder, path)}, and written again.")
     write_bytes(path, content)
-
-
-def remove_own(path: Path, checksum: str) -> bool:
-    """Remove a file if its checksum says that we wrote it, and return whether it is gone.
-
-    Args:
-        path: The file.
-        checksum: Checksum of what we wrote there, or the first digits of it.
-
-    Raises:
-        Unreadable: If it cannot be read.
-    """
-    try:
-        content = read_regular(path)
-    except FileNotFoundError:
-        return True
-    if not digest(content).startswith(checksum):
-        return False
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    return True
 
 
 def remove_temporary(folder: Path, age: float = 0.0) -> None:

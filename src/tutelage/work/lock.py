@@ -6,7 +6,6 @@ import contextlib
 import errno
 import json
 import os
-import shlex
 import socket
 import stat
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 from tutelage.errors import MalformedData, TutelageError, Unreadable
 from tutelage.work.documents import Document, parsed, seal, shaped, unsealed
+from tutelage.work.program import now, this_command
 
 LOCK = "lock"
 """Name of the file in the folder; it stays when the lock is released."""
@@ -29,13 +29,6 @@ class FolderInUse(TutelageError):
     """Another process works in the folder."""
 
 
-def this_command() -> str:
-    """Return the command that this process runs, as a line for a shell."""
-    program = Path(sys.argv[0]).name if sys.argv else ""
-    name = "tutelage" if program in ("tutelage", "__main__.py", "") else program
-    return shlex.join([name, *sys.argv[1:]])
-
-
 class _Holder(Document):
     """Who works in a folder, as the lock says."""
 
@@ -46,7 +39,7 @@ class _Holder(Document):
 
 
 @contextlib.contextmanager
-def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE) -> Iterator[None]:
+def locked(folder: Path, command: str | None = None) -> Iterator[None]:
     """Hold a folder inside the block, made if it is absent.
 
     It must be certain already that the folder is ours or free: a file is made in it.
@@ -54,7 +47,6 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
     Args:
         folder: The folder.
         command: What others are told that this process does; the command line by default.
-        patience: Seconds to wait for another process; by default only for one that looks whether it is in use.
 
     Raises:
         FolderInUse: If another process holds it: which one, where, since when.
@@ -64,7 +56,7 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
     # Not inherited by workers: the lock ends with this process.
     handle = _opened(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + _PATIENCE
         while not _acquired(handle):
             if time.monotonic() > deadline:
                 raise FolderInUse(f"{folder} is in use{_described(_read(handle))}. Wait until it ends, or stop it.")
@@ -74,7 +66,7 @@ def locked(folder: Path, command: str | None = None, patience: float = _PATIENCE
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
-            "since": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+            "since": now(),
             "command": this_command() if command is None else command,
         }
         os.lseek(handle, 0, os.SEEK_SET)

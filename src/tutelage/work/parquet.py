@@ -1,4 +1,4 @@
-"""Parquet files of others: how much memory one will take, before it is read.
+"""Parquet files: ours, and those of others, of which it is looked at first how much memory one will take.
 
 Numbers of fields are those of `parquet.thrift`, version 2.
 """
@@ -39,6 +39,13 @@ def read_table(content: bytes) -> pl.DataFrame:
         return pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise MalformedData(f"is no table, or damaged ({type(error).__name__})") from error
+
+
+def table_bytes(table: pl.DataFrame) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def check_table(content: bytes) -> None:

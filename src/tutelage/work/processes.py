@@ -53,11 +53,10 @@ class Processes(Engine):
 
     Args:
         workers: Number of processes, at most one per piece.
-        attempts: How often a piece is begun if its worker is killed.
     """
 
-    def __init__(self, workers: int, attempts: int = ATTEMPTS):
-        self.workers, self.attempts = workers, attempts
+    def __init__(self, workers: int):
+        self.workers = workers
         self.name = f"{workers} process{'es' * (workers > 1)}"
 
     def compute(
@@ -114,7 +113,7 @@ class Processes(Engine):
                         )
                     if worker.task is not None:
                         call, attempt = worker.task
-                        if attempt < self.attempts:
+                        if attempt < ATTEMPTS:
                             waiting.put_back(_Task(call, attempt + 1))
                         else:
                             yield call.key, Lost(f"its worker was killed {attempt} times, {ending}")

@@ -1,4 +1,4 @@
-"""Which program a result came from: the sources that it depends on, and the packages that computed it.
+"""Which program a result came from: sources that it depends on, packages, and the command, machine and time.
 
 A module depends on the modules of this package that it imports, wherever in its text, and on what those import. A name
 that is imported from a package counts as one of the module that the package has it from, so that `from tutelage.inputs
@@ -8,8 +8,11 @@ import gaussian` does not depend on all other laws.
 from __future__ import annotations
 
 import ast
+import platform
+import shlex
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
@@ -18,6 +21,7 @@ from pathlib import Path
 from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
+from tutelage._configuration import available_cores
 from tutelage.files import digest
 
 PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "equinox", "optax", "diffrax")
@@ -86,6 +90,23 @@ def _filled(cell: CellType) -> bool:
         return cell.cell_contents is not None
     except ValueError:
         return False
+
+
+def this_command() -> str:
+    """Return the command that this process runs, as a line for a shell."""
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    name = _PACKAGE if program in (_PACKAGE, "__main__.py", "") else program
+    return shlex.join([name, *sys.argv[1:]])
+
+
+def this_machine() -> str:
+    """Return what a manifest says of the machine."""
+    return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+
+
+def now() -> str:
+    """Return the time, as manifests and locks have it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
 
 
 @cache

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,17 +42,11 @@ class Content:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-class _About(Document):
-    format: Literal["tutelage piece 1"]
-    version: str
-    job: str
-    stamp: str
-    facts: dict[str, Any]
-
-
-class Found(NamedTuple):
+class About(Document):
     """What a piece says of itself: its job, its stamp, and its facts."""
 
+    format: Literal["tutelage piece 1"]
+    version: str
     job: str
     stamp: str
     facts: dict[str, Any]
@@ -68,34 +62,27 @@ def packed(content: Content, job: str, stamp: str) -> bytes:
     """
     if _ABOUT in content.arrays:
         raise invalid("arrays", f"not have one named {_ABOUT!r}", "one", "Choose another name")
-    said = {
-        "format": "tutelage piece 1",
-        "version": installed(),
-        "job": job,
-        "stamp": stamp,
-        "facts": dict(content.facts),
-    }
-    text = json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    said = {"format": "tutelage piece 1", "version": installed(), "job": job, "stamp": stamp}
+    text = json.dumps({**said, "facts": dict(content.facts)}, ensure_ascii=False, allow_nan=False).encode()
     return pack_arrays({_ABOUT: np.frombuffer(text, np.uint8), **content.arrays})
 
 
-def unpacked(content: bytes) -> tuple[Found, Content]:
+def unpacked(content: bytes, arrays: bool = True) -> tuple[About, Content]:
     """Return what a piece says of itself and what it has computed, from the bytes of its file.
+
+    Args:
+        content: The file.
+        arrays: Whether to unpack and compare the arrays; without them it has none.
 
     Raises:
         MalformedData: If it is something else, or damaged; the text continues a sentence.
         Unreadable: If it would take too much memory; the text continues a sentence.
     """
-    arrays = unpack_arrays(content)
-    found = _found(arrays)
-    return found, Content(found.facts, arrays)
-
-
-def _found(arrays: dict[str, np.ndarray]) -> Found:
-    if _ABOUT not in arrays:
+    found = unpack_arrays(content) if arrays else archive_arrays(content, {_ABOUT})
+    if _ABOUT not in found:
         raise MalformedData("is an archive of something else than a piece of work")
-    said = shaped(parsed(arrays.pop(_ABOUT).tobytes()), _About)
-    return Found(said.job, said.stamp, said.facts)
+    said = shaped(parsed(found.pop(_ABOUT).tobytes()), About)
+    return said, Content(said.facts, found)
 
 
 class Store:
@@ -126,8 +113,13 @@ class Store:
         names = listed(inner_folder(self.folder, PIECES, make=False))
         return (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING) and _KEY.fullmatch(name))
 
-    def look(self, key: str) -> Found | None:
-        """Return what a piece says of itself, or `None` if there is none; its arrays are not compared.
+    def read(self, key: str, stamp: str | None = None, arrays: bool = True) -> Content | None:
+        """Return what a piece has computed, or `None` if it is absent, or of another job or stamp.
+
+        Args:
+            key: Its key.
+            stamp: What it must have been computed from; anything if `None`.
+            arrays: Whether to read its arrays, and to compare it with its checksum.
 
         Raises:
             MalformedData: If it is something else, or damaged.
@@ -138,26 +130,8 @@ class Store:
         except FileNotFoundError:
             return None
         with about(self.path(key)):
-            return _found(archive_arrays(content, {_ABOUT}))
-
-    def read(self, key: str, stamp: str | None = None) -> Content | None:
-        """Return what a piece has computed, or `None` if it is absent, or of another job or stamp.
-
-        Args:
-            key: Its key.
-            stamp: What it must have been computed from; anything if `None`.
-
-        Raises:
-            MalformedData: If it is damaged.
-            Unreadable: If it cannot be read.
-        """
-        try:
-            content = read_regular(self.path(key))
-        except FileNotFoundError:
-            return None
-        with about(self.path(key)):
-            found, computed = unpacked(content)
-        return computed if found.job == self.job and stamp in (None, found.stamp) else None
+            said, computed = unpacked(content, arrays)
+        return computed if said.job == self.job and stamp in (None, said.stamp) else None
 
     def whole(self, key: str, stamp: str | None, notice: Notice) -> Content | None:
         """Return what a piece has computed, as `read` does; of one that is damaged, say so, and return `None`."""
@@ -176,15 +150,11 @@ class Store:
             notice: Called with a sentence if something was set aside.
         """
         inner_folder(self.folder, PIECES)
-        self.clear(key, notice)
-        write_bytes(self.path(key), content)
-
-    def clear(self, key: str, notice: Notice) -> None:
-        """Set aside what has the name of a piece and is none."""
         try:
             self.read(key)
         except MalformedData:
             notice(f"{self.path(key)} is damaged, and kept as {set_aside(self.folder, self.path(key))}.")
+        write_bytes(self.path(key), content)
 
     def tidy(self, age: float = 0.0) -> None:
         """Remove what interrupted writes have left in the folder, if it is so many seconds old."""
@@ -193,10 +163,4 @@ class Store:
 
     def owns(self, stamp: str | None = None) -> bool:
         """Whether the folder has an intact piece of this job, and of a stamp: then it is ours, without a manifest."""
-        return any(self._is_own(key, stamp) for key in self)
-
-    def _is_own(self, key: str, stamp: str | None) -> bool:
-        try:
-            return self.read(key, stamp) is not None
-        except MalformedData:
-            return False
+        return any(self.whole(key, stamp, lambda _: None) is not None for key in self)

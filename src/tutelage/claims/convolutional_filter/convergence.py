@@ -6,6 +6,7 @@ from scipy.integrate import LSODA
 from tutelage.claims.convolutional_filter.formulas import g
 from tutelage.claims.convolutional_filter.instances import NO_BOUND, NO_NORM, PAPER, SUPPLIED_BOUND, start, teacher
 from tutelage.claims.convolutional_filter.runs import NUMBERS, RUN, State, largest_step, state_of
+from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
 
@@ -170,11 +171,31 @@ def _as_starts_open(count, random):
     return {"small": small, "sizes": orders, "times": times}
 
 
+def _growth(square):
+    """The positive rate at which cosine and signal grow together, close to π/2, if the teacher's sum is zero."""
+    decay = (np.pi - 1) / (2 * np.pi)
+    return (np.sqrt(decay**2 + square / 4) - decay) / 2
+
+
+def _without_sums(count, random):
+    """How much longer the first phase takes over log(1/cos φ⁰), from cosine and signal of 4⁻⁶ to 4⁻¹⁴, for balanced teachers."""
+    square, rows = 4.0 ** np.arange(-2, 3), []
+    for one in square:
+        times = [_flow_time(np.arccos(4.0**-n), 0.1 * one * 4.0**-n, 0.0, 4.0, one, 0.0) for n in (6, 14)]
+        rows.append((times[1] - times[0]) / np.log(4.0**8))
+    return {"square": square, "slope": np.array(rows)}
+
+
 def _as_accuracy_grows(count, random):
-    """Steps to a given squared distance beside log(1/ε), from a start with little signal."""
-    levels = 10.0 ** -np.arange(2, 13)
-    begun = State(*np.array([[np.pi / 3, 0.1, 0.1, 4.0, 1.0, 1.0, 0.1, 1.0, 0.81]]).T)
-    return {"sizes": np.log(1 / levels)[None], "second": _counted(begun, 4000, *map(_gap_below, levels)).T}
+    """Steps to a given squared distance beside log(1/ε) from the end of the first phase, for teachers small and large; k = 4, 1·a* = |a*|."""
+    levels, size = 10.0 ** -np.arange(2, 13), np.array([0.3, 1.0, 3.0])
+    begun = State(np.full(3, np.pi / 4), size**2 / 4, size / 4, 4.0, size**2, size, 0.03, 1.0, 0.75**2 * size**2)
+    return {
+        "sizes": np.tile(np.log(1 / levels), (3, 1)),
+        "square": size**2,
+        "step": np.full(3, 0.03),
+        "second": _counted(begun, 14_000, *map(_gap_below, levels)).T,
+    }
 
 
 _COUNTS = (
@@ -205,6 +226,15 @@ THEOREM_3_1_PHASE_1 = Claim(
     left=lambda small, times: fitted_order(np.log(small), times),
     relation="<=",
     right=lambda most: most,
+    also=[
+        Relation(
+            _without_sums,
+            lambda slope, square: slope * _growth(square),
+            "==",
+            1.0,
+            tolerance=0.01,
+        )
+    ],
     note="a fitted power",
     as_printed=Form(
         "$T_1 = O(1/(\\eta\\cos\\phi^0\\beta^0) + 1/\\eta)$, with an absolute constant: at fixed $\\eta$, $\\phi^0$ and $\\beta^0$ the steps do "
@@ -221,8 +251,9 @@ THEOREM_3_1_PHASE_1 = Claim(
     ),
     supplied="Lemma C.2, which the proof of Lemma C.3 cites",
     corrected=Form(
-        f"$T_1 = O(\\log(1/\\cos\\phi^0)/\\eta)$ where the signal is of the order of $\\cos\\phi^0$, if {SUPPLIED_BOUND} The fitted power of "
-        "$\\log(1/\\cos\\phi^0)$ is at most $1.1$.",
+        f"$T_1 = O(\\log(1/\\cos\\phi^0)/\\eta)$ for each teacher where the signal is of the order of $\\cos\\phi^0$, if {SUPPLIED_BOUND} The fitted power of "
+        "$\\log(1/\\cos\\phi^0)$ is at most $1.1$; for $\\mathbf 1\\cdot a^* = 0$ it is $\\eta T_1 \\sim \\frac1\\mu\\log(1/\\cos\\phi^0)$ with $\\mu^2 + \\frac{\\pi-1}{2\\pi}\\mu = \\frac1{16}\\|a^*\\|^2$, $\\|a^*\\|$ "
+        "from $\\frac14$ to 4.",
         most=1.1,
     ),
     correction="A large signal takes $\\log(a^0\\cdot a^*/\\|a^*\\|^2)$ times $1/\\eta$ steps to fall to the order of $\\|a^*\\|^2$, and the print bounds "
@@ -238,13 +269,22 @@ THEOREM_3_1_PHASE_2 = Claim(
     place="Theorem 3.1, Phase II",
     title="the fast phase is linear",
     hypotheses=(
-        "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form "
-        "$a^* = e_1$, $k = 4$, $\\eta = 0.1$",
+        "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form the end of the first "
+        "phase, $\\phi = \\pi/4$ and $a = a^*/4$, for $k = 4$, $\\|a^*\\| = \\mathbf 1\\cdot a^* = 0.3, 1, 3$ and $\\eta = 0.03$",
     ),
     draw=_as_accuracy_grows,
     left=lambda sizes, second: fitted_order(sizes, second),
     relation="<=",
     right=lambda most: most,
+    also=[
+        # The order itself, with the constant two: at every ε, from small teachers to large ones.
+        Relation(
+            _as_accuracy_grows,
+            lambda sizes, second, square, step: second * (step / (1 / square + 1))[..., None] / sizes,
+            "<=",
+            2.0,
+        )
+    ],
     note="a fitted power",
     as_printed=Form(
         "$T_2 = \\tilde O((1/(\\eta\\|a^*\\|^2) + 1/\\eta)\\log(1/\\epsilon))$, whatever the start: the steps do not grow like a power of "
@@ -254,7 +294,7 @@ THEOREM_3_1_PHASE_2 = Claim(
         recipe=_COUNTS.format(done="phi**2 + (signal - 1) ** 2 <= 1e-6", size="sizes"),
     ),
     as_meant=Form(
-        f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1).",
+        f"If moreover {SUPPLIED_BOUND[:-1]}, the steps grow at most like $\\log(1/\\epsilon)$ (fitted power at most 1.1); there are at most $2(1/(\\eta\\|a^*\\|^2) + 1/\\eta)\\log(1/\\epsilon)$ of them.",
         draw=_as_accuracy_grows,
         most=1.1,
     ),

@@ -36,6 +36,11 @@ def angle(first, second):
     return 2 * np.arctan2(norm(one - other), norm(one + other))
 
 
+def in_plane(first, second):
+    """Vectors by their coordinates; instances lie side by side in memory, so that sums over coordinates are fast."""
+    return np.moveaxis(np.stack([first, second]), 0, -1)
+
+
 def g(phi):
     r"""The paper's $g(\phi) = \cos\phi\,(\pi - \phi + \sin\phi\cos\phi) + \sin^3\phi$ (below its Equation 3).
 
@@ -55,7 +60,7 @@ def circle(v, w_star):
     half = (last - first)[..., None] / 2
     turn = ((first + last)[..., None] / 2 + half * _NODES).reshape(*first.shape[:-1], -1)
     weights = (half * _WEIGHTS).reshape(*first.shape[:-1], -1)
-    return np.stack([np.cos(turn), np.sin(turn)], -1), weights
+    return in_plane(np.cos(turn), np.sin(turn)), weights
 
 
 def mean(degree, values, weights):
@@ -66,19 +71,21 @@ def mean(degree, values, weights):
     return np.sum(weights * values, -1) * (np.sqrt(np.pi / 2) if degree == 1 else 2.0) / (2 * np.pi)
 
 
-def relu_mean(v):
-    """E[z1(z·v ≥ 0)], a vector."""
-    u, weights = circle(v, v)
+def relu_mean(v, around=None):
+    """E[z1(z·v ≥ 0)], a vector; `around`, the circle of v and v."""
+    u, weights = around or circle(v, v)
     active = dot(u, v[..., None, :]) >= 0
-    return np.stack([mean(1, active * u[..., axis], weights) for axis in (0, 1)], -1)
+    return in_plane(*(mean(1, active * u[..., axis], weights) for axis in (0, 1)))
 
 
-def second_moments(v, w_star):
-    """E[zzᵀ1(z·v ≥ 0, z·w* ≥ 0)], a matrix."""
-    u, weights = circle(v, w_star)
-    active = (dot(u, v[..., None, :]) >= 0) & (dot(u, w_star[..., None, :]) >= 0)
-    rows = [[mean(2, active * u[..., i] * u[..., j], weights) for j in (0, 1)] for i in (0, 1)]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+def second_moments(v, w_star, around=None):
+    """E[zzᵀ1(z·v ≥ 0, z·w* ≥ 0)], a matrix; `around`, the circle of both."""
+    u, weights = around or circle(v, w_star)
+    active = dot(u, v[..., None, :]) >= 0
+    if w_star is not v:
+        active = active & (dot(u, w_star[..., None, :]) >= 0)
+    first, both, second = (mean(2, active * u[..., i] * u[..., j], weights) for i, j in ((0, 0), (0, 1), (1, 1)))
+    return np.moveaxis(np.stack([np.stack([first, both]), np.stack([both, second])]), (0, 1), (-2, -1))
 
 
 def applied(matrix, vector):
@@ -86,16 +93,17 @@ def applied(matrix, vector):
     return np.sum(matrix * vector[..., None, :], -1)
 
 
-def overlap(v, w_star):
-    """E[σ(z·v)σ(z·w*)]."""
-    return dot(v, applied(second_moments(v, w_star), w_star))
+def overlap(v, w_star, around=None):
+    """E[σ(z·v)σ(z·w*)]; `around`, the circle of both."""
+    return dot(v, applied(second_moments(v, w_star, around), w_star))
 
 
 def student_means(v, a, w_star, a_star):
     """Both sums over patches that a loss has: of squares in one patch, and of products of means in two."""
-    own, mixed, teacher = overlap(v, v), overlap(v, w_star), overlap(w_star, w_star)
-    squares = own * dot(a, a) - 2 * mixed * dot(a, a_star) + teacher * dot(a_star, a_star)
-    means = times(dot(relu_mean(v), v), a) - times(dot(relu_mean(w_star), w_star), a_star)
+    student, teacher = circle(v, v), circle(w_star, w_star)
+    own, mixed, taught = overlap(v, v, student), overlap(v, w_star), overlap(w_star, w_star, teacher)
+    squares = own * dot(a, a) - 2 * mixed * dot(a, a_star) + taught * dot(a_star, a_star)
+    means = times(dot(relu_mean(v, student), v), a) - times(dot(relu_mean(w_star, teacher), w_star), a_star)
     return squares, total(means) ** 2 - dot(means, means)
 
 
@@ -106,9 +114,10 @@ def defined_loss(v, a, w_star, a_star):
 
 def own_gradient(v, a):
     """The student's part of the gradient in w, from its definition: the expectation of Equation (7)."""
-    half = relu_mean(v)
+    around = circle(v, v)
+    half = relu_mean(v, around)
     pairs = total(a) ** 2 - dot(a, a)
-    return times(dot(a, a), applied(second_moments(v, v), v)) + times(pairs * dot(half, v), half)
+    return times(dot(a, a), applied(second_moments(v, v, around), v)) + times(pairs * dot(half, v), half)
 
 
 def teacher_gradient(v, a, w_star, a_star):
@@ -133,8 +142,9 @@ def filter_gradient(v, a, w_star, a_star):
 def output_gradient(v, a, w_star, a_star):
     """The gradient of the normalised loss in a, from its definition."""
     w = normalised(v)
-    own, mixed = overlap(w, w), overlap(w, w_star)
-    first, second = dot(relu_mean(w), w), dot(relu_mean(w_star), w_star)
+    around = circle(w, w)
+    own, mixed = overlap(w, w, around), overlap(w, w_star)
+    first, second = dot(relu_mean(w, around), w), dot(relu_mean(w_star), w_star)
     across = first * (first * total(a) - second * total(a_star))
     return times(own - first**2, a) - times(mixed - first * second, a_star) + across[..., None]
 
@@ -165,10 +175,14 @@ def printed_output_gradient(v, a, w_star, a_star):
     return (sums + (np.pi - 1) * a - times(scale * (g(angle(v, w_star)) - 1), a_star)) / (2 * np.pi)
 
 
-def descent_step(v, a, w_star, a_star, step):
-    """One step of Algorithm 1, by the gradients of Theorem 2.2 (which its claims confirm)."""
-    new_v = v - times(step, printed_filter_gradient(v, a, w_star, a_star))
-    return new_v, a - times(step, printed_output_gradient(v, a, w_star, a_star))
+def filter_step(v, a, w_star, a_star, step):
+    """The filter after a step of Algorithm 1, by the gradient of Theorem 2.2 (which its claims confirm)."""
+    return v - times(step, printed_filter_gradient(v, a, w_star, a_star))
+
+
+def output_step(v, a, w_star, a_star, step):
+    """The output weights after a step of Algorithm 1, likewise."""
+    return a - times(step, printed_output_gradient(v, a, w_star, a_star))
 
 
 def stationary_output(a_star, scale, value):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tutelage.claims.convolutional_filter.formulas import dot, signal_bound, times, total
+from tutelage.claims.convolutional_filter.formulas import dot, in_plane, signal_bound, times, total
 from tutelage.claims.laws import Law, log_uniform, real, uniform
 
 PAPER = "convolutional_filter"
@@ -10,6 +10,7 @@ PAPER = "convolutional_filter"
 # Errors that show in several places; for the second see Lemma C.2.
 NO_NORM = "no |w*| in the condition on the sums"
 NO_BOUND = "no bound on the initial signal a⁰·a*"
+SADDLE = "the second stationary point may be a saddle"
 EXTRA_NORM = "|w*|² for |w*| in bounds on the signal"
 SUPPLIED_BOUND = "$a^0\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$."
 
@@ -38,7 +39,7 @@ def start(phi, a, a_star, boost, largest=np.inf):
     $v$ and $w^*$, in which they are given.
     """
     k = a.shape[-1]
-    v = np.stack([np.cos(phi), np.sin(phi)], -1)
+    v = in_plane(np.cos(phi), np.sin(phi))
     w_star = np.zeros_like(v) + np.array([1.0, 0.0])
     sums, allowed = total(a), np.abs(total(a_star))
     # Scale the mean of a into the allowed range, then choose the sign.

@@ -1,17 +1,21 @@
 """Section 4 and Appendix C.1: one step of gradient descent, and what it leaves invariant."""
 
+from typing import Any
+
 import numpy as np
 
 from tutelage.claims.convolutional_filter import stationary
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
-    descent_step,
     dot,
+    filter_step,
     g,
     norm,
+    output_step,
     printed_filter_gradient,
     rate,
     signal_bound,
+    times,
     total,
 )
 from tutelage.claims.convolutional_filter.instances import (
@@ -27,6 +31,7 @@ from tutelage.claims.convolutional_filter.instances import (
 from tutelage.claims.laws import log_uniform, uniform, unit
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
+from tutelage.claims.table import fitted_order
 
 _UNIT_TEACHERS = [{**draw, "w_star": unit(draw["w_star"].shape[0]), "step": uniform(0.0, 2.0)} for draw in ANYWHERE]
 # Steps up to the condition of Lemma 4.4.
@@ -35,17 +40,17 @@ _SUMS = [{**draw, "share": uniform(0.0, 1.0)} for draw in _UNIT_TEACHERS]
 
 def _signal(v, a, w_star, a_star, step):
     """The signal a·a* after a step."""
-    return dot(descent_step(v, a, w_star, a_star, step)[1], a_star)
+    return dot(output_step(v, a, w_star, a_star, step), a_star)
 
 
 def _sums(v, a, w_star, a_star, step):
     """The product of the sums after a step."""
-    return total(descent_step(v, a, w_star, a_star, step)[1]) * total(a_star)
+    return total(output_step(v, a, w_star, a_star, step)) * total(a_star)
 
 
 def _turned(v, a, w_star, a_star, step):
     """The angle after a step."""
-    return angle(descent_step(v, a, w_star, a_star, step)[0], w_star)
+    return angle(filter_step(v, a, w_star, a_star, step), w_star)
 
 
 def _size(a, a_star):
@@ -96,42 +101,50 @@ EQUATION_4 = Claim(
 def _overshoots(v, a, w_star, a_star, step, most, everywhere):
     """Whether ηλ cos 2φ > c cos φ at an angle below π/4; a step of that kind turns the filter by more than twice φ for c = 2.
 
-    If `everywhere` is one: whether ηλ > c cos φ, at any angle.
+    If `everywhere` is one: whether ηλ > c cos φ, at any angle. Where a·a* < 0 the filter turns to −w*: φ is the angle to it, λ is −λ.
     """
-    phi = angle(v, w_star)
+    phi = angle(v, times(np.sign(dot(a, a_star)), w_star))
     share = everywhere + (1 - everywhere) * np.cos(2 * phi)
     wide = (everywhere > 0) | (phi < np.pi / 4)
-    return wide & (step * rate(v, a, w_star, a_star) * share > most * np.cos(phi))
+    return wide & (step * np.abs(rate(v, a, w_star, a_star)) * share > most * np.cos(phi))
 
 
 _STEPS = [{**draw, "step": log_uniform(1e-3, 1e3)} for draw in ANYWHERE]
+_ANY_STEP = "no condition on the step where the angle is to change one way"
+
+
+def _before(v, w_star):
+    return angle(v, w_star)
+
+
+def _one_way(sign, relation, opposite) -> dict[str, Any]:
+    """What the two halves of the statement on the angle share: the sign of the signal, the relation, and that beyond the bound."""
+
+    def within(v, a, w_star, a_star, step, most, everywhere):
+        return (sign * dot(a, a_star) > 0) & ~_overshoots(v, a, w_star, a_star, step, most, everywhere)
+
+    def beyond(v, a, w_star, a_star, step):
+        return (sign * dot(a, a_star) > 0) & _overshoots(v, a, w_star, a_star, step, 2.0, 0.0)
+
+    return {
+        "draw": _STEPS,
+        "where": within,
+        "left": _turned,
+        "relation": relation,
+        "right": _before,
+        "scale": 1.0,
+        # And it changes the other way beyond the bound, whatever the form.
+        "also": [Relation(_STEPS, _turned, opposite, _before, where=beyond, scale=1.0)],
+        "defect": _ANY_STEP,
+    }
+
 
 LEMMA_4_2 = Claim(
     id=f"{PAPER}.lemma-4.2",
     place="Lemma 4.2 (Invariance I)",
     title="the angle never increases",
     hypotheses=("$a^t\\cdot a^* > 0$",),
-    draw=_STEPS,
-    where=lambda v, a, w_star, a_star, step, most, everywhere: (
-        (dot(a, a_star) > 0) & ~_overshoots(v, a, w_star, a_star, step, most, everywhere)
-    ),
-    left=_turned,
-    relation="<=",
-    right=lambda v, w_star: angle(v, w_star),
-    scale=1.0,
-    also=[
-        # And it increases beyond the bound, whatever the form.
-        Relation(
-            _STEPS,
-            _turned,
-            ">=",
-            lambda v, w_star: angle(v, w_star),
-            where=lambda v, a, w_star, a_star, step: (
-                (dot(a, a_star) > 0) & _overshoots(v, a, w_star, a_star, step, 2.0, 0.0)
-            ),
-            scale=1.0,
-        )
-    ],
+    **_one_way(1.0, "<=", ">="),
     as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf, everywhere=0.0),
     as_meant=Form("The same for $\\eta \\le \\cos\\phi^t/\\lambda^t$.", most=1.0, everywhere=1.0),
     supplied="the proof of Lemma 4.5, which asks for that step; Theorem 3.1 has small steps",
@@ -144,6 +157,26 @@ LEMMA_4_2 = Claim(
     correction="A large step overshoots the teacher's direction: the filter turns by $\\arctan(\\eta\\lambda^t\\sin\\phi^t)$, "
     "which must be at most $2\\phi^t$; $\\eta\\lambda^t \\le 2$ suffices.",
     control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02, everywhere=0.0),
+)
+
+SECTION_4_1_SIGN = Claim(
+    id=f"{PAPER}.section-4.1.sign",
+    place="Section 4.1, before Lemma 4.2; Section E, where the angle increases",
+    title="against the teacher the angle never decreases",
+    hypotheses=("$a^t\\cdot a^* < 0$",),
+    **_one_way(-1.0, ">=", "<="),
+    as_printed=Form(
+        "If the inner product is negative, a step increases the angle, whatever the step.", most=np.inf, everywhere=0.0
+    ),
+    as_meant=Form("The same for $\\eta|\\lambda^t| \\le |\\cos\\phi^t|$.", most=1.0, everywhere=1.0),
+    supplied="Theorem 3.3, which has “$\\eta$ sufficiently small”, and the step of the proof of Lemma 4.5",
+    corrected=Form(
+        "$\\phi^{t+1} \\ge \\phi^t$ exactly if $\\phi^t \\le 3\\pi/4$ or $\\eta|\\lambda^t| \\le 2|\\cos\\phi^t|/\\cos2\\phi^t$.",
+        most=2.0,
+        everywhere=0.0,
+    ),
+    correction="As in Lemma 4.2, with $-w^*$ for $w^*$: a large step passes $-w^*$.",
+    control=Form("The same with $2.02|\\cos\\phi^t|$.", most=2.02, everywhere=0.0),
 )
 
 SECTION_B_SIGN = Claim(
@@ -377,6 +410,47 @@ EQUATION_9 = Claim(
     control=Form("The same with $2.02\\eta\\cos\\phi^t\\lambda^t$.", linear=2.02, square=1.0),
 )
 
+_SHARES = np.geomspace(1e-3, 1e-1, 5)
+
+
+def _dropped(phi, sign):
+    """What the first inequality leaves out, at steps with ηλ from 0.001 to 0.1; its sign by the display."""
+    sine, cosine = np.sin(phi)[..., None] ** 2, np.cos(phi)[..., None]
+    whole = 1 + _SHARES**2 * sine
+    exact = np.sin(phi[..., None] - np.arctan(_SHARES * np.sqrt(sine))) ** 2
+    return sign * (exact - 1 + (cosine**2 + 2 * _SHARES * sine * cosine) / whole)
+
+
+DROPPED = Claim(
+    id=f"{PAPER}.section-C.1.dropped",
+    place="Section C.1, proof of Lemma 4.5, sentence below the display",
+    scope="proof step",
+    title="the order of the term that is dropped",
+    hypotheses=("$0.2 \\le \\phi^t \\le 1.5$, $\\eta\\lambda^t$ from 0.001 to 0.1",),
+    draw={"phi": uniform(0.2, 1.5)},
+    left=lambda phi: fitted_order(_SHARES, _dropped(phi, -1.0)),
+    relation=">=",
+    right=lambda order: order,
+    note="the fitted power of $\\eta$",
+    as_printed=Form(
+        "The first inequality drops a negative term proportional to $\\eta^4$ (fitted power at least 3.9).",
+        order=3.9,
+        recipe="""
+x, s, c = np.geomspace(1e-3, 1e-1, 5), np.sin(phi) ** 2, np.cos(phi)
+after = np.sin(phi - np.arctan(x * np.sqrt(s))) ** 2  # the squared sine after a step with ηλ = x
+line = 1 - (c**2 + 2 * x * s * c) / (1 + x**2 * s)  # what the display has on its next line
+left, right = np.polyfit(np.log(x), np.log(line - after), 1)[0], 3.9
+""",
+    ),
+    as_meant=Form(
+        "It is negative and proportional to $\\eta^2$: $-(\\eta\\lambda^t)^2\\sin^4\\phi^t$ to first order.", order=1.98
+    ),
+    supplied="the display, in which it is the square of a term with $\\eta$",
+    correction="One exponent: it is the fourth power of the sine that it has.",
+    glyph=True,
+    control=Form("Proportional to $\\eta^{2.05}$.", order=2.03),
+)
+
 RATE_BOUND = Claim(
     id=f"{PAPER}.section-C.1.rate-bound",
     place="Section C.1, proof of Lemma 4.5, upper bound on λ",
@@ -429,6 +503,7 @@ CLAIMS = (
     EQUATION_4,
     *stationary.CLAIMS,
     LEMMA_4_2,
+    SECTION_4_1_SIGN,
     SECTION_B_SIGN,
     LEMMA_4_3,
     SUMMATION_BOUND,
@@ -436,6 +511,7 @@ CLAIMS = (
     LEMMA_4_4,
     LEMMA_4_5,
     EQUATION_9,
+    DROPPED,
     RATE_BOUND,
     LEMMA_C_1,
 )

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from tutelage.claims.convolutional_filter.formulas import angle, dot, g, loss, norm, times, total
+from tutelage.claims.convolutional_filter.formulas import angle, dot, g, loss, norm, output_gradient, times, total
+from tutelage.claims.convolutional_filter.identities import QUADRATURE
 from tutelage.claims.convolutional_filter.instances import PAPER, sums_step
 from tutelage.claims.convolutional_filter.runs import START_OF_RUN, STARTS, State, begun, sampled, shown
 from tutelage.claims.laws import log_uniform, real, uniform
@@ -220,6 +221,48 @@ def _final(a, a_star, share, accuracy):
     return {"v": v, "a": a, "w_star": 0 * v + np.array([1.0, 0.0]), "a_star": a_star, "accuracy": accuracy}
 
 
+def _close(a, a_star, share, accuracy):
+    """Such a student whose output weights have the teacher's sum, or one patch."""
+    k = a.shape[-1]
+    return _final(a if k == 1 else a - total(a)[..., None] / k, a_star, share, accuracy)
+
+
+LEMMA_C_5_CLOSE = Claim(
+    id=f"{PAPER}.lemma-C.5.close",
+    place="Lemma C.5, proof, third display",
+    scope="proof step",
+    title="both bounds close to the teacher",
+    hypotheses=(
+        "$\\|w^*\\| = 1$, $\\pi - g(\\phi) \\le \\epsilon \\le 1$, $\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$, $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le \\frac\\epsilon k\\|a^*\\|$",
+    ),
+    draw=[
+        {"a": real((k,)), "a_star": real((k,)), "share": uniform(0.0, 1.0), "accuracy": log_uniform(1e-3, 1.0)}
+        for k in (1, 2, 4)
+    ],
+    build=_close,
+    where=lambda v, w_star, accuracy: np.pi - g(angle(v, w_star)) <= accuracy,
+    left=lambda v, a, w_star, a_star: np.stack(
+        [
+            (np.pi - 1) / (2 * np.pi) * dot(a - a_star, a - a_star)
+            - dot(output_gradient(v, a, w_star, a_star), a - a_star),
+            dot(output_gradient(v, a, w_star, a_star), output_gradient(v, a, w_star, a_star)),
+        ],
+        -1,
+    ),
+    relation="<=",
+    right=lambda a_star, accuracy, factor: times(
+        factor * accuracy**2 * dot(a_star, a_star), np.array([1 / (2 * np.pi), 3.0])
+    ),
+    scale=lambda a_star, accuracy: (accuracy**2 * dot(a_star, a_star))[..., None],
+    as_printed=Form(
+        "$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{\\epsilon^2}{2\\pi}\\|a^*\\|^2$ and $\\|\\partial_a\\ell\\|^2 \\le 3\\epsilon^2\\|a^*\\|^2$. (The first is sharp; in the "
+        "second $(\\pi+1)^2/(4\\pi^2) = 0.43$ is enough.)",
+        factor=1.0,
+    ),
+    control=Form("With 0.95 times $\\epsilon^2$.", factor=0.95),
+    arithmetic=QUADRATURE,
+)
+
 LEMMA_C_6 = Claim(
     id=f"{PAPER}.lemma-C.6",
     title="the loss at the end of the second phase",
@@ -272,4 +315,4 @@ right = 0.1
     ),
 )
 
-CLAIMS = (LEMMA_C_4, LEMMA_C_5, LEMMA_C_5_RECURSION, LEMMA_C_6)
+CLAIMS = (LEMMA_C_4, LEMMA_C_5, LEMMA_C_5_CLOSE, LEMMA_C_5_RECURSION, LEMMA_C_6)

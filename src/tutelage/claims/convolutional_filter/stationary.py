@@ -20,7 +20,7 @@ from tutelage.claims.convolutional_filter.formulas import (
     total,
 )
 from tutelage.claims.convolutional_filter.identities import QUADRATURE
-from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
+from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER, SADDLE
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
@@ -95,11 +95,16 @@ LEMMA_4_1_ONLY = Claim(
 )
 
 
-def _turned(a_star, turn):
-    """How much the loss changes when the filter turns away from −w*, the output weights resting."""
-    output, moved = spurious_output(a_star), np.stack([-np.cos(turn), np.sin(turn)], -1)
+def _changed(a_star, turn, output):
+    """How much the loss exceeds that of the second point where the filter is turned away from −w*, with given output weights."""
+    moved = np.stack([-np.cos(turn), np.sin(turn)], -1)
     w_star = 0 * moved + np.array([1.0, 0.0])
-    return loss(moved, output, w_star, a_star) - loss(-w_star, output, w_star, a_star)
+    return loss(moved, output, w_star, a_star) - loss(-w_star, spurious_output(a_star), w_star, a_star)
+
+
+def _lowest(a_star, turn):
+    """The same with the output weights that are best for the angle."""
+    return _changed(a_star, turn, stationary_output(a_star, 1.0, g(np.pi - turn)))
 
 
 def _sums_beside_threshold(a_star):
@@ -107,34 +112,51 @@ def _sums_beside_threshold(a_star):
     return np.pi / (k + np.pi - 1) * total(a_star) ** 2 / dot(a_star, a_star)
 
 
-_SECOND_POINTS = [{"a_star": real((k,)), "turn": uniform(0.05, np.pi)} for k in (2, 3, 6)]
+def _basin(a_star):
+    """The value of g up to which no output weights lower the loss; not positive where the point is a saddle."""
+    share = _sums_beside_threshold(a_star)
+    return 2 * (1 - share) / (1 - share / np.pi)
+
+
+def _falls(a_star, turn):
+    """A bound on the loss from above where the sums are at the threshold or beyond: −g²(|a*|² − s²/(k+π−1))/(4π(π−1))."""
+    square = dot(a_star, a_star) * (1 - _sums_beside_threshold(a_star) / np.pi)
+    return -(g(np.pi - turn) ** 2) * square / (4 * np.pi * (np.pi - 1))
+
 
 LEMMA_4_1_KIND = Claim(
     id=f"{PAPER}.lemma-4.1.kind",
     place="Abstract, Section 1 and the text after Lemma 4.1",
     title="the second stationary point is a local minimum",
-    hypotheses=("$\\|w^*\\| = 1$", "$k \\ge 2$"),
-    draw=_SECOND_POINTS,
-    where=lambda a_star, most: _sums_beside_threshold(a_star) < most,
-    left=_turned,
+    hypotheses=("$\\|w^*\\| = 1$", "$\\rho = \\frac\\pi{k+\\pi-1}(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$"),
+    draw=[
+        {"a_star": real((k,)), "turn": uniform(0.05, np.pi), "aside": real((k,)), "size": log_uniform(1e-6, 3.0)}
+        for k in (1, 2, 3, 6)
+    ],
+    where=lambda a_star, turn, most: g(np.pi - turn) <= most * _basin(a_star),
+    # Any output weights: those that are best for the angle, and what they differ by.
+    left=lambda a_star, turn, aside, size: _changed(
+        a_star, turn, stationary_output(a_star, 1.0, g(np.pi - turn)) + times(size, aside)
+    ),
     relation=">=",
     right=0.0,
     scale=lambda a_star: dot(a_star, a_star),
     also=[
-        # And a saddle above: whatever the form, the loss falls there.
+        # And a saddle from the threshold on: whatever the form, the loss falls there. With one patch it is at the threshold.
         Relation(
-            _SECOND_POINTS,
-            _turned,
+            [{"a_star": real((k,)), "turn": uniform(0.05, np.pi)} for k in (1, 2, 3, 6)],
+            _lowest,
             "<=",
-            0.0,
-            where=lambda a_star: _sums_beside_threshold(a_star) > 1,
+            _falls,
+            where=lambda a_star: _sums_beside_threshold(a_star) >= 1 - 1e-12,
             scale=lambda a_star: dot(a_star, a_star),
         )
     ],
     as_printed=Form(
         "The objective has a spurious local minimum, the second point of Lemma 4.1, whatever the teacher: no turn of the filter "
         "lowers the loss there.",
-        most=np.inf,
+        where=None,
+        left=lambda a_star, turn: _changed(a_star, turn, spurious_output(a_star)),
         recipe="""
 k = len(a_star)
 output = np.linalg.solve(np.ones((k, k)) + (np.pi - 1) * np.eye(k), (np.ones((k, k)) - np.eye(k)) @ a_star)
@@ -144,17 +166,17 @@ right = 0.0  # at a local minimum it is not negative
 """,
     ),
     corrected=Form(
-        "It is a local minimum if $(\\mathbf 1\\cdot a^*)^2 < \\frac{k+\\pi-1}{\\pi}\\|a^*\\|^2$, and a saddle above.",
+        "It is a local minimum exactly if $\\rho < 1$, that is $(\\mathbf 1\\cdot a^*)^2 < \\frac{k+\\pi-1}{\\pi}\\|a^*\\|^2$, and otherwise a saddle. If it is, no output weights and no filter "
+        "with $g(\\phi) \\le 2(1-\\rho)/(1-\\rho/\\pi)$ have a smaller loss, and beyond some have.",
         most=1.0,
     ),
     correction=(
-        "The sign of $a\\cdot a^*$ at the second point decides: it is negative exactly when "
-        "$(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2 < (k+\\pi-1)/\\pi$. Above, as for $a^* = \\mathbf 1$, the point is a saddle. The "
+        "The sign of $a\\cdot a^*$ at the second point decides. The smallest loss over all output weights is quadratic in $g$, with $4\\pi(\\pi-1)(\\ell - \\ell_2) = "
+        "g\\|a^*\\|^2(2(1-\\rho) - g(1-\\rho/\\pi))$ above the second point. For $\\rho \\ge 1$, as for $a^* = \\mathbf 1$ and for every teacher with one patch, it falls. The "
         "Hessian does not tell: it vanishes in the filter, where the loss changes by the third power of the angle."
     ),
-    control=Form(
-        "It is a local minimum if $(\\mathbf 1\\cdot a^*)^2 < 1.05\\frac{k+\\pi-1}{\\pi}\\|a^*\\|^2$.", most=1.05
-    ),
+    control=Form("There is none up to 1.02 times that $g$.", most=1.02),
+    defect=SADDLE,
     scope="theorem",
 )
 

@@ -6,12 +6,14 @@ import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
-    descent_step,
     dot,
+    filter_step,
     g,
+    in_plane,
     initial_signal,
     norm,
     output_gradient,
+    output_step,
     rate,
     signal_bound,
     times,
@@ -68,7 +70,7 @@ LEMMA_C_2_DISPLAY = Claim(
     hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
     draw=STARTS,
     build=started_with_step,
-    left=lambda v, a, w_star, a_star, step: dot(descent_step(v, a, w_star, a_star, step)[1], a_star),
+    left=lambda v, a, w_star, a_star, step: dot(output_step(v, a, w_star, a_star, step), a_star),
     relation="<=",
     right=lambda a, a_star, step, factor: (
         (1 - step * (np.pi - 1) / (2 * np.pi)) * (dot(a, a_star))
@@ -86,7 +88,7 @@ LEMMA_C_2_DISPLAY = Claim(
 
 def _lengthened(v, a, w_star, a_star, step):
     # The gradient is orthogonal to v, so that squares add up.
-    return np.sum((descent_step(v, a, w_star, a_star, step)[0] - v) ** 2, -1)
+    return np.sum((filter_step(v, a, w_star, a_star, step) - v) ** 2, -1)
 
 
 LEMMA_C_3_LENGTH = Claim(
@@ -117,7 +119,7 @@ LEMMA_C_3_LENGTH = Claim(
     ),
     correction="The signal enters squared, and so does its bound by Lemma C.2: the print is too small for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 > "
     "4$. With the square the step of the lemma gives $\\|v\\| \\le 2$ by this argument only for $\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2 \\le 12$; "
-    "the bound itself held in all runs.",
+    "by another one $\\|v\\| \\le 2\\sqrt{2/7}$ for all, see Lemma C.3. (The sum two lines on begins at $i = 0$.)",
     control=Form("The corrected form with $0.24$ for $\\frac14$.", power=2.0, factor=0.24),
 )
 
@@ -170,7 +172,7 @@ def _remainder(v, a, w_star, a_star):
 
 def _next_remainder(v, a, w_star, a_star, step):
     """The same after a step, with the angle of before."""
-    moved = descent_step(v, a, w_star, a_star, step)[1]
+    moved = output_step(v, a, w_star, a_star, step)
     return _remainder(v, moved, w_star, a_star)
 
 
@@ -347,7 +349,7 @@ EXPONENT = Claim(
 def _against(phi, a, a_star, boost, share):
     """A start with a·a* < 0, an open angle and a small sum, as in the induction of Section E."""
     begun = start(phi, a, a_star, boost)
-    v = np.stack([-np.cos(phi), np.sin(phi)], -1)
+    v = in_plane(-np.cos(phi), np.sin(phi))
     return with_step_of_sums(v, -begun["a"], begun["w_star"], a_star, share)
 
 
@@ -369,7 +371,7 @@ SECTION_E_SIGNAL = Claim(
     where=lambda v, a, w_star, a_star: (
         (dot(a, a_star) < 0) & ((g(angle(v, w_star)) - 1) * (dot(a_star, a_star)) <= -2 * total(a_star) ** 2)
     ),
-    left=lambda v, a, w_star, a_star, step: dot(descent_step(v, a, w_star, a_star, step)[1], a_star),
+    left=lambda v, a, w_star, a_star, step: dot(output_step(v, a, w_star, a_star, step), a_star),
     relation="<=",
     right=_below,
     scale=lambda a, a_star: 1e-3 * (dot(a_star, a_star) + dot(a, a)),

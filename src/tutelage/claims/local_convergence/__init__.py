@@ -14,6 +14,7 @@ from tutelage.claims.local_convergence import (
 )
 
 CLAIMS = (
+    smoothness.PL,
     descent.THEOREM_1,
     *setting.MAIN,
     landscape.THEOREM_3,

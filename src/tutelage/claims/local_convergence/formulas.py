@@ -23,6 +23,8 @@ IDENTITY = "the Frobenius norm of the identity is taken for one"
 ACUTE = "Section C.2, part 1: with absolute values one may assume that angles are at most $\\frac\\pi2$"
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+# Numbers from which on NumPy does not add one after another.
+_FEW = 8
 
 # For recipes: angles, the closed forms of E[|a·x||b·x|] and of the loss, without this library. Cross products of what is
 # given are exact in ball arithmetic, so that parallel vectors have the angle zero there.
@@ -81,7 +83,10 @@ def two_sided(value: np.ndarray) -> np.ndarray:
 
 def norms(vectors: np.ndarray) -> np.ndarray:
     """Norms along the last axis."""
-    return np.sqrt(np.sum(vectors**2, axis=-1))
+    if vectors.shape[-1] >= _FEW:
+        return np.sqrt(np.sum(vectors**2, axis=-1))
+    # The same sums, coordinate by coordinate: NumPy is slow along a short axis.
+    return np.sqrt(sum(part**2 for part in np.moveaxis(vectors, -1, 0)))
 
 
 def units(vectors: np.ndarray) -> np.ndarray:
@@ -103,7 +108,11 @@ def students_of(products: np.ndarray) -> np.ndarray:
 def angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Angles of all pairs of rows, accurate near zero and near a half turn; `[..., first, second]`."""
     first, second = units(first)[..., :, None, :], units(second)[..., None, :, :]
-    return 2 * np.arctan2(norms(first - second), norms(first + second))
+    if first.shape[-1] >= _FEW:
+        return 2 * np.arctan2(norms(first - second), norms(first + second))
+    one, other = (np.moveaxis(part, -1, 0) for part in (first, second))
+    apart, together = (sum((x + sign * y) ** 2 for x, y in zip(one, other, strict=True)) for sign in (-1.0, 1.0))
+    return 2 * np.arctan2(np.sqrt(apart), np.sqrt(together))
 
 
 def line_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:

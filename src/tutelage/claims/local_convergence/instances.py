@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations, product
 
 import numpy as np
 from scipy.linalg import hadamard
+from scipy.special import comb
 
 from tutelage.claims.local_convergence import formulas as f
 
@@ -129,9 +131,11 @@ def settle(kept: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return moved
 
 
-def _with_strays(targets: np.ndarray, directions: np.ndarray, random: np.random.Generator) -> dict[str, np.ndarray]:
+def _with_strays(
+    targets: np.ndarray, directions: np.ndarray, random: np.random.Generator, largest: float = 0.1
+) -> dict[str, np.ndarray]:
     """Unit teachers with a student at each, and stray students of equal mass, from tiny to small; averages settled."""
-    mass = 10.0 ** np.append(random.uniform(-4, -1, size=10), [-4, -1])[:, None, None]
+    mass = largest * 10.0 ** np.append(random.uniform(-3, 0, size=10), [-3, 0])[:, None, None]
     fitted = np.broadcast_to(targets, (len(mass), *targets.shape)).copy()
     products = np.concatenate([fitted, mass * directions], axis=1)
     return {"students": f.students_of(settle(settle(products, fitted), fitted)), "teachers": fitted}
@@ -140,7 +144,7 @@ def _with_strays(targets: np.ndarray, directions: np.ndarray, random: np.random.
 def fan(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     r"""Teachers at equal angles in the plane and a stray student in the middle of each gap.
 
-    Nothing else that was tried has smaller gradients: they tend to $1.142(\Delta^3/r)^{1/4}L^{3/4}$.
+    Nothing else that was tried in the plane has smaller gradients: they tend to $1.142(\Delta^3/r)^{1/4}L^{3/4}$.
     """
     turn = np.pi / r * np.arange(r)
     lines, middles = (np.stack([np.cos(at), np.sin(at)], axis=-1) for at in (turn, turn + np.pi / (2 * r)))
@@ -152,10 +156,52 @@ def frame(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:
     return _with_strays(np.eye(r), hadamard(r) / np.sqrt(r), random)
 
 
+def roots(d: int) -> np.ndarray:
+    r"""The lines of the roots $(e_i \pm e_j)/\sqrt2$ of $D_d$, and for $d = 8$ those of $E_8$ besides, 120 in all."""
+    lines = [np.eye(d)[i] + sign * np.eye(d)[j] for i, j in combinations(range(d), 2) for sign in (1.0, -1.0)]
+    if d == 8:
+        lines += [np.array((1.0, *signs)) for signs in product((1.0, -1.0), repeat=7) if np.prod(signs) > 0]
+    return f.units(np.stack(lines))
+
+
+def pairs(r: int, random: np.random.Generator, largest: float = 0.1) -> dict[str, np.ndarray]:
+    r"""Orthonormal teachers, and stray students between all pairs of lines: the smallest gradients that were found."""
+    return _with_strays(np.eye(r), roots(r)[: r * (r - 1)], random, largest)
+
+
+def all_signs(r: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Orthonormal teachers, and stray students along all diagonals."""
+    signs = np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=r - 1)])
+    return _with_strays(np.eye(r), signs / np.sqrt(r), random)
+
+
+@lru_cache(maxsize=1)
+def _diagonals() -> tuple[np.ndarray, np.ndarray]:
+    def line(cosine):
+        return 2 / np.pi * (np.sqrt(1 - cosine**2) + cosine * np.arcsin(cosine))
+
+    r, opposite = np.arange(1, 257), np.arange(257)
+    cosines = np.maximum(1 - 2 * opposite / r[:, None], -1.0)
+    own = np.sum(comb(r[:, None], opposite) * 0.5 ** r[:, None] * line(cosines), axis=1)
+    cross, teachers = line(r**-0.5), (1 + (r - 1) * 2 / np.pi) / r
+    return (own - cross**2 / teachers) / 2, own - 2 * cross * r**-0.5 + 1 / r
+
+
+def along_diagonals(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The loss and ‖R₂‖² with `r` orthonormal teachers, at most 256, and stray students of total mass one along all diagonals.
+
+    The students at the teachers shrink alike, and all stray ones, equally far from all teachers, belong to the first.
+    """
+    place = np.asarray(r).astype(int) - 1
+    return _diagonals()[0][place], _diagonals()[1][place]
+
+
 def many_teachers(random: np.random.Generator) -> Iterator[dict[str, np.ndarray]]:
     """Networks with up to sixteen teachers, along which the powers of their number in hidden constants show."""
     yield from (fan(r, random) for r in (1, 2, 3, 4, 6, 8, 12, 16))
     yield from (frame(r, random) for r in (2, 4, 8, 16))
+    yield from (pairs(r, random) for r in (3, 4, 8))
+    yield all_signs(6, random)
 
 
 def cones(students: int, random: np.random.Generator) -> dict[str, np.ndarray]:

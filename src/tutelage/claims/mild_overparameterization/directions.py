@@ -167,10 +167,11 @@ EXACT_CASE = Claim(
     draw=[moved((1, 1), 2, 1.0), _splits((((1, 1), 3), ((1, 1, 1), 3)))],
     **_QUOTIENT,
     as_printed=Form(
-        "Divided by $\\|w - \\tilde w\\|^2$, the left-hand side is at least $\\frac14 - \\frac1{2\\pi} + \\|g\\|^2/(4\\sum\\|g_i\\|^2) - O(\\sqrt\\epsilon)$. "
-        "(In fact up to $O(\\epsilon)$.)",
+        "Divided by $\\|w - \\tilde w\\|^2$, the left-hand side is at least $\\frac14 - \\frac1{2\\pi} + \\|g\\|^2/(4\\sum\\|g_i\\|^2) - O(\\sqrt\\epsilon)$.",
         order=0.5,
     ),
+    corrected=Form("The same up to $O(\\epsilon)$.", order=1.0),
+    correction=_EXPONENT,
     control=Form("The same with $O(\\epsilon^{1.5})$.", order=1.5),
 )
 
@@ -186,6 +187,8 @@ EQUAL_CASE = Claim(
         together=1.0,
         order=0.5,
     ),
+    corrected=Form("The same up to $O(\\epsilon)$.", together=1.0, order=1.0),
+    correction=_EXPONENT,
     control=Form("The same with $O(\\epsilon^{1.5})$.", together=1.0, order=1.5),
 )
 
@@ -209,12 +212,13 @@ BALANCED_CASE = Claim(
         order=0.5,
     ),
     as_meant=Form(
-        "If $\\sum_jg_{ij} = 0$ for every teacher, it is. (In fact of order $\\epsilon$.)",
+        "If $\\sum_jg_{ij} = 0$ for every teacher, it is.",
         where=None,
         cancelling=1.0,
         order=0.5,
     ),
     supplied="Theorem 6, whose right-hand side has the sums of the ways",
+    corrected=Form("It is of order at most $\\epsilon$.", where=None, cancelling=1.0, order=1.0),
     correction="The ways $g_{ij}$ are meant to cancel, not the neurons: in the orthogonal neighbourhood $\\sum_jw_{ij}\\cdot v_i = 1$.",
     control=Form("The corrected form with order $\\epsilon^{1.2}$.", where=None, cancelling=1.0, order=1.2),
 )

@@ -199,7 +199,7 @@ EIGENVECTORS = Claim(
         less=0.0,
     ),
     corrected=_RIGHT_VECTORS,
-    correction="A sign, an exchange of indices, and $k - 1$ for $k$ (the diagonal blocks of $A$ are zero). The smallest eigenvalue $-1$, which is what matters, "
+    correction="A sign (and another in the next sentence, which has the eigenvalue 1 for both), an exchange of indices, and $k - 1$ for $k$ (the diagonal blocks of $A$ are zero). The smallest eigenvalue $-1$, which is what matters, "
     "is right.",
     control=Form(
         "The corrected form with $A\\tilde\\delta = (k-1.01)\\tilde\\delta$.", sign=-1.0, exchanged=1.0, less=1.01

@@ -92,9 +92,9 @@ def outer(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[..., :, None] * other[..., None, :]
 
 
-def own_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return h1(w, v) of Equation (6) for all rows, `[..., one, other, dim, dim]`."""
-    angle, normal = _angles_and_normals(one, other)
+def own_blocks(one: np.ndarray, other: np.ndarray, seen: Any = None) -> np.ndarray:
+    """Return h1(w, v) of Equation (6) for all rows, `[..., one, other, dim, dim]`; `seen`, angles and normals."""
+    angle, normal = seen or _angles_and_normals(one, other)
     sizes = norms(one)[..., :, None]
     factor = np.sin(angle) * norms(other)[..., None, :] / (2 * np.pi * np.where(sizes > 0, sizes, 1.0))
     unit = units(one)[..., :, None, :]
@@ -102,26 +102,33 @@ def own_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return factor[..., None, None] * inner
 
 
-def cross_blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return h2(w, v) of Equation (7) for all rows, `[..., one, other, dim, dim]`; its limit where they are parallel."""
+def cross_blocks(one: np.ndarray, other: np.ndarray, seen: Any = None) -> np.ndarray:
+    """Return h2(w, v) of Equation (7) for all rows, `[..., one, other, dim, dim]`; its limit where they are parallel.
+
+    Args:
+        one: The first rows.
+        other: The second ones.
+        seen: Angles and normals, where both are the same.
+    """
     first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
-    angle, from_second = _angles_and_normals(one, other)
-    from_first = np.swapaxes(_angles_and_normals(other, one)[1], -2, -3)
+    angle, from_second = seen or _angles_and_normals(one, other)
+    from_first = np.swapaxes((seen or _angles_and_normals(other, one))[1], -2, -3)
     inner = (np.pi - angle)[..., None, None] * np.eye(one.shape[-1])
     return (inner + outer(from_first, second) + outer(from_second, first)) / (2 * np.pi)
 
 
-def reduced(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
-    """Return the reduced blocks H'_ii of Section 4, `[..., student, dim, dim]`."""
-    return own_blocks(student, student).sum(-3) - own_blocks(student, teacher).sum(-3)
+def reduced(student: np.ndarray, teacher: np.ndarray, seen: Any = None) -> np.ndarray:
+    """Return the reduced blocks H'_ii of Section 4, `[..., student, dim, dim]`; `seen`, angles and normals of students."""
+    return own_blocks(student, student, seen).sum(-3) - own_blocks(student, teacher).sum(-3)
 
 
 def hessian(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     """Return the Hessian of `loss` by Theorem 10, as a matrix `[..., student * dim, student * dim]`."""
     count, dimension = student.shape[-2:]
-    blocks = cross_blocks(student, student)
+    seen = _angles_and_normals(student, student)
+    blocks = cross_blocks(student, student, seen)
     index = np.arange(count)
-    blocks[..., index, index, :, :] = 0.5 * np.eye(dimension) + reduced(student, teacher)
+    blocks[..., index, index, :, :] = 0.5 * np.eye(dimension) + reduced(student, teacher, seen)
     blocks = np.moveaxis(blocks, -2, -3)
     return blocks.reshape(*blocks.shape[:-4], count * dimension, count * dimension)
 

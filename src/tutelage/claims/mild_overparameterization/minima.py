@@ -41,6 +41,12 @@ def _around(shapes):
     return [{"student": around(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
 
 
+def _of_loss(student, teacher, factor):
+    """A multiple of the third root of the loss, or of its square root where that is larger."""
+    value = loss(student, teacher)
+    return factor * np.maximum(np.cbrt(value), np.sqrt(np.abs(value)))
+
+
 THEOREM_1 = Claim(
     id=f"{PAPER}.theorem-1",
     title="the global minima",
@@ -51,9 +57,7 @@ THEOREM_1 = Claim(
     ],
     left=distance,
     relation="<=",
-    right=lambda student, teacher, factor: (
-        factor * np.maximum(np.cbrt(loss(student, teacher)), np.sqrt(np.abs(loss(student, teacher))))
-    ),
+    right=_of_loss,
     scale=1e-4,
     note="at a member the loss grows at least like the third power of the distance",
     as_printed=Form(

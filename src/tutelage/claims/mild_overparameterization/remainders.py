@@ -5,6 +5,8 @@ Orders in ε are fitted slopes of the largest value met at each radius.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tutelage.claims.laws import integers, log_uniform, real
@@ -108,6 +110,12 @@ _FITTED = {
 }
 
 
+_CUBED: dict[str, Any] = {
+    "corrected": Form("The same up to $O(\\epsilon^3)$.", order=3.0),
+    "correction": "The print is true; the exponent 2.5 comes from the square roots in Equations (31) to (37), which are not there.",
+}
+
+
 def _orders(instance, names):
     return fitted_order(_RADII, np.stack([instance[name] for name in names], axis=-2))
 
@@ -187,9 +195,10 @@ LEMMA_5_1 = Claim(
     **_FITTED,
     left=lambda students: fitted_order(_RADII, students),
     as_printed=Form(
-        "$g_{ij}^\\top h_1(w_{ij}, w_{il})g_{ij} = O(\\epsilon^{2.5})$. (In fact $O(\\epsilon^3)$: the angle is of order $\\epsilon$.)",
+        "$g_{ij}^\\top h_1(w_{ij}, w_{il})g_{ij} = O(\\epsilon^{2.5})$.",
         order=2.5,
     ),
+    **_CUBED,
     control=Form("The same with $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
@@ -199,9 +208,8 @@ LEMMA_5_2 = Claim(
     title="terms of a neuron and its teacher",
     **_FITTED,
     left=lambda teacher: fitted_order(_RADII, teacher),
-    as_printed=Form(
-        "$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$. (In fact $O(\\epsilon^3)$.)", order=2.5
-    ),
+    as_printed=Form("$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$.", order=2.5),
+    **_CUBED,
     control=Form("The same with $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
@@ -229,9 +237,10 @@ LEMMA_6 = Claim(
     **_FITTED,
     left=lambda diagonal: fitted_order(_RADII, diagonal),
     as_printed=Form(
-        "$\\sum g_{ij}^\\top h_1(w_{ij}, w_{ab})g_{ij} - \\sum g_{ij}^\\top h_1(w_{ij}, v_l)g_{ij} = O(\\epsilon^{2.5})$. (In fact $O(\\epsilon^3)$.)",
+        "$\\sum g_{ij}^\\top h_1(w_{ij}, w_{ab})g_{ij} - \\sum g_{ij}^\\top h_1(w_{ij}, v_l)g_{ij} = O(\\epsilon^{2.5})$.",
         order=2.5,
     ),
+    **_CUBED,
     control=Form("The same with $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
@@ -242,10 +251,11 @@ EQUATION_39 = Claim(
     **_FITTED,
     left=lambda instance: _orders(instance, ("along", "forty")),
     as_printed=Form(
-        "$g_{ij}\\cdot\\bar w_{ij} = O(\\epsilon^2)$; along the unit normal the way is $g_{ij}\\cdot v_a + O(\\epsilon^{1.5})$. (In fact up to "
-        "$O(\\epsilon^2)$.)",
+        "$g_{ij}\\cdot\\bar w_{ij} = O(\\epsilon^2)$; along the unit normal the way is $g_{ij}\\cdot v_a + O(\\epsilon^{1.5})$.",
         order=1.5,
     ),
+    corrected=Form("Both up to $O(\\epsilon^2)$.", order=2.0),
+    correction=_CUBED["correction"].replace("2.5", "1.5"),
     control=Form("Both up to $O(\\epsilon^{2.2})$.", order=2.2),
 )
 
@@ -291,8 +301,7 @@ EQUATION_41 = Claim(
     **_FITTED,
     left=lambda instance: _orders(instance, ("forty_one", "forty_three")),
     as_printed=Form(
-        "$g_{ij}^\\top h_1(w_{ij}, w_{ab})g_{ij} = \\frac1{2\\pi}(\\|g_{ij}\\|^2 + (g_{ij}\\cdot v_a)^2) + O(\\epsilon^{2.5})$, and $m$ times that with $v_a$. (In fact up to "
-        "$O(\\epsilon^3)$.)",
+        "$g_{ij}^\\top h_1(w_{ij}, w_{ab})g_{ij} = \\frac1{2\\pi}(\\|g_{ij}\\|^2 + (g_{ij}\\cdot v_a)^2) + O(\\epsilon^{2.5})$, and $m$ times that with $v_a$.",
         order=2.5,
     ),
     control=Form("Both up to $O(\\epsilon^{3.2})$.", order=3.2),
@@ -331,9 +340,10 @@ LEMMA_7 = Claim(
     **_FITTED,
     left=lambda mixed: fitted_order(_RADII, mixed),
     as_printed=Form(
-        "$g_{ij}^\\top h_2(w_{ij}, w_{ab})g_{ab} = \\frac14g_{ij}\\cdot g_{ab} + \\frac1{2\\pi}(g_{ij}\\cdot v_a)(g_{ab}\\cdot v_i) + O(\\epsilon^{2.5})$. (In fact up to $O(\\epsilon^3)$.)",
+        "$g_{ij}^\\top h_2(w_{ij}, w_{ab})g_{ab} = \\frac14g_{ij}\\cdot g_{ab} + \\frac1{2\\pi}(g_{ij}\\cdot v_a)(g_{ab}\\cdot v_i) + O(\\epsilon^{2.5})$.",
         order=2.5,
     ),
+    **_CUBED,
     control=Form("The same with $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
@@ -345,11 +355,10 @@ EQUATION_45 = Claim(
     left=lambda instance: _orders(instance, ("angle", "forty_six", "forty_seven")),
     as_printed=Form(
         "$(\\pi-\\theta)g_{ij}\\cdot g_{ab} = \\frac\\pi2g_{ij}\\cdot g_{ab} + O(\\epsilon^3)$; the second term is $O(\\epsilon^3)$; the third is $(v_i\\cdot g_{ab})(v_a\\cdot g_{ij})$ "
-        "up to $O(\\epsilon^{2.5})$. (In fact all three up to $O(\\epsilon^3)$.)",
+        "up to $O(\\epsilon^{2.5})$.",
         order=2.5,
     ),
-    corrected=Form("All three up to $O(\\epsilon^3)$.", order=3.0),
-    correction="The print is true; the exponent 2.5 comes from the square root in Equation (35), which is not there.",
+    **_CUBED,
     control=Form("All three up to $O(\\epsilon^{3.2})$.", order=3.2),
 )
 
@@ -371,12 +380,14 @@ COEFFICIENTS = Claim(
     draw={"number": integers(0, 200)},
     left=_coefficients,
     relation="<=",
-    right=lambda most: most,
+    right=lambda number, first, later: np.where(number < 1, first, later),
     known=2.0,
-    as_printed=Form("$c_n \\le \\frac12$ for all $n \\ge 0$.", most=0.5),
-    corrected=Form("$c_n \\le 1$, with equality for $n = 0$; $c_n \\le \\frac16$ for $n \\ge 1$.", most=1.0),
+    as_printed=Form("$c_n \\le \\frac12$ for all $n \\ge 0$.", first=0.5, later=0.5),
+    corrected=Form(
+        "$c_n \\le 1$, with equality for $n = 0$; $c_n \\le \\frac16$ for $n \\ge 1$.", first=1.0, later=1 / 6
+    ),
     correction="$c_0 = 1$, the coefficient of $x$; the conclusion $\\theta = \\frac\\pi2 + O(\\epsilon)$ needs bounded coefficients only.",
-    control=Form("$c_n \\le 0.99$.", most=0.99),
+    control=Form("$c_n \\le 0.165$ for $n \\ge 1$.", first=1.0, later=0.165),
 )
 
 LEMMA_8 = Claim(

@@ -52,9 +52,9 @@ def _angle_change(size, theta):
 
 def _as_displayed(size, theta, first, second):
     """The display, with powers of the norm at both terms."""
-    bar = np.stack([np.cos(theta), np.sin(theta)], -1)
-    along = dot(np.array([1.0, 0.0]), gradient(size, theta)) / size**first
-    return (along - np.cos(theta) * dot(bar, gradient(size, theta)) / size**second) / np.sin(theta)
+    bar, slope = np.stack([np.cos(theta), np.sin(theta)], -1), gradient(size, theta)
+    along = dot(np.array([1.0, 0.0]), slope) / size**first
+    return (along - np.cos(theta) * dot(bar, slope) / size**second) / np.sin(theta)
 
 
 ANGLE_DERIVATIVE = Claim(

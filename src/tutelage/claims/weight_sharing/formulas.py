@@ -70,9 +70,19 @@ def dot(a, b):
     return np.sum(a * b, -1)
 
 
+def vectors(*coordinates):
+    """Vectors by their coordinates; instances lie side by side in memory, so that sums over coordinates are fast."""
+    return np.moveaxis(np.stack(np.broadcast_arrays(*coordinates)), 0, -1)
+
+
 def overlap(u, w):
     r"""$V(u, w)$ of Lemma 1."""
-    return 2 / np.pi * np.arcsin(2 * dot(u, w) / np.sqrt((1 + 2 * dot(u, u)) * (1 + 2 * dot(w, w))))
+    return overlap_of(dot(u, w), dot(u, u), dot(w, w))
+
+
+def overlap_of(product, first, second):
+    r"""$V(u, w)$ from the scalar product of both vectors and their squares."""
+    return 2 / np.pi * np.arcsin(2 * product / np.sqrt((1 + 2 * first) * (1 + 2 * second)))
 
 
 def own_factor(w):
@@ -90,12 +100,13 @@ def pull(w, u):
     With $D = \sqrt{(1+2\|u\|^2)(1+2\|w\|^2)}$ and $\rho = 2u\cdot w/D$:
     $\frac4{\pi\sqrt{1-\rho^2}}\bigl(u/D - \rho\,w/(1+2\|w\|^2)\bigr)$.
     """
-    first, second = 1 + 2 * dot(u, u), 1 + 2 * dot(w, w)
+    square, reach, product = dot(w, w), dot(u, u), dot(u, w)
+    first, second = 1 + 2 * reach, 1 + 2 * square
     # 1 − ρ² without cancellation: D² − 4(u·w)² = 1 + 2|u|² + 2|w|² + 4(|u|²|w|² − (u·w)²).
-    across = np.maximum(dot(u, u) * dot(w, w) - dot(u, w) ** 2, 0.0)
+    across = np.maximum(reach * square - product**2, 0.0)
     root = np.sqrt(first + second - 1 + 4 * across)
     # And u/D − ρw/(1 + 2|w|²) over a common denominator, where parallel parts cancel exactly.
-    straight = u + 2 * (dot(w, w)[..., None] * u - dot(u, w)[..., None] * w)
+    straight = u + 2 * (square[..., None] * u - product[..., None] * w)
     return 4 / np.pi * straight / (root * second)[..., None]
 
 
@@ -113,7 +124,9 @@ def shared_gradient(w, u, k):
 
 def parity_loss(w, u):
     r"""$F^{(1,k)}$ of unshared vectors, one row per patch: by Lemma 3 the sum of both degrees' losses."""
-    own, cross, teacher = overlap(w, w), overlap(u[..., None, :], w), overlap(u, u)
+    square, reach = dot(w, w), dot(u, u)
+    own, teacher = overlap_of(square, square, square), overlap_of(reach, reach, reach)
+    cross = overlap_of(dot(u[..., None, :], w), reach[..., None], square)
     low = 0.5 * (own[..., 0] - 2 * cross[..., 0] + teacher)
     return low + 0.5 * (np.prod(own, -1) - 2 * np.prod(cross, -1) + teacher ** w.shape[-2])
 
@@ -126,8 +139,8 @@ def teacher_norm(k):
 def in_plane(size, turn, reach):
     """A shared student of given norm and angle with its teacher, which lies on the second axis, as in Section 4.6."""
     zero = 0.0 * (size + turn + reach)
-    w = np.stack([size * np.sin(turn) + zero, size * np.cos(turn) + zero], axis=-1)
-    return {"u": np.stack([zero, reach + zero], axis=-1), "w": w}
+    w = vectors(size * np.sin(turn) + zero, size * np.cos(turn) + zero)
+    return {"u": vectors(zero, reach + zero), "w": w}
 
 
 # Exact objectives whose teacher may be traced -------------------------------------------------------------------------

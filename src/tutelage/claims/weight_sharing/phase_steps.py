@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import erf, erfc
 
-from tutelage.claims.laws import integers, log_uniform
+from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.weight_sharing.formulas import (
     PAPER,
@@ -18,10 +18,10 @@ from tutelage.claims.weight_sharing.formulas import (
 from tutelage.claims.weight_sharing.gradients import erf_slope
 from tutelage.claims.weight_sharing.shared import RATE
 from tutelage.claims.weight_sharing.two_phases import (
+    EXACTLY,
     NEAR,
-    OF_LEMMA_13,
+    exactly_near,
     is_far,
-    near_as_lemma_13,
     near_the_teacher,
     turning_force,
 )
@@ -48,6 +48,12 @@ SLOPE = Claim(
         slope=1.0,
         recipe="import math\nleft = (math.erf(x) - math.erf(-x)) / (2 * x)\nright = 1.0\n",
     ),
+    as_meant=Form(
+        "$\\sigma(\\sin\\frac\\alpha2) = \\Theta(\\frac\\alpha2)$: the quotient is $2/\\sqrt\\pi$ in the limit.",
+        left=lambda x: erf(np.sin(x / 2)) / (x / 2),
+        slope=2 / np.sqrt(np.pi),
+    ),
+    supplied="the next sentence, which uses that the slope is of order one",
     corrected=Form("It is $2/\\sqrt\\pi = 1.128$.", slope=2 / np.sqrt(np.pi)),
     correction="Section 4.1 defines erf with the factor $1/\\sqrt\\pi$ and the interval $[-x, x]$. Only that the slope is of order one is used.",
     control=Form("It is $1.13$.", slope=1.13),
@@ -73,14 +79,19 @@ MINIMA = Claim(
     build=_student,
     left=_least_products,
     relation=">=",
-    right=lambda u, turn, wide, factor: (
-        factor * erf(np.sin(turn / 2)) * erf_slope(wide * np.sin(turn / 2)) * np.cos(turn / 2) / np.sqrt(dot(u, u))
+    right=lambda u, turn, near, far, factor=1.0: (
+        factor
+        * erf(near * np.sin(turn / 2))
+        * erf_slope(far * np.sin(turn / 2))
+        * near
+        * np.cos(turn / 2)
+        / np.sqrt(dot(u, u))
     ),
     as_printed=Form(
         "$\\min\\sigma(u_0\\cdot x)\\,\\min\\sigma'(w_0\\cdot x)\\,\\min\\langle x, w_\\perp\\rangle \\ge "
         "\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\alpha2)\\cos\\frac\\alpha2/\\|u_0\\|$.",
-        wide=2.0,
-        factor=1.0,
+        near=1.0,
+        far=2.0,
         recipe="""
 import math
 reach, size = np.linalg.norm(u), np.linalg.norm(w)
@@ -93,10 +104,15 @@ s = np.sin(turn / 2)
 right = math.erf(s) * slope(2 * s) * np.cos(turn / 2) / reach
 """,
     ),
-    corrected=Form("The same with $\\sigma'(2\\sqrt2\\sin\\frac\\alpha2)$.", wide=2 * np.sqrt(2), factor=1.0),
-    correction="The radius reaches $2\\sqrt2/\\|u_0\\|$, not $2/\\|u_0\\|$. The printed product is too large for $\\alpha$ above $0.9$; with $\\sqrt2$ "
-    "restored the bound on the force changes by a constant.",
-    control=Form("The corrected form $1.8$ times as large.", wide=2 * np.sqrt(2), factor=1.8),
+    corrected=Form(
+        "It is at least $\\sigma(\\sqrt2\\sin\\frac\\alpha2)\\,\\sigma'(2\\sqrt2\\sin\\frac\\alpha2)\\sqrt2\\cos\\frac\\alpha2/\\|u_0\\|$, with equality for "
+        "$\\|w_0\\| = \\|u_0\\|$.",
+        near=np.sqrt(2),
+        far=2 * np.sqrt(2),
+    ),
+    correction="Radii go from $\\sqrt2/\\|u_0\\|$ to $2\\sqrt2/\\|u_0\\|$, not from $1/\\|u_0\\|$ to $2/\\|u_0\\|$. The printed product is too large for $\\alpha$ above "
+    "$0.9$; with $\\sqrt2$ restored the bound on the force changes by a constant.",
+    control=Form("It is $1.01$ times that.", near=np.sqrt(2), far=2 * np.sqrt(2), factor=1.01),
 )
 
 
@@ -130,10 +146,15 @@ DECREASE = Claim(
     ),
     as_meant=Form("The same for the step 1.", shortest=1.0, power=0.0, factor=1.0),
     supplied="the proof, which adds the gradient itself to $w_0$",
-    corrected=Form("The same with $\\eta f$ for $f$, for steps $\\eta \\le 1$.", shortest=0.0, power=1.0, factor=1.0),
+    corrected=Form(
+        "The same with $\\eta f$ for $f$, for steps $\\eta \\le 1$; even with $125\\eta f$.",
+        shortest=0.0,
+        power=1.0,
+        factor=125.0,
+    ),
     correction="A step of size $\\eta$ turns $w_0$ by $\\eta$ times as much. Theorem 5's number of iterations has the factor $1/\\eta$, which "
     "matters where Theorem 8 takes $\\eta$ of order $\\epsilon^2/k^5$; the total stays polynomial.",
-    control=Form("The corrected form with $200\\eta f$.", shortest=0.0, power=1.0, factor=200.0),
+    control=Form("The corrected form with $140\\eta f$.", shortest=0.0, power=1.0, factor=140.0),
 )
 
 EVENT = Claim(
@@ -152,10 +173,30 @@ EVENT = Claim(
         power=0.0,
         recipe="import math\nleft = np.sqrt(3 * math.erfc(1000 / (np.sqrt(24) / np.pi * k)))\nright = 1 - 1 / k\n",
     ),
-    corrected=Form("It is so for $s = 2\\|u_0\\|$, of order $k$.", s=2.0, power=1.0),
+    corrected=Form("It is so for $s = 1.732\\|u_0\\|$, of order $k$.", s=1.732, power=1.0),
     correction="$\\Pr(A_s)$ is of order $s/k$, and has to be above $\\frac23$. With $s$ of order $k$ the proof's constant $L^2(s) = "
     "\\frac4\\pi e^{-2s^2}$ is exponentially small in $k^2$; the truth is $k^{-3}$ (see Theorem 6).",
-    control=Form("It is so for $s = 1.5\\|u_0\\|$.", s=1.5, power=1.0),
+    control=Form("It is so for $s = 1.73\\|u_0\\|$.", s=1.73, power=1.0),
+)
+
+LOWER = Claim(
+    id=f"{PAPER}.section-C.4.lower",
+    place="Appendix C.4, displays of the proof of Theorem 6",
+    title="the gradient from below by an event",
+    hypotheses=(
+        "$w_0$ on the segment from 0 to $u_0$, where $A_s = \\{|u_0\\cdot x| < s\\}$",
+        "$0.01 \\le \\|u_0\\| \\le 3$, $1.75\\|u_0\\| \\le s \\le 6\\|u_0\\|$, so that the bound is positive",
+    ),
+    draw={"share": uniform(0, 0.999), "reach": log_uniform(1e-2, 3), "ratio": uniform(1.75, 6)},
+    build=lambda share, reach, ratio: {**in_plane(share * reach, 0 * reach, reach), "ratio": ratio, "s": ratio * reach},
+    left=lambda u, w: dot(w - u, low_gradient(w, u)) / dot(w - u, w - u),
+    relation=">=",
+    right=lambda s, ratio, factor: factor * erf_slope(s) ** 2 * (1 - np.sqrt(3 * erfc(ratio / np.sqrt(2)))),
+    as_printed=Form(
+        "$\\langle w_0 - u_0, \\nabla F^{(1)}\\rangle \\ge L^2(s)(1 - (3\\Pr(A_s^c))^{1/2})\\|w_0 - u_0\\|^2$ for every $s$, with $L = \\sigma'$.",
+        factor=1.0,
+    ),
+    control=Form("The same with one per cent more.", factor=1.01),
 )
 
 SHORT = Claim(
@@ -174,7 +215,8 @@ SHORT = Claim(
     right=lambda epsilon, share: share * epsilon,
     scale=lambda epsilon: 1e-3 * epsilon,
     as_printed=Form(
-        "$\\|w_0\\| < \\|u_0\\| - \\frac\\epsilon2$. (The factor is $\\frac{\\sqrt3}2$ at least.)", share=0.5
+        "$\\|w_0\\| < \\|u_0\\| - \\frac\\epsilon2$. More is true, and judged: $\\frac{\\sqrt3}2\\epsilon$ for $\\frac\\epsilon2$.",
+        share=np.sqrt(3) / 2,
     ),
     control=Form("$\\|w_0\\| < \\|u_0\\| - 0.9\\epsilon$.", share=0.9),
 )
@@ -205,8 +247,8 @@ REARRANGED = Claim(
     place="Appendix C.4.1, end of the proof of Theorem 7",
     title="what is left to show, rearranged",
     hypotheses=("as Lemma 13, with the angle of its corrected form, $k \\le 200$",),
-    draw=OF_LEMMA_13,
-    build=near_as_lemma_13,
+    draw=EXACTLY,
+    build=exactly_near,
     where=is_far,
     left=lambda u, w, power: np.sqrt(dot(w, w) / (1 + 2 * dot(w, w)) * (1 + 2 * dot(u, u)) / dot(u, u) ** power),
     relation="<=",
@@ -233,11 +275,13 @@ LARGEST = Claim(
     build=_student,
     left=lambda u, w, k: np.linalg.norm(shared_gradient(w, u, k), axis=-1),
     relation="<=",
-    right=lambda k, power: 1.7 * k**power,
+    right=lambda k, first, others: np.where(k > 1, others, first),
     as_printed=Form(
-        "$\\|\\nabla F^{(1,k)}\\| \\le O(k^2)$; judged with $1.7k^2$. (It is below $1.7$ for every $k$.)", power=2.0
+        "$\\|\\nabla F^{(1,k)}\\| \\le O(k^2)$. More is true, and judged: it is below $2\\sqrt2/\\pi = 0.9003$ for all $k \\ge 2$, and below $1.53$ for $k = 1$.",
+        first=1.53,
+        others=2 * np.sqrt(2) / np.pi,
     ),
-    control=Form("At most $1.7k^{-0.3}$.", power=-0.3),
+    control=Form("It is below $1.51$ and $0.89$.", first=1.51, others=0.89),
 )
 
-CLAIMS = (SLOPE, MINIMA, DECREASE, EVENT, SHORT, SPLIT, REARRANGED, LARGEST)
+CLAIMS = (SLOPE, MINIMA, DECREASE, LOWER, EVENT, SHORT, SPLIT, REARRANGED, LARGEST)

@@ -1,6 +1,6 @@
 r"""Population descent on smooth parities in a few numbers, whatever the dimension.
 
-Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers a patch, $p$ along
+Under Gaussian inputs a patch's vector never leaves the plane of its start and the teacher: two numbers per patch, $p$ along
 the teacher and $q$ across. The dimension enters through the start alone. For a teacher along an axis, a start with
 coordinates $\pm c$ has the cosine $\pm1/\sqrt d$ exactly. If the product of these signs over patches is positive, all
 patches with the same role move alike, and two numbers describe them all.
@@ -57,15 +57,21 @@ def plane_loss(state, patches: int, low: bool, radius: float) -> float:
     return high + low * 0.5 * (own_1 - 2 * cross_1 + teacher)
 
 
-def plane_start(dimension: float, norm: float) -> np.ndarray:
-    r"""A start of given norm with cosine $1/\sqrt d$ in every patch."""
-    cosine = 1 / np.sqrt(dimension)
+def plane_start(dimension: float, norm: float, power: float = 0.5) -> np.ndarray:
+    r"""A start of given norm with the cosine $d^{-\text{power}}$ in every patch."""
+    cosine = dimension**-power
     return norm * np.tile([cosine, np.sqrt(1 - cosine**2)], 2)
 
 
 @lru_cache(maxsize=4096)
 def learning_time(
-    patches: int, dimension: float, norm: float, low: bool, goal: float, reach: float | None = None
+    patches: int,
+    dimension: float,
+    norm: float,
+    low: bool,
+    goal: float,
+    reach: float | None = None,
+    power: float = 0.5,
 ) -> float:
     r"""The time of gradient flow until the loss of an unshared student is below `goal` times the teacher's high part.
 
@@ -79,6 +85,7 @@ def learning_time(
         low: Whether the target has the term of degree one too.
         goal: Fraction of the teacher's $E[(p^{(k)})^2]$; 0.25 is half of the loss of a student that is zero.
         reach: Norm of the teacher; that of Section 4.6 if left out.
+        power: Of $1/d$, in the cosines of the start.
     """
     radius = float(teacher_norm(patches)) if reach is None else reach
     threshold = goal * teacher_square(patches, reach)
@@ -86,7 +93,7 @@ def learning_time(
     def field(_, state):
         return -_gradient(state, patches, low, radius)
 
-    start = plane_start(dimension, norm)
+    start = plane_start(dimension, norm, power)
     return _time_until(field, start, lambda state: plane_loss(state, patches, low, radius) < threshold)
 
 
@@ -134,15 +141,17 @@ def shared_ends(p, q, patches, most, done):
         Where runs end, and after how many steps they were done; infinity if they were not.
     """
     ends, counts = np.array([p, q], dtype=float), np.full(len(p), np.inf)
-    left = np.arange(len(p))
+    left, (p, q) = np.arange(len(p)), ends
+    k, reach = patches, teacher_norm(patches)
     for step in range(1, int(np.max(most)) + 1):
-        k = patches[left]
-        before = ends[:, left]
-        after = np.array(shared_step(*before, k, teacher_norm(k)))
-        ends[:, left] = after
-        ended = done(left, *after, np.hypot(*(after - before)))
-        counts[left[ended]] = step
-        left = left[~ended & (most[left] > step)]
+        before, (p, q) = (p, q), shared_step(p, q, k, reach)
+        ended = done(left, p, q, np.hypot(p - before[0], q - before[1]))
+        over = ended | (most[left] <= step)
+        if not over.any():
+            continue
+        ends[:, left], counts[left[ended]] = (p, q), step
+        left, p, q = left[~over], p[~over], q[~over]
+        k, reach = patches[left], teacher_norm(patches[left])
         if not len(left):
             break
     return ends, counts
@@ -185,7 +194,12 @@ def predicted_exponent(patches: int, low: bool) -> float:
 
 
 def fitted_exponent(
-    patches: int, low: bool, constant_entries: bool = False, goal: float = 0.25, reach: float | None = None
+    patches: int,
+    low: bool,
+    constant_entries: bool = False,
+    goal: float = 0.25,
+    reach: float | None = None,
+    cosine: float = 0.5,
 ) -> float:
     """The power of d in the learning time, fitted to dimensions up to 10⁸, or to times up to 10¹².
 
@@ -195,6 +209,7 @@ def fitted_exponent(
         constant_entries: Whether starts have entries ±1 (norm √d) instead of norm one.
         goal: As for `learning_time`.
         reach: As for `learning_time`.
+        cosine: The power there.
     """
     # The high part of a short teacher need not be learned.
     predicted = predicted_exponent(patches, low) if reach is None else 0.0
@@ -202,7 +217,7 @@ def fitted_exponent(
     dimensions = 10 ** (np.array([0.7, 0.85, 1.0]) * min(8.0, 12 / power))
     norms = np.sqrt(dimensions) if constant_entries else np.ones(3)
     times = [
-        learning_time(patches, float(d), float(norm), low, goal, reach)
+        learning_time(patches, float(d), float(norm), low, goal, reach, cosine)
         for d, norm in zip(dimensions, norms, strict=True)
     ]
     return float(fitted_order(dimensions, times))
@@ -216,6 +231,7 @@ def growth(
     constant_entries=(False,),
     loss: float | None = None,
     reach: float | None = None,
+    cosines=(0.5,),
 ):
     """The fitted exponents of several cases, as an experiment of `tutelage.claims` measures them.
 
@@ -227,15 +243,20 @@ def growth(
         constant_entries: Kinds of starts; see `fitted_exponent`.
         loss: The loss that counts as learned; half of the loss of the high degree if left out.
         reach: Norm of the teacher; that of Section 4.6 if left out.
+        cosines: Powers of 1/d in the cosines of the starts.
     """
-    cases = [(k, constant) for k in patches for constant in constant_entries]
-    goals = [0.25 if loss is None else loss / teacher_square(k, reach) for k, _ in cases]
+    cases = [(k, constant, power) for k in patches for constant in constant_entries for power in cosines]
+    goals = [0.25 if loss is None else loss / teacher_square(k, reach) for k, _, _ in cases]
+    exponents = [
+        fitted_exponent(k, low, constant, goal, reach, power)
+        for (k, constant, power), goal in zip(cases, goals, strict=True)
+    ]
+    degree, constant, power = zip(*cases, strict=True)
     return {
-        "degree": np.array([k for k, _ in cases], dtype=float),
-        "constant_entries": np.array([constant for _, constant in cases]),
-        "exponent": np.array(
-            [fitted_exponent(k, low, constant, goal, reach) for (k, constant), goal in zip(cases, goals, strict=True)]
-        ),
+        "degree": np.array(degree, dtype=float),
+        "constant_entries": np.array(constant),
+        "cosine": np.array(power),
+        "exponent": np.array(exponents),
     }
 
 

@@ -24,8 +24,8 @@ OVERLAP = Claim(
     relation="<=",
     right=lambda k, share: share / k,
     as_printed=Form(
-        "$V(u_0, u_0) > 1 - \\frac1k$. (It lacks at most $1/(\\sqrt3k)$ to one, since the proof needs half of $\\|u_0\\|^2$ only.)",
-        share=1.0,
+        "$V(u_0, u_0) > 1 - \\frac1k$. More is true, and judged: it lacks at most $1/(\\sqrt3k)$ to one (the proof needs half of $\\|u_0\\|^2$ only).",
+        share=1 / np.sqrt(3),
     ),
     control=Form("$V(u_0, u_0) > 1 - \\frac{0.57}k$.", share=0.57),
 )
@@ -39,7 +39,9 @@ TAYLOR = Claim(
     left=lambda a: np.cos(np.pi * a / 2) / (2 * np.sin(np.pi * a / 4) ** 2),
     relation="<=",
     right=lambda a, constant: constant / (np.pi * a / 2) ** 2,
-    as_printed=Form("$f(a) \\le 3/(\\frac\\pi2a)^2$. (With $2$ for $3$, for every $a \\le 1$.)", constant=3.0),
+    as_printed=Form(
+        "$f(a) \\le 3/(\\frac\\pi2a)^2$. More is true, and judged: $2$ for $3$, approached as $a \\to 0$.", constant=2.0
+    ),
     control=Form("$f(a) \\le 1.98/(\\frac\\pi2a)^2$.", constant=1.98),
 )
 
@@ -156,15 +158,16 @@ CHAIN = Claim(
     build=one_not_learned,
     left=lambda u, w: 0.5 * (np.prod(overlap(w, w), -1) - 2 * _cross(u, w) + overlap(u, u) ** 2),
     relation=">=",
-    right=lambda u, w, factor: factor * (0.25 - 2 * _cross(u, w)),
+    right=lambda u, w, factor, level: factor * (level - 2 * _cross(u, w)),
     as_printed=Form(
         "$F^{(k)} = E[(p_w^{(k)} - p_{u_0}^{(k)})^2] \\ge \\frac14 - 2\\prod_lV(w_l, u_0)$.",
         factor=1.0,
+        level=0.25,
     ),
-    corrected=Form("$F^{(k)} \\ge \\frac12(\\frac14 - 2\\prod_lV(w_l, u_0)) \\ge \\frac1{16}$.", factor=0.5),
+    corrected=Form("$F^{(k)} \\ge \\frac12(\\frac12 - 2\\prod_lV(w_l, u_0)) \\ge \\frac3{16}$.", factor=0.5, level=0.5),
     correction="With the factor $\\frac12$ of the loss the chain ends with $\\frac1{16}$. Lemma 8 keeps its $\\frac18$, since Lemma 2 holds with "
     "$\\frac12$ for $\\frac14$.",
-    control=Form("With $0.95$ for $\\frac12$.", factor=0.95),
+    control=Form("With $\\frac12(0.53 - 2\\prod_lV(w_l, u_0))$.", factor=0.5, level=0.53),
 )
 
 

@@ -200,21 +200,37 @@ class Geometry:
         # Along both units: `[…, pair, direction]`.
         aw, av = ((a @ unit[..., None])[..., 0] for unit in weighted)
         bw, bv = ((b @ unit[..., None])[..., 0] for unit in weighted)
-        c, s = self.cosine[..., None], self.sine[..., None]
-        over = reciprocal(self.sine)[..., None, None]
-        ratio = (self.lengths[1] * reciprocal(self.lengths[0]))[..., None, None]
-        inverse = (self.lengths[0] * reciprocal(self.lengths[1]))[..., None, None]
-        tall = s[..., None]
-        first = tall * (aa - _outer(aw, aw)) + over * _outer(av - c * aw, av - c * aw)
-        second = tall * (bb - _outer(bv, bv)) + over * _outer(bw - c * bv, bw - c * bv)
-        mixed = over * (_outer(aw, bv) + _outer(av, bw) - c[..., None] * (_outer(aw, bw) + _outer(av, bv)))
-        slope = (one / 2 - self.angle / 2)[..., None, None]  # π times ¼ + ¼(1 − 2θ/π)
-        crossed = slope * ab + mixed / 2
-        terms = (ratio * first + inverse * second) / 2 + crossed + np.swapaxes(crossed, -1, -2)
-        own = (layout.weights[:number] * directions).reshape(len(directions), -1)
-        plain = own @ directions.reshape(len(directions), -1).T
-        return ((self._signs * pairs.count)[:, None, None] * terms).sum(axis=-3) / one + plain / 2
+        c, weights = self.cosine, self._signs * pairs.count
+        ratio, inverse = (self.lengths[1 - here] * reciprocal(self.lengths[here]) for here in (0, 1))
+        over = weights * reciprocal(self.sine) / 2
+        tall = weights * self.sine / 2
+        slope = weights * (one / 2 - self.angle / 2)  # π times ¼ + ¼(1 − 2θ/π)
+        ahead, behind = av - c[..., None] * aw, bw - c[..., None] * bv
+        # Sums over pairs of outer products are products of matrices, and so are those of matrices that all runs share.
+        own = _outer_sum(
+            (-tall * ratio, aw, aw),
+            (over * ratio, ahead, ahead),
+            (-tall * inverse, bv, bv),
+            (over * inverse, behind, behind),
+        )
+        crossed = _outer_sum((over, aw, bv), (over, av, bw), (-over * c, aw, bw), (-over * c, av, bv))
+        own = own + _sum(tall * ratio, aa) + _sum(tall * inverse, bb)
+        crossed = crossed + _sum(slope, ab)
+        terms = own + crossed + np.swapaxes(crossed, -1, -2)
+        there = (layout.weights[:number] * directions).reshape(len(directions), -1)
+        plain = there @ directions.reshape(len(directions), -1).T
+        return terms / one + plain / 2
 
 
-def _outer(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return first[..., :, None] * second[..., None, :]
+def _outer_sum(*parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the sum over pairs and parts of a factor `[…, pair]` times the outer product of two vectors."""
+    factors, first, second = (
+        np.concatenate(part, axis=axis) for part, axis in zip(zip(*parts, strict=True), (-1, -2, -2), strict=True)
+    )
+    return np.swapaxes(factors[..., None] * first, -1, -2) @ second
+
+
+def _sum(factors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Return the sum over pairs of a factor `[…, pair]` times a matrix `[pair, row, column]`."""
+    flat = matrices.reshape(len(matrices), -1)
+    return (factors[..., None, :] @ flat).reshape(*factors.shape[:-1], *matrices.shape[1:])

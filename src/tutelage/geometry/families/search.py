@@ -19,8 +19,9 @@ from tutelage.geometry.families.reduced import Geometry
 # Starts of a round, rounds at most, and steps of a round.
 _STARTS, _ROUNDS, _STEPS = 192, 24, 120
 
-# Rounds end when each point has been found so often, after so many rounds at least, and so many without anything new.
-_OFTEN, _LEAST, _QUIET = 4, 3, 2
+# Rounds end when each point has been found so often, after so many rounds at least, and so many without anything new;
+# one such round more for every seven points, since among many some are reached from few starts.
+_OFTEN, _LEAST, _QUIET, _MANY = 4, 3, 2, 7
 
 # A neuron of a smaller norm counts as zero, where the loss has no gradient.
 _ZERO = 1e-8
@@ -44,9 +45,9 @@ _EQUAL = 1e-5
 def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
     """Return the tables of all critical points that are found, up to relabelling of blocks and orbits.
 
-    Rounds of starts go on until every point has been found four times, and two rounds have found nothing new. Points
-    with parallel students are left out: they are not isolated, since students on one ray may share their norms in any
-    way, and compute what fewer students do.
+    Rounds of starts go on until every point has been found four times, and some rounds, two and more where there are
+    many points, have found nothing new. Points with parallel students are left out: they are not isolated, since
+    students on one ray may share their norms in any way, and compute what fewer students do.
 
     Args:
         layout: The blocks and orbits, with sizes in float64.
@@ -76,7 +77,7 @@ def critical_tables(layout: Layout, seed: int = 0) -> list[np.ndarray]:
                 images.append(relabel(table))
                 counts.append(1)
         quiet = quiet + 1 if len(found) == before else 0
-        if found and number >= _LEAST and quiet >= _QUIET and min(counts) >= _OFTEN:
+        if found and number >= _LEAST and quiet >= _QUIET + len(found) // _MANY and min(counts) >= _OFTEN:
             break
     return found
 

@@ -28,7 +28,7 @@ class Symmetry(NamedTuple):
     shape: tuple[int, int]
 
 
-class Kind(NamedTuple):
+class Representation(NamedTuple):
     """A type of representations: its dimension, and a matrix for each copy, orthogonal to each other."""
 
     dimension: int
@@ -88,7 +88,7 @@ def _seen(line: np.ndarray, blocks: list[list[int]]) -> tuple[int | None, int, t
     return owner, own, tuple(signature)
 
 
-def kinds(symmetry: Symmetry) -> list[Kind]:
+def kinds(symmetry: Symmetry) -> list[Representation]:
     """Return all types; dimensions times copies add up to the number of parameters, which is verified."""
     found = [_trivial(symmetry)]
     sizes = [len(block) for block in symmetry.blocks]
@@ -100,11 +100,11 @@ def kinds(symmetry: Symmetry) -> list[Kind]:
         if size > 2:
             cycle = np.zeros((size, size), int)
             cycle[[0, 1, 2], [1, 2, 0]] = 1
-            found.append(Kind((size - 1) * (size - 2) // 2, _within(symmetry, a, cycle - cycle.T)))
+            found.append(Representation((size - 1) * (size - 2) // 2, _within(symmetry, a, cycle - cycle.T)))
         if size > 3:
             pair = np.zeros((size, size), int)
             pair[np.ix_([0, 1], [2, 3])] = [[1, -1], [-1, 1]]
-            found.append(Kind(size * (size - 3) // 2, _within(symmetry, a, pair + pair.T)))
+            found.append(Representation(size * (size - 3) // 2, _within(symmetry, a, pair + pair.T)))
     found = [kind for kind in found if kind.copies]
     if sum(kind.dimension * len(kind.copies) for kind in found) != symmetry.shape[0] * symmetry.shape[1]:
         raise AssertionError("the types of representations do not fill the space of students")
@@ -117,17 +117,17 @@ def _placed(symmetry: Symmetry, rows: list[int], columns: list[int], part: np.nd
     return matrix
 
 
-def _trivial(symmetry: Symmetry) -> Kind:
+def _trivial(symmetry: Symmetry) -> Representation:
     copies = []
     for orbit in symmetry.orbits:
         for number, block in enumerate(symmetry.blocks):
             ones, own = np.ones((len(orbit.rows), len(block)), int), np.eye(len(orbit.rows), len(block), dtype=int)
             parts = [own, ones - own] if orbit.block == number else [ones]
             copies += [_placed(symmetry, orbit.rows, block, part) for part in parts]
-    return Kind(1, [copy for copy in copies if copy.any()])
+    return Representation(1, [copy for copy in copies if copy.any()])
 
 
-def _standard(symmetry: Symmetry, a: int) -> Kind:
+def _standard(symmetry: Symmetry, a: int) -> Representation:
     columns = symmetry.blocks[a]
     size = len(columns)
     u = _difference(size)
@@ -142,17 +142,17 @@ def _standard(symmetry: Symmetry, a: int) -> Kind:
         for b, others in enumerate(symmetry.blocks):
             if b != a:
                 copies.append(_placed(symmetry, rows, others, np.tile(u[:, None], (1, len(others)))))
-    return Kind(size - 1, copies)
+    return Representation(size - 1, copies)
 
 
-def _product(symmetry: Symmetry, a: int, b: int) -> Kind:
+def _product(symmetry: Symmetry, a: int, b: int) -> Representation:
     copies = []
     for rows, block in symmetry.orbits:
         if block in (a, b):
             others = symmetry.blocks[b if block == a else a]
             part = np.outer(_difference(len(rows)), _difference(len(others)))
             copies.append(_placed(symmetry, rows, others, part))
-    return Kind((len(symmetry.blocks[a]) - 1) * (len(symmetry.blocks[b]) - 1), copies)
+    return Representation((len(symmetry.blocks[a]) - 1) * (len(symmetry.blocks[b]) - 1), copies)
 
 
 def _within(symmetry: Symmetry, a: int, part: np.ndarray) -> list[np.ndarray]:

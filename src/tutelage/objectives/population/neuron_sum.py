@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.base import differentiable_gram
@@ -157,8 +157,8 @@ class NeuronSum(Expected):
             )
         )
 
-    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
-        return _curvatures(self, point)
+    def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
+        return _curvatures(self, point, neurons)
 
     def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         r"""Return a Lipschitz constant of the Hessian for plain neurons with two slopes; infinite for other models.
@@ -205,7 +205,7 @@ class NeuronSum(Expected):
         return reduction._replace(objective=_with_axes(reduction.objective))
 
 
-def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim dim"]:
+def _curvatures(objective: NeuronSum, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
     student = objective.problem.student
     assert isinstance(student, Neuronwise)
     groups, teachers = objective._groups(point), objective._teacher_groups()
@@ -220,10 +220,12 @@ def _curvatures(objective: NeuronSum, point: PyTree) -> Float[Array, "neuron dim
             total = total - dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
         return back(total)[0]
 
-    rows = student.rows(point)
+    rows = student.rows(point)[neurons]
     # A bias that is not learned stands behind the row.
-    pairs = rows, groups[0].weights[:, rows.shape[1] :]
-    blocks = groups[0].coefficients[:, None, None] * jax.lax.map(lambda pair: jax.jacfwd(by_neuron)(*pair), pairs)
+    pairs = rows, groups[0].weights[neurons, rows.shape[1] :]
+    blocks = jnp.asarray(groups[0].coefficients)[neurons, None, None] * jax.lax.map(
+        lambda pair: jax.jacfwd(by_neuron)(*pair), pairs
+    )
     return student.where_smooth(rows, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))
 
 

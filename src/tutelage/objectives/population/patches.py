@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
@@ -45,7 +45,7 @@ class PatchObjective(Expected):
     def _reduced(self, points: PyTree) -> Reduction:
         return reduced_to_span(self, points)
 
-    def _neuron_curvatures(self, point: PyTree) -> Float[Array, "neuron dim dim"]:
+    def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()
 
     def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
@@ -189,7 +189,7 @@ class ParityLoss(DualsOfPatches):
         return total
 
     def _per_patch(self, function, *vectors: Float[Array, "vector dim"]) -> Float[Array, " patch"]:
-        """Return a number a patch; one for all of them where all vectors are shared."""
+        """Return a number per patch; one for all of them where all vectors are shared."""
         if all(array.shape[0] == 1 for array in vectors):
             return function(*(array[0] for array in vectors))[None]
         patches = self.problem.student.patches

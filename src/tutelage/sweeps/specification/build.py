@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from tutelage import dynamics
-from tutelage.errors import MalformedData, TutelageError, invalid
+from tutelage.errors import MalformedData, TutelageError, invalid, printable
 from tutelage.files import digest
 from tutelage.inputs import Inputs
 from tutelage.objectives import Objective, empirical
@@ -32,15 +32,10 @@ _MOST_KNOWN = 200
 
 
 class Unusable(TutelageError):
-    """A cell that is well formed and that the library refuses.
+    """A cell that is well formed and that the library refuses; its arguments are issues, what is wrong and where."""
 
-    Attributes:
-        issues: What is wrong, and with which fields.
-    """
-
-    def __init__(self, issues: list[Issue]):
-        super().__init__("; ".join(f"{dotted(issue.path)}: {issue.text}" for issue in issues))
-        self.issues = issues
+    def __str__(self) -> str:
+        return printable("; ".join(f"{dotted(issue.path)}: {issue.text}" for issue in self.args))
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
             with _refused((name,), table):
                 return make(table)
         except Unusable as error:
-            issues.extend(error.issues)
+            issues.extend(error.args)
             return None
 
     problem = section("problem", lambda table: once(lambda: made.problem(table), table))
@@ -121,7 +116,7 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
         text = "needs `stop.gradient_norm`: a Newton finish ends where the gradient is that small."
         issues.append(Issue(("finish",), text))
     if issues:
-        raise Unusable(issues)
+        raise Unusable(*issues)
     # The loss of a sample has its own noise in it, which nobody knows beforehand.
     sampled = objective.exactness.kind == "sampling"
     floor = 0.0 if sampled else 0.5 * float(problem.noise) ** 2
@@ -134,7 +129,7 @@ def _refused(path: Path, table: Any) -> Iterator[None]:
     try:
         yield
     except Unusable as error:
-        raise Unusable([Issue((*path, *issue.path), issue.text) for issue in error.issues]) from error
+        raise Unusable(*(Issue((*path, *issue.path), issue.text) for issue in error.args)) from error
     except Exception as error:
         # The library's own errors are sentences; others (a number too large, no memory) say what they are.
         text = str(error).splitlines()[0] if str(error) else ""
@@ -142,8 +137,8 @@ def _refused(path: Path, table: Any) -> Iterator[None]:
         argument, _, rest = text.removeprefix("`").partition("` ")
         fields = type(table).model_fields if isinstance(table, Table) else {}
         if text.startswith("`") and argument in fields:
-            raise Unusable([Issue((*path, argument), rest)]) from error
-        raise Unusable([Issue(path, text)]) from error
+            raise Unusable(Issue((*path, argument), rest)) from error
+        raise Unusable(Issue(path, text)) from error
 
 
 @dataclass(frozen=True)
@@ -264,5 +259,5 @@ def _stop(table: Table) -> Any:
                 chosen.append(STOP_FUNCTIONS[name](value))
             except TutelageError as error:
                 # A stop has one argument, which the specification calls by the name of the stop.
-                raise Unusable([Issue((name,), str(error).partition("` ")[2])]) from error
+                raise Unusable(Issue((name,), str(error).partition("` ")[2])) from error
     return reduce(or_, chosen) if chosen else None

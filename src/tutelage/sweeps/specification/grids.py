@@ -15,7 +15,7 @@ MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True)
-class Setting:
+class GridValues:
     """The values that one cell takes from the grid.
 
     Attributes:
@@ -56,7 +56,7 @@ def _copied(value: Any) -> Any:
     return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
-def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], list[Issue]]:
+def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[GridValues], list[Issue]]:
     """Split a specification into the fields that all cells share and the settings of the cells.
 
     Cells are numbered as in nested loops over the fields of `grid` in the order they are written, then the tables of
@@ -103,9 +103,9 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Setting], 
     return shared, [_joined(choice) for choice in itertools.product(*axes)], []
 
 
-def _joined(choice: tuple[dict[Path, tuple[Any, Path]], ...]) -> Setting:
+def _joined(choice: tuple[dict[Path, tuple[Any, Path]], ...]) -> GridValues:
     together = {path: entry for axis in choice for path, entry in axis.items()}
-    return Setting(
+    return GridValues(
         {path: value for path, (value, _) in together.items()}, {path: origin for path, (_, origin) in together.items()}
     )
 

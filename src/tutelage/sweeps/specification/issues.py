@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tutelage.errors import InvalidArgument
 from tutelage.sweeps.specification.locate import Path, line_of
+
+_MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,12 @@ class Issue:
 
 
 class SpecificationError(InvalidArgument):
-    """A specification cannot be used; the message has one line for everything that is wrong with it.
+    """A specification cannot be used; the message has one line for everything that is wrong with it."""
 
-    Attributes:
-        issues: The single lines.
-    """
-
-    def __init__(self, issues: Sequence[str]):
-        super().__init__("\n".join(issues))
-        self.issues = tuple(issues)
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """The single lines."""
+        return tuple(str(self).split("\n"))
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Source:
     def error(self, issues: Iterable[Issue]) -> SpecificationError:
         """Return the error that shows all issues, in the order of the file."""
         placed = {(self._line(issue), f"{dotted(issue.path)}: {issue.text}") for issue in issues}
-        return SpecificationError([f"{self._place(line)}{text}" for line, text in sorted(placed)])
+        return SpecificationError("\n".join(f"{self._place(line)}{text}" for line, text in sorted(placed)))
 
     def _line(self, issue: Issue) -> int:
         return (line_of(self.lines, issue.path) if self.lines else None) or 1
@@ -69,13 +68,13 @@ def dotted(path: Path) -> str:
     return text or "specification"
 
 
-def shown(value: Any, most: int = 60) -> str:
+def shown(value: Any) -> str:
     """Return a received value, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -77,14 +77,13 @@ class Plan:
         }
 
 
-def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check: bool = True) -> Plan:
-    """Check a specification and return its cells.
+def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source) -> Plan:
+    """Check a specification and return its cells; their objects are built, and what the library refuses is said now.
 
     Args:
         fields: The specification.
         folder: The folder that its paths are relative to.
         source: Where it was written.
-        check: Whether the objects of all cells are built as well, so that what the library refuses is found now.
 
     Raises:
         SpecificationError: If something is wrong; all that is.
@@ -99,11 +98,11 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source, *, check:
         if misplaced:
             continue
         cell, wrong = validated(own, arrays)
-        if cell is not None and check:
+        if cell is not None:
             try:
                 build(cell, arrays, known)
             except Unusable as error:
-                wrong = error.issues
+                wrong = list(error.args)
         issues += [Issue(setting.origin(issue.path), issue.text) for issue in wrong]
         if cell is not None and not wrong:
             cells.append(cell)
@@ -124,22 +123,22 @@ def read_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Source]:
         # Some editors begin a file with a mark that TOML does not know.
         text = read_regular(file, most=largest_text(), follow=True).decode("utf-8-sig")
     except Unreadable as error:
-        raise SpecificationError([str(error)]) from error
+        raise SpecificationError(str(error)) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise SpecificationError([f"{file}: cannot be read ({reason})."]) from error
+        raise SpecificationError(f"{file}: cannot be read ({reason}).") from error
     try:
         fields = tomllib.loads(text)
         lines = positions(text)
     except RecursionError as error:
-        raise SpecificationError([f"{file}: nested too deeply."]) from error
+        raise SpecificationError(f"{file}: nested too deeply.") from error
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = place[1] if place else text.count("\n") + 1
         what = re.sub(r" \(at .*\)$", "", str(error))
-        raise SpecificationError([f"{file}:{line}: not valid TOML: {what}."]) from error
+        raise SpecificationError(f"{file}:{line}: not valid TOML: {what}.") from error
     if any(len(path) > _DEEPEST for path in lines):
-        raise SpecificationError([f"{file}: nested too deeply."])
+        raise SpecificationError(f"{file}: nested too deeply.")
     return fields, Source(str(file), lines)
 
 

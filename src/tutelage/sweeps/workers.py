@@ -1,17 +1,14 @@
-"""What running a sweep needs to know of it: the contract, the kinds of work, and what a worker does."""
+"""What can be swept, and what a worker does of it."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from tutelage.errors import MalformedData
 from tutelage.sweeps.tables import Outcome, Range, content_of
 from tutelage.work.store import Content
 
@@ -39,42 +36,9 @@ class Work(Protocol):
         """Return ranges of similar cost near `seconds` on so many cores, in any order."""
         ...
 
-    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Watch | None = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Watch | None = None) -> Outcome:
         """Compute a range; the same rows whatever the cut."""
         ...
-
-
-_KINDS = {"sweep": "tutelage.sweeps.sweep:Sweep"}
-
-
-def register(kind: str, path: str) -> None:
-    """Add a kind of work; a program may do so, a document cannot.
-
-    Args:
-        kind: The `kind` of its documents.
-        path: Module and class, as `package.module:Class`; the class has a class method `from_document`, with the
-            arguments of `Sweep.from_document`.
-    """
-    _KINDS[kind] = path
-
-
-def work_from_document(document: dict[str, Any], folder: Path, allow_outside: bool = False) -> Work:
-    """Return the work that the document in a folder describes.
-
-    Args:
-        document: The document, which others may have written.
-        folder: The folder; files that the document names must lie in it.
-        allow_outside: Whether they may lie elsewhere.
-
-    Raises:
-        MalformedData: If there is no such kind of work, or a file lies outside.
-    """
-    kind = document.get("kind")
-    if kind not in _KINDS:
-        raise MalformedData(f"There is no kind of work {kind!r}; there is {', '.join(sorted(_KINDS))}.")
-    module, name = _KINDS[kind].split(":")
-    made = getattr(importlib.import_module(module), name)
-    return made.from_document(document, folder=folder, allow_outside=allow_outside)
 
 
 # What specifications mean, by their digests.
