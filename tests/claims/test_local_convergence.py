@@ -20,6 +20,19 @@ def _network():
     return random.normal(size=(5, 4)), random.normal(size=(3, 4)), random.normal(size=(200_000, 4))
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 3, 7, 8, 12])
+def test_norms_and_angles_are_those_of_the_definition(dimension):
+    """To the last bit, however few coordinates there are: they are added in the same order."""
+    random = np.random.default_rng(dimension)
+    first, second = (random.normal(size=(40, rows, dimension)) for rows in (3, 4))
+    length = lambda vectors: np.sqrt(np.sum(vectors**2, axis=-1))  # noqa: E731
+    one, other = ((part / length(part)[..., None]) for part in (first, second))
+    one, other = one[:, :, None], other[:, None]
+    np.testing.assert_array_equal(formulas.norms(first), length(first))
+    turn = 2 * np.arctan2(length(one - other), length(one + other))
+    np.testing.assert_array_equal(formulas.angles(first, second), turn)
+
+
 def test_loss_and_gradient_are_the_librarys(network):
     students, teachers, _ = network
     students[1] = 0.0
@@ -251,3 +264,35 @@ def test_correlation_of_lemma_7_falls_below_the_loss():
         quotients.append(smallest / loss)
         assert quotients[-1] == pytest.approx(2 - 32 * np.sqrt(2) / np.pi * loss ** (1 / 6), abs=0.01)
     assert quotients[0] > 1.2 and quotients[1] < 1
+
+
+def test_stray_students_beside_orthonormal_teachers_have_closed_forms():
+    """Between all pairs the loss and the gradient, along all diagonals the loss and ‖R₂‖², by sums over pairs."""
+    random = np.random.default_rng(3)
+    for r in (2, 3, 6):
+        found = []
+        for drawn in (instances.pairs(r, random), instances.all_signs(r, random)):
+            students, teachers = drawn.values()
+            mass = np.sum(formulas.norms(students[:, r:]) ** 2, axis=1)
+            # Above rounding, and where the students at the teachers need not move far.
+            kept = (mass > 0.1) & (mass < 0.5)
+            assert kept.any()
+            found.append((students[kept], teachers[kept], mass[kept]))
+        students, teachers, mass = found[0]
+        loss, gradient = landscape._between_pairs(r, mass)
+        np.testing.assert_allclose(formulas.loss(students, teachers), loss, rtol=1e-8)
+        np.testing.assert_allclose(formulas.frobenius(formulas.gradient(students, teachers)), gradient, rtol=1e-7)
+        students, teachers, mass = found[1]
+        loss, spikes = instances.along_diagonals(r)
+        np.testing.assert_allclose(formulas.loss(students, teachers), loss * mass**2, rtol=1e-8)
+        # All diagonals turned to the first teacher: their mean is that teacher over √r.
+        vectors = np.concatenate([formulas.products(students[-1, r:]) / mass[-1], -np.eye(r)[:1] / np.sqrt(r)])
+        signs = np.sign(np.arange(len(vectors), 0, -1) - 1.5)
+        assert signs @ formulas.kernel(vectors, vectors) @ signs == pytest.approx(spikes, rel=1e-9)
+
+
+def test_roots_are_sixty_degrees_apart():
+    for dimension, count in ((3, 6), (4, 12), (8, 120)):
+        roots = instances.roots(dimension)
+        assert roots.shape == (count, dimension)
+        assert formulas.separation(roots) == pytest.approx(np.pi / 3)

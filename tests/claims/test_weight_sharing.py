@@ -78,6 +78,27 @@ def test_sharing_divides_the_time_of_one_degree():
     assert plane.shared_learning_time(4, 1e4, 1.0, False, 0.25) == pytest.approx(unshared / 4, rel=1e-3)
 
 
+def test_runs_end_where_each_ends_by_itself():
+    """Runs that are followed side by side, of which some are done or over before others, do not touch each other."""
+    p, q = np.array([0.1, -0.4, 0.2, 0.5]), np.array([0.3, 0.2, 0.0, 0.4])
+    patches, most = np.array([2, 3, 2, 4]), np.array([30, 3, 30, 12])
+
+    def done(runs, p, q, moved):
+        return (moved < 1e-3) | (p > 1.5)
+
+    ends, counts = plane.shared_ends(p, q, patches, most, done)
+    for run in range(4):
+        reach, at, count = formulas.teacher_norm(patches[run]), (p[run], q[run]), np.inf
+        for step in range(1, most[run] + 1):
+            before, at = at, plane.shared_step(*at, patches[run], reach)
+            if done(run, *at, np.hypot(*np.subtract(at, before))):
+                count = step
+                break
+        np.testing.assert_allclose(ends[:, run], at, rtol=1e-12)
+        assert counts[run] == count
+    assert np.isinf(counts).any() and np.isfinite(counts).any()
+
+
 @pytest.mark.parametrize(("patches", "low"), [(3, False), (4, False), (5, True), (6, True)])
 def test_predicted_exponents(patches, low):
     assert plane.fitted_exponent(patches, low) == pytest.approx(plane.predicted_exponent(patches, low), abs=0.02)

@@ -246,9 +246,9 @@ class Space:
         for (name, law), size in zip(self.laws.items(), self.sizes, strict=True):
             raw = rows[..., first : first + size].reshape((*rows.shape[:-1], *law.shape))
             values[name] = law.value(xp, raw)
-            if xp is np and np.ndim(values[name]) == 2 and values[name].shape[1] < _FEW:
+            if xp is np and np.ndim(values[name]) == 2 and values[name].shape[1] ** 2 < _FEW:
                 # Instances lie side by side in memory: NumPy adds along a short axis many times faster then, and in the
-                # same order.
+                # same order, also the entries of outer products.
                 values[name] = np.asfortranarray(values[name])
             first += size
         return values

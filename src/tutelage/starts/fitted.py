@@ -55,6 +55,13 @@ def subspace(
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
+    return within(problem, leading_axes(problem, runs, samples, rank, seed, first_run), seed, first_run)
+
+
+def leading_axes(
+    problem: Problem, runs: int, samples: int, rank: int | None = None, seed: int = 0, first_run: int = 0
+) -> Float[np.ndarray, "run dim rank"]:
+    """Return the axes of the subspace of each run, which do not depend on the student; arguments as in `subspace`."""
     _require_plain(problem)
     if not isinstance(problem.inputs, Gaussian) or not problem.inputs.standard:
         remedy = "Leave out the inputs of the problem"
@@ -66,14 +73,19 @@ def subspace(
     if rank > problem.dimension:
         raise invalid("rank", f"be at most the dimension {problem.dimension}", rank, "Lower it")
 
-    # Axes and coordinates apart: samples do not depend on the student, so that one program of theirs serves all sizes.
     teaching = dataclasses.replace(problem, student=problem.teacher, template=layout_of(problem.target))
-    numbers = samples * problem.dimension
-    moments = batch(problem, runs, seed, first_run, Partial(_moment, teaching, samples), numbers)
+    moment = Partial(_moment, teaching, samples)
+    moments = batch(problem, runs, seed, first_run, moment, samples * problem.dimension)
     # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.
-    axes = np.linalg.eigh(np.asarray(moments))[1][..., -rank:]
-    shape = (_shape(problem)[0], rank)
-    coordinates = batch(problem, runs, seed, first_run, Partial(_coordinates, shape), numbers)
+    return np.linalg.eigh(np.asarray(moments))[1][..., -rank:]
+
+
+def within(
+    problem: Problem, axes: Float[np.ndarray, "run dim rank"], seed: int = 0, first_run: int = 0
+) -> Float[Array, "run student dim"]:
+    """Return starts in subspaces, one for each run, that `leading_axes` of the same seed and runs has found."""
+    shape = (_shape(problem)[0], axes.shape[-1])
+    coordinates = batch(problem, len(axes), seed, first_run, Partial(_coordinates, shape))
     return _fit_norms(problem, np.asarray(coordinates) @ np.swapaxes(axes, 1, 2))
 
 

@@ -386,7 +386,10 @@ LEMMA_C_4 = Claim(
     place="Lemma C.4 (Section C.4.2)",
     title="students far from all teachers have little mass",
     # A student at −w* is a failure of its own, that of Theorem 2, and would hide the growth of the constant.
-    hypotheses=("Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",),
+    hypotheses=(
+        "Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",
+        "also up to 256 orthonormal teachers with stray students along all diagonals",
+    ),
     draw=_products,
     where=lambda small: small,
     left=lambda product, lines, reach: np.stack([product, 4 / np.pi**2 * reach * lines, lines], -1),

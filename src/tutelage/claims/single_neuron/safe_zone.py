@@ -127,7 +127,6 @@ SUPERMARTINGALE = Claim(
     as_printed=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\epsilon\\}$.", share=1.0),
     as_meant=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
     supplied="the definition of $\\tilde X_i$, two displays before",
-    corrected=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
     correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there.",
     control=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - 0.51\\epsilon\\}$.", share=0.51),
 )

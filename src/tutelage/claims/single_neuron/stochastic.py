@@ -157,7 +157,8 @@ right = 1 - np.ceil(20 * 210 * np.pi * np.log(100)) * 1e-6  # the probability cl
     ),
     correction="The bound on the step does not scale with the inputs: $\\eta c_1c_2^2$ must be small, but the printed bound makes it "
     "proportional to $1/(c_1c_2^2)$. The proof takes $c_1c_2^2 \\ge 1$ for granted, for instance in Equation (11); with that (and "
-    "$\\epsilon_2 < 1$, else the number of steps is negative) the printed step is far below $1/(c_1c_2^2)$, and would take more than $10^{20}$ iterations.",
+    "$\\epsilon_2 < 1$, else the number of steps is negative) the printed step is far below $1/(c_1c_2^2)$, and would take more than $10^{20}$ iterations. (Assumption 5.2 asks "
+    "for some bound $c_1$, which a reader may enlarge; the theorem does not say that it must.)",
     control=Form(
         "The corrected form after 0.15 of the iterations.", product=1.0, length=_LENGTH, chance=0.99, least=0.15
     ),

@@ -61,7 +61,6 @@ EXPANSION = Claim(
     as_printed=Form("$F^{(1,k)}(w) = E[(p_w - p_{u_0})^2]$.", factor=1.0),
     as_meant=Form("$F^{(1,k)}(w) = \\frac12E[(p_w - p_{u_0})^2]$.", factor=0.5),
     supplied="Equation (1), the definition of the loss",
-    corrected=Form("$F^{(1,k)}(w) = \\frac12E[(p_w - p_{u_0})^2]$.", factor=0.5),
     correction="Equation (1) has a factor $\\frac12$; nothing in Lemma 3 depends on it.",
     control=Form("With $0.505$ for $\\frac12$.", factor=0.505),
 )
@@ -100,7 +99,6 @@ REWRITING = Claim(
     ),
     as_meant=Form("The second root has $w_j$ for $u_0$.", own=0.0),
     supplied="Lemma 1, and the next line of the display",
-    corrected=Form("The second root has $w_j$ for $u_0$.", own=0.0),
     correction="One root of $u_0$ should be that of $w_j$.",
     control=Form("The second root has a power 0.01 of that of $u_0$ besides.", own=0.01),
 )

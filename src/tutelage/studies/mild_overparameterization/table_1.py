@@ -42,7 +42,7 @@ def _curvatures(objective: Objective, centre, noise):
 
 def _measure(values: Values, seed: int, k: int, m: int) -> Arrays:
     objective = objective_of(k, k * m)
-    centre = jnp.repeat(jnp.eye(k), m, axis=0) / m
+    centre = np.repeat(np.eye(k), m, axis=0) / m
     random = np.random.default_rng([seed, k, m])
     smallest = []
     for _ in range(values.repetitions):
