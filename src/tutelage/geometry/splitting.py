@@ -98,7 +98,7 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
 
 
 @instantly
-def _divided(rows: Float[Array, "student ..."], neuron: int, factors: Float[Array, " 2"]):
+def _divided(rows: Float[Array, "student ..."], neuron: int, factors: Float[np.ndarray, " 2"]):
     """Return rows with two multiples of one of them in its place."""
     one = rows[neuron : neuron + 1]
     return jnp.concatenate([rows[:neuron], factors[0] * one, factors[1] * one, rows[neuron + 1 :]])
@@ -223,7 +223,7 @@ class Descent:
 
 
 @instantly
-def _moved(point: PyTree, size: Float[Array, ""], direction: PyTree) -> PyTree:
+def _moved(point: PyTree, size: Float[np.ndarray, ""], direction: PyTree) -> PyTree:
     return jax.tree.map(lambda x, d: x + size * d, point, direction)
 
 
