@@ -172,6 +172,7 @@ def figure(frame: pl.DataFrame) -> bytes:
         for extra, (left, right) in enumerate(zip(axes[::2], axes[1::2], strict=True)):
             own = frame.filter(pl.col("students") == pl.col("neurons") + extra)
             spurious = own.filter(pl.col("loss") > SPURIOUS)
+            placed: list[tuple[float, float]] = []
             for name, curve in families(spurious):
                 falls = curve[-1][1] < curve[0][1]
                 for column, panel in ((1, left), (2, right)):
@@ -183,7 +184,13 @@ def figure(frame: pl.DataFrame) -> bytes:
                         linewidth=1,
                         label=f"loss {'falls' if falls else 'rises'} with $k$",
                     )
-                left.annotate(name, curve[-1][:2], xytext=(3, 0), textcoords="offset points", fontsize=4, va="center")
+                end = curve[-1][0] / own["neurons"].max(), curve[-1][1] / spurious["loss"].max()
+                # Where families crowd, names would cover each other: the first stands for those around it.
+                if all(abs(end[0] - x) > 0.05 or abs(end[1] - y) > 0.014 for x, y in placed):
+                    left.annotate(
+                        name, curve[-1][:2], xytext=(3, 0), textcoords="offset points", fontsize=4, va="center"
+                    )
+                    placed.append(end)
             left.plot(spurious["neurons"], spurious["loss"], ".", color=GREY, markersize=2.5)
             # With more students than teachers the global minima are a continuum, along which eigenvalues are zero.
             shown = spurious if extra else own
