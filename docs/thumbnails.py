@@ -74,6 +74,7 @@ def photograph(report: Path) -> None:
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         page = chromium.new_page(viewport={"width": 1200, "height": 800}, device_scale_factor=1.5)
         page.goto((report.resolve() / "index.html").as_uri(), wait_until="load")
+        page.add_style_tag(content=".gallery > :nth-child(n+7) { display: none }")  # one row of figures
         figures = f".gallery >> nth={list(PAPERS).index('mild_overparameterization')}"
         OVERVIEW.write_bytes(thumbnail(_below(_part(page, "h1", ".tiles"), _part(page, figures, figures))))
         # A hundred students, one of the trapped ones in sight.
