@@ -9,7 +9,8 @@ import pytest
 from plane_quadrature import all_pairs, curvature, mixed, plane_rule
 from transcriptions import TRANSCRIPTIONS
 
-from tutelage import activations, duals, inputs
+from tutelage import activations, duals, errors, inputs, problems
+from tutelage.objectives import population
 
 QUADRATURE = duals.Quadrature()
 ANGLES = [0.0, 1e-15, 1e-12, 1e-10, 1e-8, 3e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-2]
@@ -99,3 +100,19 @@ def test_one_dimension_works() -> None:
         dual.gram(weights, weights, same=True), [[2, 0, 0], [0, 0.125, 0], [0, 0, 0]], atol=1e-16
     )
     np.testing.assert_allclose(dual.pull(weights, weights, jnp.eye(3), same=True), weights / 2, atol=1e-16)
+
+
+@pytest.mark.parametrize("law", sorted(inputs.registry()))
+def test_an_opposite_neuron_is_not_pulled_however_small(law: str) -> None:
+    """On a line, the gradient at −s is −s times that at −1: rounding would move a shrinking neuron across zero."""
+    try:
+        objective = population(problems.neuron([1.0], inputs=inputs.registry()[law](1)))
+    except errors.TutelageError as refused:
+        pytest.skip(str(refused))
+    sizes = np.concatenate([10.0 ** np.arange(-300, 0, 10), 10.0 ** -np.random.default_rng(5).uniform(0, 40, 200)])
+    found = np.array([np.asarray(objective.gradient(np.array([-size])))[0] for size in sizes])
+    expected = sizes * float(np.asarray(objective.gradient(np.array([-1.0])))[0])
+    assert np.all(expected < 0)
+    # With a mean, what an opposite neuron pulls is a difference of moments, and zero only up to their rounding.
+    centred = not np.any(np.asarray(objective.problem.inputs.mean()))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=0.0 if centred else 1e-16)

@@ -35,6 +35,8 @@ from tutelage.duals.special import angle_of_cosine, quotient
 
 # Vectors whose half angle is below this are parallel in second derivatives: what is dropped is as small as that.
 _PARALLEL = 2.0**-53
+# Cosines of multiples of one vector may be as far below one as this, by the rounding of their normalisation.
+_ALIGNED = 1.0 - 2.0**-52
 
 
 class Axes(NamedTuple):
@@ -82,13 +84,18 @@ class PiecewiseLinear(ClosedForm):
 def _cosines(first_units, second, same: bool):
     """Return the norms of the second vectors, and the cosines of all pairs."""
     if isinstance(second, Axes):
-        return jnp.ones(second.count, first_units.dtype), jnp.clip(first_units[:, : second.count], -1.0, 1.0)
+        return jnp.ones(second.count, first_units.dtype), _snapped(first_units[:, : second.count])
     second_norms, second_units = polar(second)
-    cosine = jnp.clip(first_units @ second_units.T, -1.0, 1.0)
+    cosine = _snapped(first_units @ second_units.T)
     if same:
         # A neuron is at angle zero from itself, whatever the rounding of its normalisation.
         cosine = jnp.where(jnp.eye(cosine.shape[0], dtype=bool), 1.0, cosine)
     return second_norms, cosine
+
+
+def _snapped(cosine):
+    """Return cosines with those of parallel and opposite vectors made exact."""
+    return jnp.where(cosine >= _ALIGNED, 1.0, jnp.where(cosine <= -_ALIGNED, -1.0, cosine))
 
 
 def _half_angles(first_units, second_units):
@@ -99,11 +106,12 @@ def _half_angles(first_units, second_units):
 
 
 def _slopes(kernel: PiecewiseLinear, angle, first_norms):
-    # The convention for a zero vector enters by rows: a choice for each pair would cost as much as the rest.
+    # The convention for a zero vector enters by rows: a choice for each pair would cost as much as the rest. The
+    # bracket is exactly 1 and -1 at the angles 0 and π: a ReLU neuron is not pulled at all by an opposite one.
     zero = first_norms == 0
-    aligned = jnp.where(zero, kernel.kink, kernel.odd + kernel.even)
-    decline = jnp.where(zero, 0.0, (2 / np.pi) * kernel.even)
-    return aligned[:, None] - decline[:, None] * angle
+    constant = jnp.where(zero, kernel.kink, kernel.odd)
+    turning = jnp.where(zero, 0.0, kernel.even)
+    return constant[:, None] + turning[:, None] * (1.0 - (2 / np.pi) * angle)
 
 
 @lru_cache
