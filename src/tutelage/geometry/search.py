@@ -218,8 +218,8 @@ def lojasiewicz_exponent(
     if len(radii) < 2:
         raise invalid("radii", "be at least two numbers", repr(radii), "A slope needs two points")
     lowest = float(objective.loss(centre))
-    floor = lowest_loss(objective)
-    quotient = PolyakLojasiewicz(lowest, 1e-14 * max(floor.scale, 1.0))
+    rounding = 1e-14 * max(lowest_loss(objective).scale, 1.0)
+    quotient = PolyakLojasiewicz(lowest, rounding)
     # Points of about the radius, so that each stands for its own distance.
     points = [
         worst(objective, quotient, Neighbourhood(centre, radius, shape), inner=0.3, seed=seed, **search).point
@@ -227,7 +227,7 @@ def lojasiewicz_exponent(
     ]
     losses = np.array([float(objective.loss(point)) - lowest for point in points])
     norms = np.array([float(np.linalg.norm(as_vector(objective.gradient(point)))) for point in points])
-    if not (losses.min() > 0 and norms.min() > 0):
+    if not (losses.min() > rounding and norms.min() > 0):
         raise invalid(
             "radii",
             "reach points whose loss is above that of the minimum by more than rounding errors",
