@@ -5,6 +5,8 @@ import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["MPLBACKEND"] = "Agg"
+# Many tests provoke errors, and JAX would compare all files of each traceback with its own.
+os.environ["JAX_TRACEBACK_FILTERING"] = "off"
 
 import pytest
 from browsing import chromium

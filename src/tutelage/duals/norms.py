@@ -1,13 +1,16 @@
 """Norms, unit vectors and half angles without overflow, underflow or cancellation."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from tutelage.duals.special import quotient, root
+from tutelage.instant import fori_loop
 from tutelage.instant.leaves import leaf, matrix_leaf, total
 
 # The smallest number that is not flushed to zero.
@@ -26,33 +29,50 @@ def binary_scale(xp, sizes: Float[Array, "..."]) -> Float[Array, "..."]:
     return xp.maximum(xp.ldexp(xp.ones_like(sizes), exponent - 1), _SMALLEST)
 
 
-def _balanced(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch dim"], Float[Array, "*batch"]]:
+def _balanced(xp, vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch dim"], Float[Array, "*batch"]]:
     """Return vectors times a power of two, and that power: their squares then neither overflow nor underflow."""
-    squares = jnp.sum(vectors * vectors, axis=-1)
+    squares = xp.sum(vectors * vectors, axis=-1)
     # Three powers are enough, and cost less than one for each vector: one more sum of squares.
-    power = jnp.where(squares < 2.0**-900, 2.0**600, jnp.where(squares > 2.0**900, 2.0**-600, 1.0))
+    power = xp.where(squares < 2.0**-900, 2.0**600, xp.where(squares > 2.0**900, 2.0**-600, 1.0))
     return vectors * power[..., None], power
 
 
-@jax.custom_jvp
-def polar(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch"], Float[Array, "*batch dim"]]:
-    """Return norms and unit vectors, of vectors of any size; zero, with zero derivatives, for a zero vector."""
-    balanced, power = _balanced(vectors)
-    norms = root(jnp.sum(balanced * balanced, axis=-1))
-    return norms / power, balanced * quotient(1.0, norms)[..., None]
+def _lengths(xp, vectors):
+    balanced, power = _balanced(xp, vectors)
+    return xp.sqrt(xp.sum(balanced * balanced, axis=-1)) / power
 
 
-@polar.defjvp
-def _polar_jvp(primals, tangents):
-    (vectors,), (direction,) = primals, tangents
-    norms, units = polar(vectors)
-    growth = jnp.sum(units * direction, axis=-1)
-    return (norms, units), (growth, quotient(direction - units * growth[..., None], norms[..., None]))
+def _directions(xp, vectors):
+    balanced, _ = _balanced(xp, vectors)
+    return balanced * quotient.formula(xp, 1.0, xp.sqrt(xp.sum(balanced * balanced, axis=-1)))[..., None]
 
 
+def _growth_of_norms(arrays, changes):
+    return jnp.sum(unit_vectors(*arrays) * changes[0], axis=-1)
+
+
+def _turning(arrays, changes):
+    (vectors,), (change,) = arrays, changes
+    units = unit_vectors(vectors)
+    across = change - units * jnp.sum(units * change, axis=-1)[..., None]
+    return quotient(across, safe_norm(vectors)[..., None])
+
+
+@matrix_leaf(lambda vectors: vectors[:-1], _growth_of_norms, in_numpy=partial(_lengths, np))
 def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
     """Return Euclidean norms along the last axis, of vectors of any size, with derivative zero at the zero vector."""
-    return polar(vectors)[0]
+    return _lengths(jnp, vectors)
+
+
+@matrix_leaf(lambda vectors: vectors, _turning, in_numpy=partial(_directions, np))
+def unit_vectors(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
+    """Return vectors of any size over their norms; zero, with zero derivatives, for a zero vector."""
+    return _directions(jnp, vectors)
+
+
+def polar(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch"], Float[Array, "*batch dim"]]:
+    """Return norms and unit vectors; compiled, they share what they have in common."""
+    return safe_norm(vectors), unit_vectors(vectors)
 
 
 # Sums over differences of all pairs of vectors are loops over one axis: ten times as fast as the reduction of an array
@@ -82,12 +102,12 @@ def _difference(first, second, signs, k):
 
 def over_rows(term: Callable, second: Float[Array, "*b m dim"], first: Float[Array, "*b n dim"]):
     """Return the sum over the second vectors of a function of their number, with a vector for each of the first."""
-    return jax.lax.fori_loop(0, second.shape[-2], lambda j, total: total + term(j), jnp.zeros_like(first))
+    return fori_loop(0, second.shape[-2], lambda j, total: total + term(j), jnp.zeros_like(first))
 
 
 def over_coordinates(term: Callable, first: Float[Array, "*b n dim"], pairs: Float[Array, "*b n m"]):
     """Return the sum of a function of the number of a coordinate, with a value for each pair."""
-    return jax.lax.fori_loop(0, first.shape[-1], lambda k, total: total + term(k), jnp.zeros_like(pairs))
+    return fori_loop(0, first.shape[-1], lambda k, total: total + term(k), jnp.zeros_like(pairs))
 
 
 def products(first, second):

@@ -29,7 +29,7 @@ from tutelage.duals.base import Kernel
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 from tutelage.duals.special import quotient, root
 from tutelage.errors import invalid
-from tutelage.instant import instantly
+from tutelage.instant import fori_loop, instantly, map_rows
 from tutelage.instant.leaves import several, total
 
 # Beyond this many standard deviations the Gaussian weight is below 1e-17.
@@ -130,7 +130,7 @@ def _sums_by_loop(tau: Activation, order: int, rule: Rule, x, rest) -> list[Arra
         terms = derivatives(row, column[k], order)
         return [total + weights[k] * values for total, values in zip(sums, terms, strict=True)]
 
-    return jax.lax.fori_loop(0, len(rule.nodes), add, [jnp.zeros_like(row)] * (order + 1))
+    return fori_loop(0, len(rule.nodes), add, [jnp.zeros_like(row)] * (order + 1))
 
 
 def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sums_over_nodes, pair: GaussianPair) -> list[Array]:
@@ -167,7 +167,7 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
 
     def at_once(*pair):
         # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
-        flat = jax.lax.map(partial(one, _sums_at_once), GaussianPair(*(x.reshape(-1) for x in pair)))
+        flat = map_rows(partial(one, _sums_at_once), GaussianPair(*(x.reshape(-1) for x in pair)))
         return [values.reshape(pair[0].shape) for values in flat]
 
     def by_loops(*pair):
@@ -175,7 +175,7 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
         shape, size = pair[0].shape, pair[0].size
         some = min(_TOGETHER, size)
         groups = [jnp.resize(x, (-(-size // some), some)) for x in pair]
-        found = jax.lax.map(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
+        found = map_rows(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
         return [values.reshape(-1)[:size].reshape(shape) for values in found]
 
     def derivative(arrays, changes):

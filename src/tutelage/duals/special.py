@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from jaxtyping import Array, Bool, Float
 
+from tutelage.instant import fori_loop
 from tutelage.instant.leaves import leaf, total
 
 # Numerator and denominator of the rational approximation of (arcsin(s) − s)/s³ as a function of s² on [0, ¼],
@@ -214,7 +215,7 @@ def _legendre_sum(xp, at_node, start):
         shape = (-1,) + (1,) * np.ndim(start)
         return start + np.add.reduce(at_node(_LEGENDRE_NODES.reshape(shape), _LEGENDRE_WEIGHTS.reshape(shape)))
     nodes, weights = jnp.asarray(_LEGENDRE_NODES), jnp.asarray(_LEGENDRE_WEIGHTS)
-    return jax.lax.fori_loop(0, nodes.shape[0], lambda i, total: total + at_node(nodes[i], weights[i]), start)
+    return fori_loop(0, nodes.shape[0], lambda i, total: total + at_node(nodes[i], weights[i]), start)
 
 
 def _distribution(xp, x):

@@ -23,6 +23,7 @@ from tutelage.arrays import of_jax
 from tutelage.instant import keys
 from tutelage.instant.programs import Program
 from tutelage.instant.rules import Unsupported
+from tutelage.instant.tracing import inlined
 
 F = TypeVar("F", bound=Callable)
 
@@ -39,6 +40,7 @@ def instantly(function: F) -> F:
     as with `equinox.filter_jit`. The results are NumPy arrays where the arguments are (modules and random keys do not
     count), and JAX arrays where one of them is, or where there are none.
     """
+    function = inlined(function)
     compiled = eqx.filter_jit(function)
 
     @functools.wraps(function)

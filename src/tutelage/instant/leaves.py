@@ -18,6 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from tutelage.instant.calls import instantly
 from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
+from tutelage.instant.tracing import compiled, inlined
 
 _FLOAT = np.dtype(float)
 
@@ -66,9 +67,9 @@ def leaf(
             shape = np.broadcast_shapes(*map(np.shape, arrays))
             return primitive.bind(*(_aligned(array, shape) for array in arrays))
 
-        primitive.def_impl(jax.jit(traced))
+        primitive.def_impl(compiled(traced))
         primitive.def_abstract_eval(lambda *avals: ShapedArray(avals[0].shape, _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=False))
+        mlir.register_lowering(primitive, mlir.lower_fun(inlined(traced), multiple_results=False))
         batching.primitive_batchers[primitive] = batched
         ad.primitive_jvps[primitive] = changed
         if linear:
@@ -117,9 +118,9 @@ def several(
             for value, change in zip(values, found, strict=True)
         ]
 
-    primitive.def_impl(jax.jit(traced))
+    primitive.def_impl(compiled(traced))
     primitive.def_abstract_eval(lambda *avals: [ShapedArray(avals[0].shape, _FLOAT)] * results)
-    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=True))
+    mlir.register_lowering(primitive, mlir.lower_fun(inlined(traced), multiple_results=True))
     batching.primitive_batchers[primitive] = batched
     ad.primitive_jvps[primitive] = changed
     STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
@@ -132,6 +133,7 @@ def matrix_leaf(
     shape: Callable[..., tuple[int, ...]],
     derivative: Callable[[Sequence[Any], Sequence[Any]], Any],
     linear: Sequence[int] = (),
+    in_numpy: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that makes a JAX function of vectors and matrices one operation.
 
@@ -142,6 +144,7 @@ def matrix_leaf(
         shape: The shape of the result, from those of the arguments.
         derivative: The change of the result, as in `leaf`.
         linear: Arguments in which the function is linear.
+        in_numpy: What the function is in NumPy, where tracing it is not wanted.
     """
 
     def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,15 +167,15 @@ def matrix_leaf(
             found = dict(zip(places, jax.linear_transpose(of_linear, *parts)(change), strict=True))
             return [found.get(place) for place in range(len(arrays))]
 
-        primitive.def_impl(jax.jit(formula))
+        primitive.def_impl(compiled(formula))
         primitive.def_abstract_eval(lambda *avals: ShapedArray(shape(*(aval.shape for aval in avals)), _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(formula, multiple_results=False))
+        mlir.register_lowering(primitive, mlir.lower_fun(inlined(formula), multiple_results=False))
         batching.primitive_batchers[primitive] = lambda arrays, axes: (primitive.bind(*_in_front(arrays, axes)), 0)
         ad.primitive_jvps[primitive] = changed
         if linear:
             ad.primitive_transposes[primitive] = transposed
-        in_numpy = instantly(formula)
-        STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
+        at_once = instantly(formula) if in_numpy is None else in_numpy
+        STRUCTURAL[primitive.name] = lambda parameters, shapes: at_once
         return primitive.bind
 
     return decorate

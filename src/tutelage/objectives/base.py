@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, sequence
 from tutelage.errors import TutelageError, UnsupportedCombination
-from tutelage.instant import instantly
+from tutelage.instant import instantly, map_rows
 from tutelage.models import Neuronwise
 from tutelage.objectives.exactness import Exactness
 from tutelage.points import fitted_array
@@ -348,5 +348,5 @@ def _hessian(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> F
     if flat.size <= _COLUMNS:
         columns = jax.vmap(product)(directions)
     else:
-        columns = jax.lax.map(product, directions, batch_size=_COLUMNS)
+        columns = map_rows(product, directions, _COLUMNS)
     return 0.5 * (columns + columns.T)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.instant import instantly
+from tutelage.instant import instantly, map_rows
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
@@ -94,7 +94,7 @@ def _curvatures(objective: Empirical, point: PyTree, neurons: Int[Array, " chose
     rows = student.rows(point)[neurons]
     # A bias that is not learned stands behind the row.
     pairs = rows, group.weights[neurons, rows.shape[1] :]
-    blocks = jax.lax.map(lambda pair: jax.hessian(coupling)(*pair), pairs)
+    blocks = map_rows(lambda pair: jax.hessian(coupling)(*pair), pairs)
     return student.where_smooth(rows, jnp.asarray(group.coefficients)[neurons, None, None] * blocks)
 
 

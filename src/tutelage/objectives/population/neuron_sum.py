@@ -23,7 +23,7 @@ from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.base import differentiable_gram
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.instant import instantly
+from tutelage.instant import instantly, map_rows
 from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
@@ -223,7 +223,7 @@ def _curvatures(objective: NeuronSum, point: PyTree, neurons: Int[Array, " chose
     rows = student.rows(point)[neurons]
     # A bias that is not learned stands behind the row.
     pairs = rows, groups[0].weights[neurons, rows.shape[1] :]
-    blocks = jnp.asarray(groups[0].coefficients)[neurons, None, None] * jax.lax.map(
+    blocks = jnp.asarray(groups[0].coefficients)[neurons, None, None] * map_rows(
         lambda pair: jax.jacfwd(by_neuron)(*pair), pairs
     )
     return student.where_smooth(rows, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.arrays import of_jax
 from tutelage.inputs import Gaussian, gaussian
+from tutelage.instant import map_rows
 from tutelage.models import Model
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.tiles import in_tiles
@@ -93,7 +94,7 @@ def _reduce(student: Model, basis: Float[Array, "axis dim"], points: PyTree) -> 
         reduced = jnp.concatenate([along, coordinates.T], axis=1)
         return student.with_vectors(point, reduced), extra.T
 
-    return jax.lax.map(one, points)
+    return map_rows(one, points)
 
 
 @eqx.filter_jit
@@ -106,4 +107,4 @@ def _lift(student: Model, basis: Float[Array, "axis dim"], rows: tuple[PyTree, A
         axes = basis.shape[0]
         return student.with_vectors(point, vectors[:, :axes] @ basis + vectors[:, axes:] @ extra)
 
-    return jax.lax.map(one, rows)
+    return map_rows(one, rows)
