@@ -28,7 +28,7 @@ def test_shortcuts_reach_the_points_of_plain_descent(neurons: int):
     objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
     starts = tl.starts.xavier(objective.problem, runs=210, seed=3)
     step = 5 / neurons
-    plain = tl.descend(objective, starts, tl.GradientDescent(step), TOLERANCE)
+    plain = tl.descend(objective, starts, tl.GradientDescent(step), tl.gradient_norm(1e-12) | tl.step_limit(40_000))
     ended = plain.statuses == "converged"
     assert ended.sum() >= 200
     finished = tl.descend(objective, starts, tl.GradientDescent(step), TOLERANCE, finish=tl.NewtonKrylov())

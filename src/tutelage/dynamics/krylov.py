@@ -27,7 +27,6 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method, select
 from tutelage.dynamics.programs import Programs
-from tutelage.instant import inlined
 from tutelage.objectives import Objective
 from tutelage.objectives.tiles import Effort, at_once
 
@@ -150,7 +149,6 @@ def finish_tile(settings: NewtonKrylov, objective: Objective, tolerance, bound, 
     """
     unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], points))[1]
 
-    @inlined
     def move(state: _State) -> _State:
         length = jnp.where(state.phase == _Phase.ARRIVED, 0.0, _DIFFERENCE / _positive(_norm(state.direction)))
         slope = ravel_pytree(objective.gradient(unravel(state.flat + length * state.direction)))[0]

@@ -21,7 +21,7 @@ from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
-from tutelage.instant import inlined, instantly
+from tutelage.instant import instantly
 from tutelage.objectives import Objective
 from tutelage.objectives.tiles import Effort
 
@@ -139,7 +139,6 @@ def _key(task: Task, lane: Lanes):
     return jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
 
 
-@inlined
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     objective, method, stop = task.objective, task.method, task.stop

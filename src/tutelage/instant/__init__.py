@@ -3,6 +3,4 @@
 from tutelage.instant.calls import instantly as instantly
 from tutelage.instant.calls import trace as trace
 from tutelage.instant.tracing import fori_loop as fori_loop
-from tutelage.instant.tracing import inlined as inlined
 from tutelage.instant.tracing import map_rows as map_rows
-from tutelage.instant.tracing import scan as scan

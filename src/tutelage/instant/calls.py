@@ -40,7 +40,6 @@ def instantly(function: F) -> F:
     as with `equinox.filter_jit`. The results are NumPy arrays where the arguments are (modules and random keys do not
     count), and JAX arrays where one of them is, or where there are none.
     """
-    function = inlined(function)
     compiled = eqx.filter_jit(function)
 
     @functools.wraps(function)
@@ -119,7 +118,7 @@ def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program |
     def flat(*values):
         rest = iter(values)
         leaves = [next(rest) if isinstance(kind[0], tuple) else kind[1] for kind in kinds]
-        return function(*jax.tree.unflatten(structure, leaves))
+        return inlined(function)(*jax.tree.unflatten(structure, leaves))
 
     closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
     leaves, structure = jax.tree.flatten(shapes)

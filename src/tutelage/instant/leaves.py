@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from tutelage.instant.calls import instantly
 from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
-from tutelage.instant.tracing import compiled, inlined
+from tutelage.instant.tracing import compiled
 
 _FLOAT = np.dtype(float)
 
@@ -69,7 +69,7 @@ def leaf(
 
         primitive.def_impl(compiled(traced))
         primitive.def_abstract_eval(lambda *avals: ShapedArray(avals[0].shape, _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(inlined(traced), multiple_results=False))
+        mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=False))
         batching.primitive_batchers[primitive] = batched
         ad.primitive_jvps[primitive] = changed
         if linear:
@@ -120,7 +120,7 @@ def several(
 
     primitive.def_impl(compiled(traced))
     primitive.def_abstract_eval(lambda *avals: [ShapedArray(avals[0].shape, _FLOAT)] * results)
-    mlir.register_lowering(primitive, mlir.lower_fun(inlined(traced), multiple_results=True))
+    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=True))
     batching.primitive_batchers[primitive] = batched
     ad.primitive_jvps[primitive] = changed
     STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
@@ -169,7 +169,7 @@ def matrix_leaf(
 
         primitive.def_impl(compiled(formula))
         primitive.def_abstract_eval(lambda *avals: ShapedArray(shape(*(aval.shape for aval in avals)), _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(inlined(formula), multiple_results=False))
+        mlir.register_lowering(primitive, mlir.lower_fun(formula, multiple_results=False))
         batching.primitive_batchers[primitive] = lambda arrays, axes: (primitive.bind(*_in_front(arrays, axes)), 0)
         ad.primitive_jvps[primitive] = changed
         if linear:

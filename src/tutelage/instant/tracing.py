@@ -1,8 +1,8 @@
 """Tracing formulas without the wrappers of `jax.numpy`.
 
 Each function of `jax.numpy` is one that JAX compiles by itself, and putting it into a traced program takes longer than
-tracing what it does. `inlined` functions are traced as if none of them were; the program is the same. Loops would be
-unrolled by that: those of this module are not, and what they repeat is inlined again.
+tracing what it does. `inlined` functions are traced as if none of them were, which pays where nothing is compiled: what
+XLA gets had better be said once for all its uses. Loops would be unrolled by that: those of this module are not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def inlined(function: F) -> F:
 
 def compiled(function: Callable) -> Callable:
     """Return a function that is compiled even where it is called by an inlined one."""
-    program = jax.jit(inlined(function))
+    program = jax.jit(function)
 
     def call(*arguments):
         with jax.disable_jit(False):
@@ -38,19 +38,20 @@ def compiled(function: Callable) -> Callable:
     return call
 
 
-def scan(step: Callable, start: Any, rows: Any) -> tuple[Any, Any]:
-    """Return what `jax.lax.scan` does."""
-    with jax.disable_jit(False):
-        return jax.lax.scan(inlined(step), start, rows)
+def _kept(step: F) -> F:
+    """Return what a loop repeats: inlined if the loop is part of something that is."""
+    return inlined(step) if jax.config.jax_disable_jit else step  # type: ignore[attr-defined]
 
 
 def fori_loop(first: int, end: int, step: Callable, start: Any) -> Any:
     """Return what `jax.lax.fori_loop` does."""
+    step = _kept(step)
     with jax.disable_jit(False):
-        return jax.lax.fori_loop(first, end, inlined(step), start)
+        return jax.lax.fori_loop(first, end, step, start)
 
 
 def map_rows(function: Callable, rows: Any, together: int | None = None) -> Any:
     """Return what `jax.lax.map` does, with so many rows together."""
+    function = _kept(function)
     with jax.disable_jit(False):
-        return jax.lax.map(inlined(function), rows, batch_size=together)
+        return jax.lax.map(function, rows, batch_size=together)
