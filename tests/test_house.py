@@ -97,3 +97,12 @@ def test_no_method_overrides_one_with_a_body(tmp_path):
     )
     expected = [f"wrong.other.{name}.size overrides that of Base" for name in ("One", "Two")]
     assert _overrides(package) == expected
+
+
+def test_a_word_has_one_meaning():
+    """No two public classes share a name; the verifier's count apart, since it shares nothing with what it checks."""
+    classes, _ = _parsed(ROOT / "src" / "tutelage")
+    own = {module: found for module, found in classes.items() if ".verification" not in module}
+    names = [name for found in own.values() for name in found if not name.startswith("_")]
+    assert len(names) > 200
+    assert sorted({name for name in names if names.count(name) > 1}) == []

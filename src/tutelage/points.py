@@ -24,7 +24,7 @@ RUNS = "runs"
 _ONE_ARRAY = jax.tree.structure(0)
 
 
-class Layout(NamedTuple):
+class Template(NamedTuple):
     """What a point looks like; hashable.
 
     Attributes:
@@ -35,38 +35,38 @@ class Layout(NamedTuple):
     structure: Any
     shapes: tuple[Shape, ...]
 
-    def batched(self) -> Layout:
-        """Return the layout of several such points, with a leading axis for the runs."""
-        return Layout(self.structure, tuple((RUNS, *shape) for shape in self.shapes))
+    def batched(self) -> Template:
+        """Return the template of several such points, with a leading axis for the runs."""
+        return Template(self.structure, tuple((RUNS, *shape) for shape in self.shapes))
 
 
-def layout_of(point: PyTree) -> Layout:
-    """Return the layout of a pytree of arrays, or of one of shapes (plain tuples)."""
+def template_of(point: PyTree) -> Template:
+    """Return the template of a pytree of arrays, or of one of shapes (plain tuples)."""
     leaves, structure = jax.tree.flatten(point, is_leaf=lambda node: type(node) is tuple)
-    return Layout(structure, tuple(leaf if type(leaf) is tuple else tuple(jnp.shape(leaf)) for leaf in leaves))
+    return Template(structure, tuple(leaf if type(leaf) is tuple else tuple(jnp.shape(leaf)) for leaf in leaves))
 
 
 def fitted(
     argument: str,
     point: PyTree,
-    layout: Layout,
+    template: Template,
     sizes: Sizes | None = None,
     *,
     owner: str = "",
     remedy: str = "",
     largest: float = math.inf,
 ) -> PyTree:
-    """Return a point as float64 arrays, or raise if it does not fit a layout.
+    """Return a point as float64 arrays, or raise if it does not fit a template.
 
     Nothing but shapes and types is looked at where values are traced, so that compiled programs are not changed by it;
     values that are known must be finite.
 
     Args:
         argument: Name to use in the error.
-        point: Arrays (or lists of numbers) in the structure of the layout, or in a sequence with one entry per leaf.
-        layout: What is wanted.
+        point: Arrays (or lists of numbers) in the structure of the template, or in a sequence with one entry per leaf.
+        template: What is wanted.
         sizes: Sizes of named axes that are known already; those that the point settles are added.
-        owner: Whose layout it is, continuing "for …" in the error.
+        owner: Whose template it is, continuing "for …" in the error.
         remedy: What to do about a wrong structure.
         largest: Numbers beyond this are refused.
 
@@ -75,17 +75,17 @@ def fitted(
     """
     sizes = {} if sizes is None else sizes
     arrays = []
-    for leaf, shape in zip(_leaves(argument, point, layout, remedy), layout.shapes, strict=True):
+    for leaf, shape in zip(_leaves(argument, point, template, remedy), template.shapes, strict=True):
         array = _real(argument, leaf, largest)
         if not _binds(array.shape, shape, sizes):
             raise _misfit(argument, array.shape, shape, sizes, owner)
         arrays.append(array)
-    return jax.tree.unflatten(layout.structure, arrays)
+    return jax.tree.unflatten(template.structure, arrays)
 
 
 def fitted_array(argument: str, value: Any, shape: Shape, sizes: Sizes | None = None, *, owner: str = "") -> Array:
     """Return one array of float64, or raise if it does not have a shape; see `fitted`."""
-    return fitted(argument, value, Layout(_ONE_ARRAY, (shape,)), sizes, owner=owner)
+    return fitted(argument, value, Template(_ONE_ARRAY, (shape,)), sizes, owner=owner)
 
 
 def shown_shape(shape: Shape, sizes: Sizes | None = None) -> str:
@@ -94,20 +94,20 @@ def shown_shape(shape: Shape, sizes: Sizes | None = None) -> str:
     return f"({entries[0]},)" if len(entries) == 1 else f"({', '.join(entries)})"
 
 
-def _leaves(argument: str, point: PyTree, layout: Layout, remedy: str) -> list[Any]:
-    if layout.structure == _ONE_ARRAY:
+def _leaves(argument: str, point: PyTree, template: Template, remedy: str) -> list[Any]:
+    if template.structure == _ONE_ARRAY:
         return [point]  # lists of numbers will do
-    if jax.tree.structure(point) == layout.structure:
+    if jax.tree.structure(point) == template.structure:
         return jax.tree.leaves(point)
-    if isinstance(point, (tuple, list)) and len(point) == len(layout.shapes):
+    if isinstance(point, (tuple, list)) and len(point) == len(template.shapes):
         return list(point)
-    runs = layout.shapes[0][:1] == (RUNS,)
-    shapes = " and ".join(shown_shape(shape[1:] if runs else shape) for shape in layout.shapes)
+    runs = template.shapes[0][:1] == (RUNS,)
+    shapes = " and ".join(shown_shape(shape[1:] if runs else shape) for shape in template.shapes)
     several = isinstance(point, (tuple, list))
     received = f"{sum(part is not None for part in point)} of them" if several else f"a {type(point).__name__}"
     raise invalid(
         argument,
-        f"have {len(layout.shapes)} arrays, of shapes {shapes}{' behind a leading axis for the runs' * runs}",
+        f"have {len(template.shapes)} arrays, of shapes {shapes}{' behind a leading axis for the runs' * runs}",
         "one array" if isinstance(point, (np.ndarray, jax.Array)) else received,
         remedy or "Pass a tuple of them",
     )

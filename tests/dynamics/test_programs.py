@@ -11,7 +11,7 @@ from jax import monitoring
 
 import tutelage as tl
 from tutelage.dynamics.programs import Programs, meanwhile
-from tutelage.objectives.tiles import Effort, in_tiles
+from tutelage.objectives.tiles import Thoroughness, in_tiles
 
 
 class Program:
@@ -41,16 +41,16 @@ def test_programs_are_compiled_side_by_side_and_once(monkeypatch):
     monkeypatch.setattr("tutelage.dynamics.programs._compilers", _pool())
     together = threading.Barrier(2, timeout=20)
     first, second, programs, rows = Program(together), Program(together), Programs(), np.arange(5.0)
-    programs.order(first, 2, (1.0,), rows, Effort.LOOP)
-    programs.order(second, 2, (1.0,), rows, Effort.LONG_LOOP)
+    programs.order(first, 2, (1.0,), rows, Thoroughness.LOOP)
+    programs.order(second, 2, (1.0,), rows, Thoroughness.LONG_LOOP)
     for _ in range(2):
-        np.testing.assert_array_equal(programs(first, 2, (3.0,), rows, Effort.LOOP), rows + 3)
-        np.testing.assert_array_equal(programs(second, 2, (4.0,), rows, Effort.LONG_LOOP), rows + 4)
+        np.testing.assert_array_equal(programs(first, 2, (3.0,), rows, Thoroughness.LOOP), rows + 3)
+        np.testing.assert_array_equal(programs(second, 2, (4.0,), rows, Thoroughness.LONG_LOOP), rows + 4)
     me = threading.get_ident()
     for program in (first, second):
         assert program.traced == [me]
         assert len(program.compiled) == 1 and program.compiled != [me]
-    assert first.options == dict(Effort.LOOP.value) and second.options == {}
+    assert first.options == dict(Thoroughness.LOOP.value) and second.options == {}
 
 
 def _pool():
@@ -64,7 +64,7 @@ def test_other_widths_are_other_programs():
     """Tiles of another width are compiled apart, as XLA needs it."""
     program, programs = Program(), Programs()
     for tile in (2, 3, 2):
-        programs(program, tile, (1.0,), np.arange(4.0), Effort.LOOP)
+        programs(program, tile, (1.0,), np.arange(4.0), Thoroughness.LOOP)
     assert len(program.compiled) == 2
 
 
@@ -77,11 +77,11 @@ def test_other_work_is_done_meanwhile():
         program.together.wait()  # the compilation ends only now
 
     with meanwhile(work):
-        np.testing.assert_array_equal(programs(program, 2, (1.0,), rows, Effort.LOOP), rows + 1)
-        programs(_Slow(), 2, (1.0,), rows, Effort.LOOP)
+        np.testing.assert_array_equal(programs(program, 2, (1.0,), rows, Thoroughness.LOOP), rows + 1)
+        programs(_Slow(), 2, (1.0,), rows, Thoroughness.LOOP)
     with meanwhile(work):
-        programs(program, 2, (1.0,), rows, Effort.LOOP)
-    programs(_Slow(), 2, (1.0,), rows, Effort.LOOP)
+        programs(program, 2, (1.0,), rows, Thoroughness.LOOP)
+    programs(_Slow(), 2, (1.0,), rows, Thoroughness.LOOP)
     assert worked == [threading.get_ident()]
 
 
@@ -98,7 +98,7 @@ def test_settings_of_the_user_are_left_alone(chosen: str, monkeypatch):
     program = Program()
     in_tiles(program, 2, (1.0,), np.arange(4.0))
     name = chosen[2:].split("=")[0]
-    assert set(program.options) == {option for option, _ in Effort.ONCE.value} - {name}
+    assert set(program.options) == {option for option, _ in Thoroughness.ONCE.value} - {name}
 
 
 def test_the_minima_of_a_committee_take_two_programs():

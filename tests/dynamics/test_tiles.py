@@ -50,7 +50,9 @@ def test_samples_are_not_compiled_with_more_effort(case, long):
     """Many pairs of neurons are worth an optimising compiler; samples, however many, are not."""
     objective, method = CASES[case]()
     point = np.ones(objective.problem.template_tree().shape)
-    assert lanes.effort(objective, method, point) is (tiles.Effort.LONG_LOOP if long else tiles.Effort.LOOP)
+    assert lanes.thoroughness(objective, method, point) is (
+        tiles.Thoroughness.LONG_LOOP if long else tiles.Thoroughness.LOOP
+    )
 
 
 class Program:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.tables import Outcome, Range
+from tutelage.sweeps.tables import Computed, Range
 
 STEPS = 3
 
@@ -89,7 +89,7 @@ class CheapWork:
                 found.append(Range(cell, first, runs, runs * self._options["cost"]))
         return found
 
-    def run(self, covered: Range, *, progress: Any = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Any = None) -> Computed:
         rows, records, ends = [], [], []
         numbers = range(covered.first, covered.first + covered.runs)
         if self._options["raising"] and covered.cell == 1 and 3 in numbers:
@@ -119,7 +119,7 @@ class CheapWork:
                 records.append((covered.cell, run, step, 0.5 * step, float(np.exp(values[step]))))
             ends.append(values)
         schema = {"cell": pl.Int64, "run": pl.Int64, "step": pl.Int64, "time": pl.Float64, "loss": pl.Float64}
-        return Outcome(
+        return Computed(
             pl.DataFrame(rows),
             pl.DataFrame(records, schema=schema, orient="row"),
             # Cells differ in the shape of their arrays.

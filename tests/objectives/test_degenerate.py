@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 import tutelage as tl
 from tutelage.instant import instantly
 from tutelage.models import FilterAndOutput, NeuronModel, Neurons
-from tutelage.points import layout_of
+from tutelage.points import template_of
 
 TEACHER = np.eye(3)
 
@@ -271,7 +271,7 @@ def test_a_model_of_ones_own_with_several_groups_and_output_weights() -> None:
         target=NeuronsAndOutputs(jnp.eye(2, 3), jnp.array([1.0, -0.5])),
         inputs=tl.inputs.gaussian(3),
         noise=0.0,
-        template=layout_of(point),
+        template=template_of(point),
     )
     objective = tl.population(problem)
     _, gradient, hessian = everything(objective, point)

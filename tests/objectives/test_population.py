@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
 from tutelage.instant import instantly
-from tutelage.points import layout_of
+from tutelage.points import template_of
 
 
 class Evaluated(NamedTuple):
@@ -172,7 +172,7 @@ def _embedded(problem, dimension: int):
     wide = random_point(problem, 0)
     wide = problem.student.with_vectors(wide, problem.student.vectors(wide) @ frame)
     return tl.problems.Problem(
-        problem.name, problem.student, problem.teacher, target, law, problem.noise, layout_of(wide)
+        problem.name, problem.student, problem.teacher, target, law, problem.noise, template_of(wide)
     )
 
 

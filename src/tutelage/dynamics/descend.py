@@ -31,7 +31,7 @@ from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.instant import instantly, trace
 from tutelage.objectives import Objective, Reduction
-from tutelage.objectives.tiles import Effort, in_tiles
+from tutelage.objectives.tiles import Thoroughness, in_tiles
 
 # Codes with which a run may be continued.
 _OPEN = (
@@ -157,7 +157,7 @@ class _Follower:
     newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
-    effort: Effort
+    thoroughness: Thoroughness
     programs: Programs
     started: float
     earlier_seconds: float
@@ -189,7 +189,7 @@ class _Follower:
             cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
             lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.effort)
+            self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.thoroughness)
             if self.newton is not None and (self.state.gate[open_runs] > 0).any():
                 assert self.stop.gradient is not None
                 objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
@@ -205,7 +205,7 @@ class _Follower:
         if soon.size and self.recorder is None:
             lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
             shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])
-            self.programs.order(compiled.follow, compiled.late_tile_size(self.tile), shared, rows, self.effort)
+            self.programs.order(compiled.follow, compiled.late_tile_size(self.tile), shared, rows, self.thoroughness)
 
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
@@ -214,7 +214,7 @@ class _Follower:
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), self.effort)
+            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), self.thoroughness)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
             if recorder is not None:
@@ -395,7 +395,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
-        effort=compiled.effort(inner, method, first),
+        thoroughness=compiled.thoroughness(inner, method, first),
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=0.0,
@@ -477,7 +477,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
-        effort=earlier.effort,
+        thoroughness=earlier.thoroughness,
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,

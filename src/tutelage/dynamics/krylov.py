@@ -28,7 +28,7 @@ from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method, select
 from tutelage.dynamics.programs import Programs
 from tutelage.objectives import Objective
-from tutelage.objectives.tiles import Effort, at_once
+from tutelage.objectives.tiles import Thoroughness, at_once
 
 # Length of the difference by which products with the Hessian are taken. Its error is this times the third derivatives,
 # and the rounding of a gradient over this: products are right to about five digits, and two are used.
@@ -65,7 +65,7 @@ class NewtonKrylov(eqx.Module):
         self, programs: Programs, objective: Objective, method: Method, points: PyTree, tolerance: float, tile: int
     ) -> None:
         """Begin to compile what `complete` needs."""
-        programs.order(finish_tile, _lanes(tile), self._shared(objective, method, tolerance), points, Effort.LOOP)
+        programs.order(finish_tile, _lanes(tile), self._shared(objective, method, tolerance), points, Thoroughness.LOOP)
 
     def complete(
         self,
@@ -90,7 +90,7 @@ class NewtonKrylov(eqx.Module):
             Points, which of them are finished, and the numbers of Newton steps.
         """
         shared = self._shared(objective, method, tolerance)
-        ends = (programs or Programs())(finish_tile, _lanes(tile), shared, points, Effort.LOOP)
+        ends = (programs or Programs())(finish_tile, _lanes(tile), shared, points, Thoroughness.LOOP)
         finished = ends.finished & _inside(objective, float(method.traits.reach), points, ends.point)
         return ends.point, finished, ends.steps
 

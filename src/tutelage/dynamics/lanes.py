@@ -23,7 +23,7 @@ from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
 from tutelage.instant import instantly
 from tutelage.objectives import Objective
-from tutelage.objectives.tiles import Effort
+from tutelage.objectives.tiles import Thoroughness
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -83,13 +83,13 @@ def _sample_work(objective: Objective, method: Method) -> int:
     return samples if objective.deterministic else 10 * samples  # a fresh number costs as much as ten that are there
 
 
-def effort(objective: Objective, method: Method, point: PyTree) -> Effort:
+def thoroughness(objective: Objective, method: Method, point: PyTree) -> Thoroughness:
     """Return how thoroughly the loop is to be compiled; a function of the problem and the method alone.
 
     Loops over samples are products of matrices, which XLA does not compile, and random numbers, no faster for it.
     """
     heavy = _exact_work(objective, point) > max(_LIGHT_WORK, _sample_work(objective, method))
-    return Effort.LONG_LOOP if heavy else Effort.LOOP
+    return Thoroughness.LONG_LOOP if heavy else Thoroughness.LOOP
 
 
 def _pair_cost(objective: Objective) -> int:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from jaxtyping import PyTree
 
-from tutelage.objectives.tiles import Effort, at_once, in_tiles, to_compile
+from tutelage.objectives.tiles import Thoroughness, at_once, in_tiles, to_compile
 
 _meanwhile: ContextVar[Callable[[], None] | None] = ContextVar("meanwhile", default=None)
 
@@ -38,17 +38,19 @@ class Programs:
     def __init__(self):
         self._compiled: dict[tuple[int, int], Future] = {}
 
-    def order(self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort) -> None:
+    def order(
+        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, thoroughness: Thoroughness
+    ) -> None:
         """Begin to compile a program, if that has not begun; the arguments are those of `to_compile`."""
         name = id(program), tile
         if name not in self._compiled:
-            self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, effort))
+            self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, thoroughness))
 
     def __call__(
-        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort
+        self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, thoroughness: Thoroughness
     ) -> PyTree:
         """Apply a program to rows, as `in_tiles` does."""
-        self.order(program, tile, shared, rows, effort)
+        self.order(program, tile, shared, rows, thoroughness)
         compiled = self._compiled[id(program), tile]
         if not compiled.done() and (work := _meanwhile.get()) is not None:
             _meanwhile.set(None)

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from flint import arb, arb_mat
 
 
-class Pairs(NamedTuple):
+class BallPairs(NamedTuple):
     """Norms and units of vectors, and the angles of all pairs, in balls.
 
     Attributes:
@@ -118,17 +118,17 @@ class BallLoss(LossInBalls):
         ratio = abs(arb(self.factors[1]) / arb(self.factors[0]))
         return scaled_rows(teachers, [abs(arb(float(output))) * ratio for output in outputs])
 
-    def _signed(self, pairs: Pairs, signs: np.ndarray | None) -> Pairs:
+    def _signed(self, pairs: BallPairs, signs: np.ndarray | None) -> BallPairs:
         """Return pairs whose second norms have the signs of their neurons."""
         if signs is None:
             return pairs
         norms = [norm * int(np.sign(sign)) for norm, sign in zip(pairs.other_norms, signs, strict=True)]
         return pairs._replace(other_norms=norms)
 
-    def _own(self, students: arb_mat) -> Pairs:
+    def _own(self, students: arb_mat) -> BallPairs:
         return self._signed(pairs_of(students, None), self.signs)
 
-    def _taught(self, students: arb_mat) -> Pairs:
+    def _taught(self, students: arb_mat) -> BallPairs:
         return self._signed(pairs_of(students, self.teachers), self.outputs)
 
     def _sign(self, neuron: int) -> int:
@@ -151,7 +151,7 @@ class BallLoss(LossInBalls):
             total += factor * self._sum(pairs, signs)
         return total * self._unit if self.decay is None else total * self._unit + self.decay.value(students)
 
-    def _sum(self, pairs: Pairs, signs: np.ndarray | None) -> arb:
+    def _sum(self, pairs: BallPairs, signs: np.ndarray | None) -> arb:
         """Return the sum of the duals of all pairs, times the signs of the first of each."""
         flint = flint_module()
         odd, even, pi = self.odd, self.even, flint.arb.pi()
@@ -163,7 +163,7 @@ class BallLoss(LossInBalls):
                 total += norm * other * (odd * c + even * (2 / pi) * (s + (pi / 2 - angle) * c))
         return total
 
-    def _slopes(self, pairs: Pairs) -> arb_mat:
+    def _slopes(self, pairs: BallPairs) -> arb_mat:
         flint = flint_module()
         odd, even, factor = self.odd, self.even, 2 / flint.arb.pi()
         return flint.arb_mat([[odd + even * (1 - factor * angle) for angle in angles] for angles in pairs.angle])
@@ -270,7 +270,7 @@ def mixed_constant() -> arb:
     return 4 / flint_module().arb.pi()
 
 
-def pairs_of(first: arb_mat, second: arb_mat | None) -> Pairs:
+def pairs_of(first: arb_mat, second: arb_mat | None) -> BallPairs:
     """Return the angles of all pairs of rows; of the first with themselves if the second are left out."""
     flint = flint_module()
     norms, units = polar(first)
@@ -283,10 +283,10 @@ def pairs_of(first: arb_mat, second: arb_mat | None) -> Pairs:
         together = [sine_and_angle(c) for c in row]
         sine.append([s for s, _ in together])
         angle.append([theta for _, theta in together])
-    return Pairs(norms, units, other_norms, other_units, cosine, sine, angle)
+    return BallPairs(norms, units, other_norms, other_units, cosine, sine, angle)
 
 
-def _mixed(pairs: Pairs, i: int, j: int) -> arb_mat:
+def _mixed(pairs: BallPairs, i: int, j: int) -> arb_mat:
     """Return the matrix M of the module's text, for a pair of students."""
     flint = flint_module()
     s, c = pairs.sine[i][j], pairs.cosine[i][j]
@@ -297,7 +297,7 @@ def _mixed(pairs: Pairs, i: int, j: int) -> arb_mat:
     return both.transpose() * (flint.arb_mat([[-c / s, 1 / s], [1 / s, -c / s]]) * both)
 
 
-def _curvature(pairs: Pairs, i: int, skip: int | None = None) -> arb_mat:
+def _curvature(pairs: BallPairs, i: int, skip: int | None = None) -> arb_mat:
     r"""Return $\sum_j\|v_j\|(\sin\theta_{ij}(I - \hat w_i\hat w_i^\top) + N_{ij})$, without the term `skip`."""
     flint = flint_module()
     dimension = pairs.units.ncols()

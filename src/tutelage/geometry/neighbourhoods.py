@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from tutelage.checks import finite_array, not_negative, one_of, positive, random_key
 from tutelage.errors import invalid
-from tutelage.points import Layout, fitted
+from tutelage.points import Template, fitted
 
 Shape = Literal["ball", "neurons", "orthogonal"]
 
@@ -62,8 +62,8 @@ class Neighbourhood(eqx.Module):
     def _like_centre(self, argument: str, value: PyTree) -> PyTree:
         """Return a student, or a direction, as float64 arrays, or raise if it is not of the form of the centre."""
         leaves, structure = jax.tree.flatten(self.centre)
-        layout = Layout(structure, tuple(leaf.shape for leaf in leaves))
-        return fitted(argument, value, layout, owner="this neighbourhood")
+        template = Template(structure, tuple(leaf.shape for leaf in leaves))
+        return fitted(argument, value, template, owner="this neighbourhood")
 
     def _length(self, difference: PyTree) -> Float[Array, ""]:
         """Return the length of a difference, as the radius bounds it."""

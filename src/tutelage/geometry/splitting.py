@@ -31,7 +31,7 @@ from tutelage.geometry.matching import line_angles
 from tutelage.instant import instantly
 from tutelage.models import Layers, Neuronwise, WithLinear
 from tutelage.objectives import Objective
-from tutelage.points import layout_of
+from tutelage.points import template_of
 from tutelage.problems import Problem
 
 
@@ -171,7 +171,7 @@ def wider(objective: Objective, neuron: int = 0) -> Objective:
     neuron = _neuron("neuron", neuron, student.rows(problem.zero()).shape[0])
     doubled = student.doubled(neuron)
     larger = split(problem.zero(), neuron)
-    wide = replace(problem, student=doubled, template=layout_of(larger))
+    wide = replace(problem, student=doubled, template=template_of(larger))
     return eqx.tree_at(lambda one: one.problem, objective, wide)
 
 

@@ -39,8 +39,8 @@ class Value(NamedTuple):
     constant: Any = None
 
 
-class Step(NamedTuple):
-    """A call: a function of the contents of slots, and where its results go (one slot, or several)."""
+class Instruction(NamedTuple):
+    """A function of the contents of slots, and where its results go (one slot, or several)."""
 
     function: Function
     inputs: tuple[int, ...]
@@ -61,7 +61,7 @@ class Program:
     def __init__(self, closed: ClosedJaxpr):
         self.cost = 0
         self._memory: list[Any] = []
-        self._steps: list[Step] = []
+        self._steps: list[Instruction] = []
         self._seen: dict[Any, tuple[Value, ...]] = {}
         arguments = [self._argument(variable.aval) for variable in closed.jaxpr.invars]
         self._number = len(arguments)
@@ -167,7 +167,7 @@ class Program:
         begin = len(self._memory)
         results = tuple(Value(begin + place, tuple(shape)) for place, shape in enumerate(shapes))
         self._memory.extend([None] * len(results))
-        self._steps.append(Step(function, inputs, begin, None if single else tuple(one.slot for one in results)))
+        self._steps.append(Instruction(function, inputs, begin, None if single else tuple(one.slot for one in results)))
         if label is not None:
             self._seen[label] = results
         return results

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.activations import Activation
 from tutelage.duals.norms import safe_norm as safe_norm
 from tutelage.instant import instantly
-from tutelage.points import Shape, Sizes, fitted, fitted_array, layout_of
+from tutelage.points import Shape, Sizes, fitted, fitted_array, template_of
 
 
 class Neurons(NamedTuple):
@@ -135,7 +135,7 @@ class Model(eqx.Module):
         return _with_vectors(self, parameters, fitted_array("vectors", vectors, shape, owner="these parameters"))
 
     def _fitted(self, parameters: PyTree, sizes: Sizes | None = None) -> PyTree:
-        return fitted("parameters", parameters, layout_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
+        return fitted("parameters", parameters, template_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
 
 
 @instantly

@@ -17,7 +17,7 @@ def at_once() -> int:
     return len(jax.devices())
 
 
-class Effort(enum.Enum):
+class Thoroughness(enum.Enum):
     """How thoroughly XLA compiles, by what a program is for; last bits may differ.
 
     A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
@@ -35,7 +35,11 @@ class Effort(enum.Enum):
 
 
 def to_compile(
-    program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, effort: Effort = Effort.ONCE
+    program: Callable[..., PyTree],
+    tile: int,
+    shared: tuple,
+    rows: PyTree,
+    thoroughness: Thoroughness = Thoroughness.ONCE,
 ) -> Callable[[], Callable]:
     """Trace a function for tiles of rows, and return what compiles it.
 
@@ -47,12 +51,12 @@ def to_compile(
         tile: The number of rows of a tile.
         shared: What is the same for all rows.
         rows: Arrays whose first axis are the rows.
-        effort: How thoroughly to compile; settings that the user made are left alone.
+        thoroughness: How thoroughly to compile; settings that the user made are left alone.
     """
     first = jax.tree.map(lambda leaf: np.resize(leaf, (tile, *np.shape(leaf)[1:])), rows)
     lowered = program.lower(*shared, first)  # type: ignore[attr-defined]
     chosen = os.environ.get("XLA_FLAGS", "")
-    options = {name: value for name, value in effort.value if name not in chosen}
+    options = {name: value for name, value in thoroughness.value if name not in chosen}
     return partial(lowered.compile, options)
 
 

@@ -38,7 +38,7 @@ from tutelage.models import (
     WithLinear,
 )
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.points import layout_of
+from tutelage.points import template_of
 from tutelage.problems.problem import Problem
 
 
@@ -89,7 +89,7 @@ def _problem(
     """
     dimension = jax.tree.leaves(target)[0].shape[-1]
     law, noise = _law(inputs, dimension), not_negative("noise", noise)
-    return Problem(name, student, teacher, target, law, noise, layout_of(template), decay)
+    return Problem(name, student, teacher, target, law, noise, template_of(template), decay)
 
 
 def _number_of(argument: str, value: Any, dimension: int) -> int:

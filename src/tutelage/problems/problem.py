@@ -15,7 +15,7 @@ from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 from tutelage.models import Model, Neuronwise
-from tutelage.points import Layout, fitted, layout_of
+from tutelage.points import Template, fitted, template_of
 
 
 class Problem(eqx.Module):
@@ -42,7 +42,7 @@ class Problem(eqx.Module):
     target: PyTree
     inputs: Inputs
     noise: float
-    template: Layout = eqx.field(static=True)
+    template: Template = eqx.field(static=True)
     decay: tuple[Float[Array, ""], ...] | None = None
 
     def penalty(self, point: PyTree) -> Float[Array, ""]:
@@ -105,7 +105,7 @@ class Problem(eqx.Module):
             InvalidArgument: If the shapes are others, or a number that can be looked at is not finite.
         """
         owner = f"the teacher of this {self.name} problem"
-        fitting = fitted("target", target, layout_of(self.target), owner=owner, largest=LARGEST)
+        fitting = fitted("target", target, template_of(self.target), owner=owner, largest=LARGEST)
         return eqx.tree_at(lambda problem: problem.target, self, jax.tree.map(of_jax, fitting))
 
     def __repr__(self) -> str:
@@ -152,13 +152,13 @@ class Problem(eqx.Module):
 
 # A function and not a method: objectives call it at every evaluation, and a method of a module takes longer than that.
 def fitted_point(
-    problem: Problem, point: PyTree, argument: str, layout: Layout | None = None, largest: float = LARGEST
+    problem: Problem, point: PyTree, argument: str, template: Template | None = None, largest: float = LARGEST
 ) -> PyTree:
-    """Return a student's parameters, or (by their layout) those of several; see `Problem.point`."""
+    """Return a student's parameters, or (by their template) those of several; see `Problem.point`."""
     return fitted(
         argument,
         point,
-        problem.template if layout is None else layout,
+        problem.template if template is None else template,
         owner=f"this {problem.name} problem",
         remedy=f"See what a student is in the documentation of tutelage.problems.{problem.name}",
         largest=largest,

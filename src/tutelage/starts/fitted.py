@@ -16,7 +16,7 @@ from tutelage.errors import invalid
 from tutelage.inputs import Gaussian
 from tutelage.instant import instantly
 from tutelage.models import Homogeneous
-from tutelage.points import layout_of
+from tutelage.points import template_of
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 from tutelage.starts.base import batch
@@ -73,7 +73,7 @@ def leading_axes(
     if rank > problem.dimension:
         raise invalid("rank", f"be at most the dimension {problem.dimension}", rank, "Lower it")
 
-    teaching = dataclasses.replace(problem, student=problem.teacher, template=layout_of(problem.target))
+    teaching = dataclasses.replace(problem, student=problem.teacher, template=template_of(problem.target))
     moment = Partial(_moment, teaching, samples)
     moments = batch(problem, runs, seed, first_run, moment, samples * problem.dimension)
     # eigh sorts upwards; absolute-value teachers make the leading eigenvalues positive.

@@ -6,7 +6,7 @@ from tutelage.sweeps.results import open_sweep as open_sweep
 from tutelage.sweeps.running import run_sweep as run_sweep
 from tutelage.sweeps.specification.issues import SpecificationError as SpecificationError
 from tutelage.sweeps.sweep import Sweep as Sweep
-from tutelage.sweeps.tables import Outcome as Outcome
+from tutelage.sweeps.tables import Computed as Computed
 from tutelage.sweeps.tables import Range as Range
 from tutelage.sweeps.workers import Work as Work
 from tutelage.work.folder import NotOurs as NotOurs

@@ -13,7 +13,7 @@ import polars as pl
 from tutelage.errors import MalformedData
 from tutelage.files import about
 from tutelage.sweeps.manifest import Manifest
-from tutelage.sweeps.tables import Facts, Outcome, Range, outcome_of
+from tutelage.sweeps.tables import Computed, Facts, Range, computed_of
 from tutelage.work.documents import shaped
 from tutelage.work.store import Store
 
@@ -109,7 +109,7 @@ def _facts(store: Store, covered: Range, specification: str, thorough: bool) -> 
         return None if content is None else _checked_facts(covered, content.facts)
 
 
-def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts, Outcome] | None:
+def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts, Computed] | None:
     """Return what a range has computed, or `None` if it is not there; everything in it is compared.
 
     Raises:
@@ -121,7 +121,7 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
         return None
     with about(store.path(key_of(covered))):
         facts = _checked_facts(covered, content.facts)
-        outcome = outcome_of(content)
+        outcome = computed_of(content)
         numbers = np.arange(covered.first, covered.first + covered.runs)
         # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
         cells, runs = _places(outcome.runs)

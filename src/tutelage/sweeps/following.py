@@ -16,7 +16,7 @@ from tutelage.dynamics.restarts import sign_choices
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.plan import Plan
-from tutelage.sweeps.tables import Outcome, Range, failed_runs
+from tutelage.sweeps.tables import Computed, Range, failed_runs
 from tutelage.sweeps.workers import Watch
 
 RUN_COLUMNS: dict[str, Any] = {
@@ -50,7 +50,7 @@ def record_columns(plan: Plan) -> dict[str, Any]:
     }
 
 
-def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None, reason: str = "") -> Outcome:
+def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None, reason: str = "") -> Computed:
     """Follow the runs of a range.
 
     Args:
@@ -75,20 +75,20 @@ def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None,
         for run in range(covered.first, covered.first + covered.runs)
     ]
     names = alone[0].arrays
-    return Outcome(
+    return Computed(
         pl.concat([one.runs for one in alone]),
         pl.concat([one.records for one in alone]),
         {name: np.concatenate([one.arrays[name] for one in alone]) for name in names},
     )
 
 
-def _failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Outcome:
+def _failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Computed:
     runs = failed_runs(covered, reason, RUN_COLUMNS).with_columns(success=pl.lit(False))
     arrays = {}
     if built is not None and plan.cells[covered.cell].keep_points:
         shapes = _named(built.problem.template_tree())
         arrays = {name: np.full((covered.runs, *leaf.shape), np.nan) for name, leaf in shapes.items()}
-    return Outcome(runs, pl.DataFrame(schema=record_columns(plan)), arrays)
+    return Computed(runs, pl.DataFrame(schema=record_columns(plan)), arrays)
 
 
 def _named(points: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _named(points: Any) -> dict[str, Any]:
     return {f"points{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
 
 
-def _followed(plan: Plan, built: Built, covered: Range, watch: Watch | None) -> Outcome:
+def _followed(plan: Plan, built: Built, covered: Range, watch: Watch | None) -> Computed:
     cell = plan.cells[covered.cell]
     begun = time.monotonic()
     starts = built.starts(covered.first, covered.runs)
@@ -124,7 +124,7 @@ def _followed(plan: Plan, built: Built, covered: Range, watch: Watch | None) -> 
         # Runs are followed side by side: each has its share of the time.
         seconds=pl.lit((time.monotonic() - begun) / covered.runs),
     )
-    return Outcome(
+    return Computed(
         table.select(pl.col(name).cast(kind) for name, kind in RUN_COLUMNS.items()),
         _records(records, covered.cell, record_columns(plan)),
         arrays,

@@ -17,7 +17,7 @@ from tutelage.files import checked_path
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps.coverage import JOB, Coverage, key_of, read_coverage, read_range
 from tutelage.sweeps.manifest import Manifest, OtherFormat, read_manifest
-from tutelage.sweeps.tables import COLUMNS, FAILED, Outcome, Range, Table
+from tutelage.sweeps.tables import COLUMNS, FAILED, Computed, Range, TableName
 from tutelage.work.folder import MANIFEST
 from tutelage.work.store import Store
 
@@ -117,12 +117,12 @@ class Results:
         fields = [name for name in self.fields if name not in taken]
         return table.join(self.cells.select("cell", *fields), on="cell", how="left", maintain_order="left")
 
-    def _tables(self, *kinds: Table) -> list[pl.DataFrame]:
+    def _tables(self, *kinds: TableName) -> list[pl.DataFrame]:
         found = [[getattr(outcome, kind) for kind in kinds] for _, outcome in self._outcomes()]
         columns = zip(*found, strict=True) if found else [()] * len(kinds)
         return [self._joined(kind, tables) for kind, tables in zip(kinds, columns, strict=True)]
 
-    def _joined(self, kind: Table, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    def _joined(self, kind: TableName, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
         known, tables = COLUMNS[kind], [table for table in tables if table.height]
         if not tables:
             return pl.DataFrame(schema=known)
@@ -132,7 +132,7 @@ class Results:
         order = [*known, *sorted(name for name in table.columns if name not in known)]
         return table.select(order).sort("cell", "run", maintain_order=True)
 
-    def _outcomes(self, cell: int | None = None) -> Iterator[tuple[Range, Outcome]]:
+    def _outcomes(self, cell: int | None = None) -> Iterator[tuple[Range, Computed]]:
         """Yield what is there, of one cell or of all; what is damaged is left out, with a warning."""
         for sentence in () if self._told else self.coverage.damaged:
             warnings.warn(f"{sentence}: its runs are left out", stacklevel=6)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tutelage.sweeps.tables import Outcome, Range
+from tutelage.sweeps.tables import Computed, Range
 from tutelage.sweeps.workers import Watch
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Sweep:
 
         return estimate_of(self._plan)
 
-    def run(self, covered: Range, *, progress: Watch | None = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Watch | None = None) -> Computed:
         """Compute a range of runs; a run has the same row whatever the cut, but for its `seconds`.
 
         Args:

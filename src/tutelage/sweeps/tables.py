@@ -19,7 +19,7 @@ from tutelage.errors import MalformedData, TutelageError
 from tutelage.work.documents import Document, parsed, shaped
 from tutelage.work.store import Content
 
-Table = Literal["runs", "records"]
+TableName = Literal["runs", "records"]
 FAILED = "failed"
 """Status of a run that could not be computed."""
 RUN_COLUMNS = {
@@ -33,7 +33,7 @@ RUN_COLUMNS = {
     "seconds": pl.Float64(),
 }
 RECORD_COLUMNS = {"cell": pl.Int64(), "run": pl.Int64(), "step": pl.Int64(), "time": pl.Float64()}
-COLUMNS: dict[Table, dict[str, Any]] = {"runs": RUN_COLUMNS, "records": RECORD_COLUMNS}
+COLUMNS: dict[TableName, dict[str, Any]] = {"runs": RUN_COLUMNS, "records": RECORD_COLUMNS}
 """Columns that every table has, in their order."""
 _ARRAYS, _NULL = "arrays/", "/null"
 _KINDS = {
@@ -66,7 +66,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Computed:
     """What a range has computed; every row carries `cell` and `run` (the index within the cell), sorted by them.
 
     Attributes:
@@ -94,10 +94,10 @@ class Facts(Document):
     runs: Annotated[int, Field(ge=1)]
     failed: Annotated[int, Field(ge=0)]
     seconds: Annotated[float, Field(ge=0)]
-    columns: dict[Table, dict[str, ColumnKind]]
+    columns: dict[TableName, dict[str, ColumnKind]]
 
 
-def content_of(covered: Range, outcome: Outcome) -> Content:
+def content_of(covered: Range, outcome: Computed) -> Content:
     """Return what a range has computed as the content of a piece.
 
     Raises:
@@ -135,10 +135,10 @@ def failed_runs(covered: Range, reason: str, columns: Mapping[str, Any] = RUN_CO
 
 def failed_content(covered: Range, reason: str) -> Content:
     """Return the content of a range that has no other rows than those of `failed_runs`."""
-    return content_of(covered, Outcome(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
+    return content_of(covered, Computed(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
 
 
-def outcome_of(content: Content) -> Outcome:
+def computed_of(content: Content) -> Computed:
     """Return what a range has computed from the content of its piece.
 
     Raises:
@@ -147,10 +147,10 @@ def outcome_of(content: Content) -> Outcome:
     columns = shaped(dict(content.facts), Facts).columns
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
     runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
-    return Outcome(runs, records, arrays)
+    return Computed(runs, records, arrays)
 
 
-def _table(content: Content, kind: Table, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
+def _table(content: Content, kind: TableName, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
     for name, wanted in COLUMNS[kind].items():
         if name not in columns or _KINDS[columns[name]] != wanted:
             raise MalformedData(f"has no column `{name}` of the right kind")

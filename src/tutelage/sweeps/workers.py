@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from tutelage.sweeps.tables import Outcome, Range, content_of
+from tutelage.sweeps.tables import Computed, Range, content_of
 from tutelage.work.store import Content
 
 Watch: TypeAlias = Callable[[int, int, int], None]
@@ -36,7 +36,7 @@ class Work(Protocol):
         """Return ranges of similar cost near `seconds` on so many cores, in any order."""
         ...
 
-    def run(self, covered: Range, *, progress: Watch | None = None) -> Outcome:
+    def run(self, covered: Range, *, progress: Watch | None = None) -> Computed:
         """Compute a range; the same rows whatever the cut."""
         ...
 

@@ -20,7 +20,7 @@ import numpy as np
 from tutelage.claims.laws import log_uniform, uniform
 from tutelage.claims.mild_overparameterization.directions import bound, moved, scaled
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
-from tutelage.claims.mild_overparameterization.instances import Sampled, fixed, minima, owners
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, fixed, minima, owners
 from tutelage.claims.statement import Claim, Form
 
 _DEFECT = "rotations of whole groups, on which Theorem 6 is an equality to second order"
@@ -174,7 +174,7 @@ CONJECTURE_1 = Claim(
         moved((1, 1), 2, 1.0, 0.3),
         moved((2, 2), 2, 0.1, 0.3),
         _SPREAD,
-        Sampled(
+        SampledDraws(
             [
                 moved((1, 1, 1), 3, 1.0, 0.3),
                 moved((2, 1), 3, 0.1, 0.3),

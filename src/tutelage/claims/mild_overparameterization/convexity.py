@@ -16,12 +16,12 @@ from tutelage.claims.mild_overparameterization.formulas import (
     smallest_eigenvalue,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import Sampled, minima, orthogonal_to
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, minima, orthogonal_to
 from tutelage.claims.statement import Claim, Form
 
 _SHAPES = (((2,), 2), ((3,), 2), ((2, 1), 2), ((2, 1), 4), ((3, 2, 1), 3))
 _MOVED = [{**minima(sizes, d, 0.05), "aside": real((d,)), "radius": log_uniform(1e-4, 1.0)} for sizes, d in _SHAPES]
-_MOVED = [_MOVED[0], _MOVED[2], Sampled([_MOVED[1], *_MOVED[3:]])]
+_MOVED = [_MOVED[0], _MOVED[2], SampledDraws([_MOVED[1], *_MOVED[3:]])]
 _LENGTHS = "the length of a moved neuron, $\\alpha\\sqrt{1+\\epsilon^2}$, taken as $\\alpha(1+\\epsilon)$ and put in front of the teacher's term"
 
 

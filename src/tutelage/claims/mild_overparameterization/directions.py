@@ -15,7 +15,7 @@ import numpy as np
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
 from tutelage.claims.mild_overparameterization.instances import (
-    Sampled,
+    SampledDraws,
     at_most_one,
     fixed,
     minima,
@@ -96,7 +96,7 @@ def _square(way):
 
 def _splits(shapes, smallest=None):
     """Draws for several numbers of neurons and dimensions, equal splits if no smallest share is given."""
-    return Sampled([moved(sizes, d, smallest or 1 / sizes[0]) for sizes, d in shapes])
+    return SampledDraws([moved(sizes, d, smallest or 1 / sizes[0]) for sizes, d in shapes])
 
 
 _CONVEXITY = {

@@ -17,7 +17,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     hessian,
     smallest_eigenvalue,
 )
-from tutelage.claims.mild_overparameterization.instances import Sampled, axes
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes
 from tutelage.claims.statement import Claim, Form
 
 SMALLEST = 0.25 - 1 / (2 * np.pi)
@@ -64,7 +64,7 @@ NEIGHBOURHOOD = Claim(
         "$n = k$ from 1 to 8; points at a distance $r \\le 0.2$ of a global minimum, all of them searched for $k \\le 2$",
         SCALE,
     ),
-    draw=[*_around(((1, 2), (2, 2))), Sampled(_around(((3, 3), (4, 4), (8, 8))))],
+    draw=[*_around(((1, 2), (2, 2))), SampledDraws(_around(((3, 3), (4, 4), (8, 8))))],
     build=lambda teacher, way, radius: {
         "teacher": teacher,
         "student": teacher + radius[..., None, None] * way / np.sqrt(np.sum(way**2, (-2, -1), keepdims=True)),

@@ -102,7 +102,7 @@ def shortest(minimum: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledDraws:
     """Instances of several draws that are sampled and not searched: a search costs more in many dimensions.
 
     Attributes:

@@ -6,7 +6,15 @@ import numpy as np
 
 from tutelage.claims.laws import LARGEST, Law, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import PAPER, loss, norms
-from tutelage.claims.mild_overparameterization.instances import Sampled, axes, drawn, fixed, minima, setting, students
+from tutelage.claims.mild_overparameterization.instances import (
+    SampledDraws,
+    axes,
+    drawn,
+    fixed,
+    minima,
+    setting,
+    students,
+)
 from tutelage.claims.statement import Claim, Form
 
 
@@ -53,7 +61,7 @@ THEOREM_1 = Claim(
     hypotheses=("$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",),
     draw=[
         *_around(((2, 1, 2), (2, 2, 2), (3, 2, 2))),
-        Sampled(_around(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
+        SampledDraws(_around(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
     ],
     left=distance,
     relation="<=",
@@ -112,7 +120,7 @@ EXAMPLE = Claim(
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
 
 _NETWORKS = [{**draw, "x": real((2,))} for draw in setting(((1, 1, 2), (2, 1, 2), (2, 2, 2), (3, 2, 2)))]
-_NETWORKS = [_NETWORKS[0], _NETWORKS[2], Sampled([_NETWORKS[1], _NETWORKS[3]])]
+_NETWORKS = [_NETWORKS[0], _NETWORKS[2], SampledDraws([_NETWORKS[1], _NETWORKS[3]])]
 
 
 def _difference(student, teacher, points):

@@ -15,7 +15,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     profile,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting, students
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting, students
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 
@@ -112,7 +112,7 @@ PROPOSITION_1 = Claim(
     hypotheses=("a local minimum; judged at all students whose scale is the best one, which contains them",),
     draw=[
         *_spread(((1, 1, 2), (2, 2, 2))),
-        Sampled(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
+        SampledDraws(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
         _shells,
     ],
     left=norm_sum,
@@ -248,7 +248,7 @@ LEMMA_11 = Claim(
     title="no local maxima",
     hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
     defect=_MAXIMUM,
-    draw=[*setting(((2, 1, 2), (2, 2, 2))), Sampled(setting(((1, 1, 1), (4, 3, 5))))],
+    draw=[*setting(((2, 1, 2), (2, 2, 2))), SampledDraws(setting(((1, 1, 1), (4, 3, 5))))],
     # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
     left=lambda student: duals(student, student).sum((-2, -1)),
     relation=">=",

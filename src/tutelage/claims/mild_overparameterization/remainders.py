@@ -22,7 +22,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import (
-    Sampled,
+    SampledDraws,
     at_most_one,
     axes,
     drawn,
@@ -478,7 +478,9 @@ EQUATION_28 = Claim(
     id=f"{PAPER}.equation-28",
     title="the Hessian along a way, term by term",
     hypotheses=("any student and way", "$H$ by Theorem 10"),
-    draw=Sampled([{**draw, "way": real(draw["student"].shape)} for draw in setting(((1, 1, 1), (2, 2, 2), (4, 3, 3)))]),
+    draw=SampledDraws(
+        [{**draw, "way": real(draw["student"].shape)} for draw in setting(((1, 1, 1), (2, 2, 2), (4, 3, 3)))]
+    ),
     left=lambda student, teacher, way, factor: curvature(student, teacher, factor * way),
     relation="==",
     right=lambda student, teacher, way: inner(

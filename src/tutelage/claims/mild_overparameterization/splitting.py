@@ -24,7 +24,7 @@ from tutelage.claims.mild_overparameterization.formulas import (
     smallest_eigenvalue,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import Sampled, axes, setting
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 
@@ -265,7 +265,7 @@ LEMMA_12_CRITICAL = Claim(
 # Lemma 12 and Equation (70) -------------------------------------------------------------------------------------------
 
 
-_SPLITS = Sampled(
+_SPLITS = SampledDraws(
     [
         {"student": real((n, d)), "teacher": axes(k, d), "fraction": uniform(1e-3, 1 - 1e-3)}
         for n, k, d in ((1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 3, 3))
@@ -462,7 +462,7 @@ EXPECTED = Claim(
     title="which reduced blocks are indefinite",
     hypotheses=("$n \\le k$, $\\sum\\|w_j\\| \\le k$, as Theorem 8; any student, minimum or not",),
     scope="remark",
-    draw=[*_any_sum(((2, 2, 2),)), Sampled(_any_sum(((1, 2, 2), (2, 2, 3), (3, 3, 3), (5, 6, 6))))],
+    draw=[*_any_sum(((2, 2, 2),)), SampledDraws(_any_sum(((1, 2, 2), (2, 2, 3), (3, 3, 3), (5, 6, 6))))],
     build=_within_sum,
     where=lambda spare: spare > 0,
     left=lambda student, teacher: smallest_eigenvalue(reduced(student, teacher)[..., 0, :, :]),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Rule(NamedTuple):
+class PlaneRule(NamedTuple):
     """Nodes of a plane rule: both arguments, and the weights with the density."""
 
     student: np.ndarray
@@ -28,7 +28,7 @@ _ANGULAR = np.polynomial.legendre.leggauss(20)
 _RADIAL = np.polynomial.legendre.leggauss(60)
 
 
-def rule(density: Callable[[np.ndarray], np.ndarray], turn: float, reach: float) -> Rule:
+def rule(density: Callable[[np.ndarray], np.ndarray], turn: float, reach: float) -> PlaneRule:
     r"""The rule for $\|w\| = \|v\| = 1$, angle `turn`, and a plane density that lives within `reach` (up to rounding).
 
     The teacher is on the first axis; `density` acts on points, in the last axis.
@@ -43,7 +43,7 @@ def rule(density: Callable[[np.ndarray], np.ndarray], turn: float, reach: float)
     angles = (middle[:, None] + width[:, None] * _ANGULAR[0]).ravel()
     angular = (width[:, None] * _ANGULAR[1]).ravel()
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return Rule(
+    return PlaneRule(
         student=distances * np.cos(angles[:, None] - turn),
         teacher=distances * directions[:, :1],
         weights=angular[:, None] * radial * density(distances[:, None] * directions[:, None, :]),

@@ -23,7 +23,7 @@ import numpy as np
 NOBODY = -1
 
 
-class Pairs(NamedTuple):
+class PairTypes(NamedTuple):
     """Types of pairs of vectors, students first and then teachers.
 
     Attributes:
@@ -108,7 +108,7 @@ class Layout:
         return np.argwhere([[weight != 0 for weight in row] for row in self.weights])
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairTypes:
         """All types of pairs of different vectors, but for pairs of teachers."""
         rows = []
         for x, owner in enumerate(self.owners):
@@ -121,7 +121,7 @@ class Layout:
                 if y > x or together:
                     rows.append(self._pair(x, y, False, number / 2 if y == x else number))
         first, second, same, count, first_cells, second_cells, classes = zip(*rows, strict=True)
-        return Pairs(
+        return PairTypes(
             np.array(first),
             np.array(second),
             np.array(same),

@@ -15,7 +15,7 @@ from tutelage.instant import map_rows
 from tutelage.models import Model
 from tutelage.objectives.base import Objective, Reduction
 from tutelage.objectives.tiles import in_tiles
-from tutelage.points import layout_of
+from tutelage.points import template_of
 
 # Most runs, and most numbers, that a compiled program takes at once.
 _RUNS, _NUMBERS = 64, 1 << 16
@@ -69,7 +69,7 @@ def in_coordinates(objective: Objective, target: PyTree, point: PyTree) -> Objec
     if isinstance(inputs, Gaussian) and inputs.standard:
         # The law is known there too: one program then serves all dimensions.
         inputs = gaussian(problem.teacher.vectors(target).shape[1])
-    problem = dataclasses.replace(problem, target=target, inputs=inputs, template=layout_of(point))
+    problem = dataclasses.replace(problem, target=target, inputs=inputs, template=template_of(point))
     return dataclasses.replace(objective, problem=problem, target=target)
 
 

@@ -22,7 +22,7 @@ from tutelage.problems import Problem
 from tutelage.sweeps.specification.arrays import Arrays, file_content
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.families import DataFile
-from tutelage.sweeps.specification.fields import Stored, Table
+from tutelage.sweeps.specification.fields import Stored, TomlTable
 from tutelage.sweeps.specification.issues import Issue, dotted
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import STOP_FUNCTIONS, Parts, solvers
@@ -77,7 +77,7 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
     made = _Builder(arrays)
     known = {} if known is None else known
 
-    def once(make: Callable[[], Any], *tables: Table) -> Any:
+    def once(make: Callable[[], Any], *tables: TomlTable) -> Any:
         said = "".join(table.model_dump_json() for table in tables)
         if said not in known:
             if len(known) >= _MOST_KNOWN:
@@ -135,7 +135,7 @@ def _refused(path: Path, table: Any) -> Iterator[None]:
         text = str(error).splitlines()[0] if str(error) else ""
         text = text if isinstance(error, (TutelageError, ValueError)) else f"{type(error).__name__}: {text}"
         argument, _, rest = text.removeprefix("`").partition("` ")
-        fields = type(table).model_fields if isinstance(table, Table) else {}
+        fields = type(table).model_fields if isinstance(table, TomlTable) else {}
         if text.startswith("`") and argument in fields:
             raise Unusable(Issue((*path, argument), rest)) from error
         raise Unusable(Issue(path, text)) from error
@@ -153,12 +153,12 @@ class _Builder:
             return tuple(self.value(part) for part in value.parts)
         if isinstance(value, DataFile):
             return self._data_file(value)
-        if isinstance(value, Table):
+        if isinstance(value, TomlTable):
             assert value.function is not None
             return value.function(**self._arguments(value))
         return value
 
-    def _arguments(self, table: Table) -> dict[str, Any]:
+    def _arguments(self, table: TomlTable) -> dict[str, Any]:
         arguments = {}
         for name, value in table.arguments().items():
             if name == "solver":
@@ -175,7 +175,7 @@ class _Builder:
             raise MalformedData(f"{value.file} has changed since the sweep began: restore it, or begin another sweep.")
         return value.file
 
-    def problem(self, table: Table) -> Problem:
+    def problem(self, table: TomlTable) -> Problem:
         """Return a problem; the teacher's dimension is that of the inputs."""
         said = table.arguments()
         law = said.pop("inputs", None)
@@ -190,7 +190,7 @@ class _Builder:
         assert table.function is not None
         return table.function(**arguments)
 
-    def _law(self, law: Table, dimension: int) -> Inputs:
+    def _law(self, law: TomlTable, dimension: int) -> Inputs:
         assert law.function is not None
         if law.law == "mixture":  # type: ignore[attr-defined]
             components = []
@@ -204,7 +204,7 @@ class _Builder:
             arguments.setdefault("dimension", dimension)
         return law.function(**arguments)
 
-    def objective(self, table: Table, problem: Problem) -> Objective:
+    def objective(self, table: TomlTable, problem: Problem) -> Objective:
         """Return an objective; a fixed sample is drawn from the problem or given."""
         assert table.function is not None
         if table.kind != "empirical":  # type: ignore[attr-defined]
@@ -219,7 +219,7 @@ class _Builder:
         drawn, labels = problem.sample(jax.random.key(table.sample_seed), samples)  # type: ignore[attr-defined]
         return empirical(problem, drawn, labels)
 
-    def starts(self, table: Table, problem: Problem) -> Callable[[int, int], Callable[[int, int], Any]]:
+    def starts(self, table: TomlTable, problem: Problem) -> Callable[[int, int], Callable[[int, int], Any]]:
         """Return a function of the runs and the seed of a cell that returns its `Built.starts`."""
         arguments = self._arguments(table)
         for name, value in arguments.items():
@@ -251,7 +251,7 @@ def _given(points: Any) -> Callable[[int, int], Callable[[int, int], Any]]:
     return of_cell
 
 
-def _stop(table: Table) -> Any:
+def _stop(table: TomlTable) -> Any:
     chosen = []
     for name, value in table:
         if value is not None and name in STOP_FUNCTIONS:

@@ -9,13 +9,13 @@ from pydantic import Field, ValidationError
 
 from tutelage.sweeps.specification.arrays import Arrays
 from tutelage.sweeps.specification.families import OBJECTIVE, PROBLEM
-from tutelage.sweeps.specification.fields import TABLES, TAG, Table
+from tutelage.sweeps.specification.fields import TABLES, TAG, TomlTable
 from tutelage.sweeps.specification.issues import Issue, listed, meant, shown
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import FINISH, METHOD, RECORD, STARTS, STOP
 
 
-class Cell(Table):
+class Cell(TomlTable):
     """One setting of a grid.
 
     Attributes:
@@ -103,7 +103,7 @@ def _issue(entry: Any) -> Issue:
     return Issue(path, f"{text}, but received {shown(entry['input'])}.")
 
 
-def _table(location: Path) -> type[Table] | None:
+def _table(location: Path) -> type[TomlTable] | None:
     """Return the model of the table that the last part of a place belongs to."""
     for part in reversed(location[:-1]):
         if isinstance(part, str) and part in TABLES:

@@ -15,7 +15,7 @@ from tutelage.errors import MalformedData
 from tutelage.models.composite import OUTER_FUNCTIONS
 from tutelage.models.two_layer import PARTS
 from tutelage.problems.two_layer import SCALES
-from tutelage.sweeps.specification.fields import INTEGER, TAG, Table, array_kind, named, problem_with, table_of
+from tutelage.sweeps.specification.fields import INTEGER, TAG, TomlTable, array_kind, named, problem_with, table_of
 from tutelage.sweeps.specification.generators import MATRICES, VECTORS
 from tutelage.sweeps.specification.issues import shown
 
@@ -56,7 +56,7 @@ ACTIVATION = named(
 )
 
 
-class DataFile(Table):
+class DataFile(TomlTable):
     """A file that the library reads itself, with the digest of its content."""
 
     file: str
@@ -96,7 +96,7 @@ _LAW_KINDS: dict[str, Any] = {
 }
 
 
-def _law_table(name: str, law: Callable[..., Any], kinds: dict[str, Any]) -> type[Table]:
+def _law_table(name: str, law: Callable[..., Any], kinds: dict[str, Any]) -> type[TomlTable]:
     parameters = inspect.signature(law).parameters
     own = _LAW_KINDS | kinds
     if "scale" in parameters and typing.get_type_hints(law)["scale"] is not float:

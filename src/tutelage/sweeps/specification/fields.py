@@ -17,7 +17,7 @@ from tutelage.errors import MalformedData
 from tutelage.sweeps.specification.issues import listed, meant, shown
 
 # The models by the tags that Pydantic puts into the place of an error, and by the fields that hold one kind of table.
-TABLES: dict[str, type[Table]] = {}
+TABLES: dict[str, type[TomlTable]] = {}
 
 # Shapes and counters of the library have 32 bits or more; TOML has no bound.
 INTEGER: Any = Annotated[int, Field(gt=-(2**31), lt=2**31)]
@@ -26,7 +26,7 @@ INTEGER: Any = Annotated[int, Field(gt=-(2**31), lt=2**31)]
 TAG = "="
 
 
-class Table(BaseModel):
+class TomlTable(BaseModel):
     """A table of a specification; what is not a field of it is an error.
 
     Attributes:
@@ -74,7 +74,7 @@ def table_of(
     name: str = "",
     skip: tuple[str, ...] = (),
     extra: Mapping[str, Any] | None = None,
-) -> type[Table]:
+) -> type[TomlTable]:
     """Return the model of a function's arguments.
 
     Args:
@@ -103,7 +103,7 @@ def table_of(
                 raise TypeError(f"{function.__name__}: no type of a specification for `{parameter.name}`")
             continue
         fields[parameter.name] = _with_default(kind, parameter.default)
-    model = create_model(f"{function.__name__}_table", __base__=Table, **fields, **(extra or {}))
+    model = create_model(f"{function.__name__}_table", __base__=TomlTable, **fields, **(extra or {}))
     model.function = staticmethod(function)
     model.key = key
     model.__doc__ = inspect.getdoc(function)
@@ -127,7 +127,7 @@ def _plain_kind(annotation: Any) -> Any:
 
 def named(
     key: str,
-    members: Mapping[str, type[Table]],
+    members: Mapping[str, type[TomlTable]],
     what: str,
     refused: Mapping[str, str] | None = None,
     also: tuple[str, ...] = (),
@@ -144,7 +144,7 @@ def named(
     allowed = (*members, *also)
 
     def check(value: Any) -> Any:
-        if isinstance(value, Table):
+        if isinstance(value, TomlTable):
             return value
         table = {key: value} if isinstance(value, str) else value
         if not isinstance(table, dict):
@@ -175,20 +175,20 @@ def named(
     return Annotated[union, BeforeValidator(check)]
 
 
-def one_table(model: type[Table], field: str) -> type[Table]:
+def one_table(model: type[TomlTable], field: str) -> type[TomlTable]:
     """Register the model of the tables that a field holds, and return it."""
     TABLES[field] = model
     return model
 
 
-class Stored(Table):
+class Stored(TomlTable):
     """An array that the document carries."""
 
     digest: str
     shape: list[int]
 
 
-class ArrayFile(Table):
+class ArrayFile(TomlTable):
     """An array in a file."""
 
     file: str
@@ -234,7 +234,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
                 raise problem_with(f"must be an array of numbers, but received entries of type {array.dtype}.")
             return info.context.adopt(value)
         known = ("file", "digest", *(("generator",) if models else ()))
-        if isinstance(value, (list, Table)) or (isinstance(value, dict) and any(name in value for name in known)):
+        if isinstance(value, (list, TomlTable)) or (isinstance(value, dict) and any(name in value for name in known)):
             return value
         raise problem_with(f"must be an array: {choices}; but received {shown(value)}.")
 

@@ -18,7 +18,7 @@ from tutelage.sweeps.specification.families import ARRAY, functions_of
 from tutelage.sweeps.specification.fields import (
     INTEGER,
     TAG,
-    Table,
+    TomlTable,
     members_of,
     named,
     one_table,
@@ -30,7 +30,7 @@ from tutelage.sweeps.specification.issues import listed, meant, shown
 # Starts.
 
 
-class Parts(Table):
+class Parts(TomlTable):
     """A student of several arrays, in the order of the problem's documentation."""
 
     parts: list[ARRAY]  # type: ignore[valid-type]
@@ -86,7 +86,7 @@ def _optax_family(
     chosen: Callable[[str, Any], Any],
     kinds: dict[str, Any],
     extra: dict[str, Any] | None = None,
-) -> dict[str, type[Table]]:
+) -> dict[str, type[TomlTable]]:
     tables = {}
     for name, function in sorted(vars(module).items()):
         if not inspect.isfunction(function) or name.startswith("_") or not chosen(name, function):
@@ -111,7 +111,7 @@ SCHEDULE_TABLES = _optax_family(optax.schedules, "schedule", _is_schedule, {})
 SCHEDULE = named("schedule", SCHEDULE_TABLES, "schedule")
 STEP = Annotated[
     Annotated[float, Tag(f"{TAG}number")] | Annotated[SCHEDULE, Tag(f"{TAG}schedule")],
-    Discriminator(lambda value: TAG + ("schedule" if isinstance(value, (dict, Table)) else "number")),
+    Discriminator(lambda value: TAG + ("schedule" if isinstance(value, (dict, TomlTable)) else "number")),
 ]
 
 
@@ -212,7 +212,7 @@ def _only_type(function: Callable[..., Any]) -> Any:
 
 _STOP_FIELDS: dict[str, Any] = {name: (_only_type(stop) | None, None) for name, stop in STOP_FUNCTIONS.items()}
 _STOP_FIELDS["wall_time"] = (Annotated[None, BeforeValidator(_no_wall_time)], Field(None, exclude=True))
-STOP = one_table(create_model("stop_table", __base__=Table, **_STOP_FIELDS), "stop")
+STOP = one_table(create_model("stop_table", __base__=TomlTable, **_STOP_FIELDS), "stop")
 
 # Records.
 
