@@ -49,11 +49,15 @@ def straight_line(x: Any, y: Any) -> tuple[float, float]:
     return float(slope), float(1 - np.var(y - slope * np.asarray(x) - intercept) / np.var(y))
 
 
-def exponent(x: Any, y: Any) -> float:
-    r"""Return the exponent $p$ of a power law $y \propto x^p$: the slope of a straight line through the logarithms.
+def exponent(x: Any, y: Any) -> Any:
+    r"""Return the exponents $p$ of power laws $y \propto x^p$: least-squares slopes in logarithms, along the last axis.
 
     Args:
         x: Positive numbers.
-        y: Positive numbers, one for each.
+        y: Numbers, as many along the last axis; the exponent is not a number where one of them is not positive.
     """
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    with np.errstate(all="ignore"):
+        x, y = np.broadcast_arrays(np.log(x), np.log(y))
+        x = x - x.mean(-1, keepdims=True)
+        slopes = np.sum(x * (y - y.mean(-1, keepdims=True)), -1) / np.sum(x**2, -1)
+    return np.where(np.isfinite(y).all(-1), slopes, np.nan)[()]

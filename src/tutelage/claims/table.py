@@ -17,6 +17,7 @@ from scipy.special import betaincinv
 
 from tutelage import checks
 from tutelage.errors import invalid, shown
+from tutelage.statistics import exponent
 
 
 @dataclass(frozen=True)
@@ -157,11 +158,7 @@ def fitted_order(sizes: Any, values: Any) -> np.ndarray:
         sizes: The sizes $s$, positive.
         values: The values $v$; the exponent of one that is not positive is not a number.
     """
-    with np.errstate(all="ignore"):
-        x, y = np.broadcast_arrays(np.log(_at_least(2, "sizes", sizes)), np.log(_at_least(2, "values", values)))
-        x = x - x.mean(-1, keepdims=True)
-        slopes = np.sum(x * (y - y.mean(-1, keepdims=True)), -1) / np.sum(x**2, -1)
-    return np.where(np.isfinite(y).all(-1), slopes, np.nan)
+    return np.asarray(exponent(_at_least(2, "sizes", sizes), _at_least(2, "values", values)))
 
 
 def _at_least(count: int, argument: str, values: Any) -> np.ndarray:
