@@ -49,7 +49,10 @@ def test_kept_verdicts_are_the_recorded_ones(paper):
     own = [claim for claim in CLAIMS.values() if claim.paper == paper]
     assert kept == [(claim.id, form) for claim in own for form in claim.forms], "Run make record"
     for id, form in kept:
-        assert KEPT[id, form]["verdict"] == getattr(recorded_verdicts()[id], form), "Run make record"
+        entry = KEPT[id, form]
+        assert entry["verdict"] == getattr(recorded_verdicts()[id], form), "Run make record"
+        # What holds could have failed, and is refuted if it is made a little stronger.
+        assert entry["verdict"] != "holds" or (entry["at_risk"] > 0 and entry["refuted_from"]), "Run make record"
 
 
 def _check_recipe(claim, source):

@@ -520,3 +520,18 @@ def test_what_is_given_is_evaluated_once_for_all_parameters():
     margins = [relation.varied(factor=factor)(EFFORTS["default"], 0).margin for factor in (2.0, 3.0, 0.5, 2.0)]
     assert margins[0] == margins[3] > 0 > margins[2] and margins[1] != margins[0]
     assert calls == {"left": 1, "right": 4}
+
+
+def test_an_equality_says_what_it_would_have_noticed():
+    """Where control and form differ in no number, the right side is multiplied: by a little more than the tolerance."""
+    claim = sines(
+        right=lambda alpha, radius, side: side(alpha, radius),
+        tolerance=1e-2,
+        as_printed=Form("the sine", side=lambda alpha, radius: radius / np.hypot(alpha, radius)),
+        corrected=None,
+        control=Form("the cosine", side=lambda alpha, radius: alpha / np.hypot(alpha, radius)),
+    )
+    (verdict,) = judge(claim)
+    assert verdict.verdict == "holds" and verdict.refuted_from["parameter"] == "right side"
+    assert verdict.refuted_from["factor"] == pytest.approx(1.01, abs=2e-4)
+    assert "with 1.01 times the right side it is refuted" in str(verdict)

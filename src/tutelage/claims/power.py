@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +70,7 @@ def refuted_from(
 
     The numbers in which the two differ are varied together. The worst instances met are tried first, at little cost;
     then a few short searches look for milder ones. Where the two differ in something else, the smallest margin met says
-    by how much the sides could be moved towards each other.
+    by how much the sides could be moved towards each other; of an equality, the right side is multiplied by a number.
 
     Args:
         form: The form, which holds.
@@ -84,12 +85,12 @@ def refuted_from(
         `parameter`, its `value` there, `held`, the value that holds, and `factor`, their quotient.
     """
     ends = _numbers_between(form, control)
-    if ends is None:
-        if form.relation == "==":
-            return None
+    if ends is None and form.relation != "==":
         return {"parameter": "margin", "value": float(margin), "held": 0.0, "factor": None}
 
     def between(share: float) -> Relation:
+        if ends is None:
+            return form.varied(right=_times(1.0 + share, form.right))
         return form.varied(**{name: _between(low, high, share) for name, (low, high) in ends.items()})
 
     searched = all(isinstance(draw, Mapping) for draw in form.draw)
@@ -100,11 +101,15 @@ def refuted_from(
             return bool((between(share).margins(effort, rows) < -slack).any())
         return between(share).refutes(without_search, seed, slack)
 
+    if ends is None and not violated(1.0):
+        return None
     low, high = 0.0, 1.0
     # What has to be measured again for every value is measured a few times only.
-    again = any(name in inspect.signature(draw).parameters for draw in form.draw if callable(draw) for name in ends)
+    again = any(
+        name in inspect.signature(draw).parameters for draw in form.draw if callable(draw) for name in ends or ()
+    )
     for _ in range(_REPEATS if again else _HALVINGS):
-        if high - low < 1e-3 * high or between(low).parameters == between(high).parameters:
+        if high - low < 1e-3 * high or (ends is not None and between(low).parameters == between(high).parameters):
             break
         middle = (low + high) / 2 if high > 1e-3 else float(np.sqrt(max(low, 1e-9) * high))
         low, high = (low, middle) if violated(middle) else (middle, high)
@@ -119,9 +124,25 @@ def refuted_from(
         if not between(high / 2).refutes(brief, seed + 1, slack):
             break
         high = high / 2
+    if ends is None:
+        return {"parameter": "right side", "value": 1.0 + high, "held": 1.0, "factor": 1.0 + high}
     name, (held, _) = next(iter(ends.items()))
     value = between(high).parameters[name]
     return {"parameter": name, "value": value, "held": held, "factor": value / held if held else None}
+
+
+def _times(factor: float, side: Any) -> Any:
+    """Return a side times a number, a formula of the same parameters if it is one."""
+    if not callable(side):
+        return factor * side
+
+    formula: Callable[..., Any] = side
+
+    @functools.wraps(formula)
+    def scaled(*given: Any, **named: Any) -> Any:
+        return factor * formula(*given, **named)
+
+    return scaled
 
 
 def _numbers_between(form: Relation, control: Relation) -> dict[str, tuple[float, float]] | None:

@@ -134,13 +134,24 @@ class Verdict:
         return Verdict(**{**values, "margin": float(document["margin"]), "witness": witness})
 
 
+# Factors so close to one are told by what they differ from it.
+_CLOSE = 1.0005
+
+
 def strength(refuted_from: Mapping[str, Any]) -> str:
     """Say what the mildest strengthening is that is refuted."""
     parameter, value, held = (refuted_from[name] for name in ("parameter", "value", "held"))
     if parameter == "margin":
         return f"with a margin of {value:.3g} it is refuted"
-    factor = refuted_from.get("factor")
-    times = f", {factor:.4g} times as much," if factor else ""
+    if parameter == "right side":
+        more = (
+            f"a right side larger by {value - 1:.1g} of it" if value < _CLOSE else f"{value:.4g} times the right side"
+        )
+        return f"with {more} it is refuted"
+    factor, times = refuted_from.get("factor"), ""
+    if factor:
+        little = 1 / _CLOSE < factor < _CLOSE
+        times = f", a change by {abs(factor - 1):.1g} of it," if little else f", {factor:.4g} times as much,"
     return f"with {parameter} {value:.4g} for {held:.4g}{times} it is refuted"
 
 
