@@ -8,6 +8,7 @@ patches with the same role move alike, and two numbers describe them all.
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.integrate import LSODA
@@ -22,7 +23,8 @@ _MOST_STEPS = 20_000
 def patch_parts(p, q, radius):
     r"""Return $V(w, w)$, $V(u_0, w)$, $c_1(w)$ and both coordinates of $\tilde b$, for $w = (p, q)$, $u_0 = (r, 0)$."""
     # A flow asks for single numbers, which NumPy takes ten times as long for.
-    sqrt, arcsin = (math.sqrt, math.asin) if isinstance(p, float) else (np.sqrt, np.arcsin)
+    functions: Any = (math.sqrt, math.asin) if isinstance(p, float) else (np.sqrt, np.arcsin)
+    sqrt, arcsin = functions
     square = p * p + q * q
     first, second = 1 + 2 * square, 1 + 2 * radius**2
     rho = 2 * p * radius / sqrt(first * second)
