@@ -23,7 +23,7 @@ from tutelage.arrays import of_jax
 from tutelage.instant import keys
 from tutelage.instant.programs import Program
 from tutelage.instant.rules import Unsupported
-from tutelage.instant.tracing import inlined
+from tutelage.instant.tracing import inlined, is_of_ours, is_ours
 
 F = TypeVar("F", bound=Callable)
 
@@ -114,11 +114,13 @@ class _Results(NamedTuple):
 def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program | None, _Results]:
     """Return the program of a function for arguments of these kinds, `None` if it is XLA's; and what it returns."""
     arrays = [jax.ShapeDtypeStruct(*kind) for kind in kinds if isinstance(kind[0], tuple)]
+    others = [kind[1] for kind in kinds if not isinstance(kind[0], tuple)]
+    evaluated = inlined(function) if all(map(is_ours, others)) and is_of_ours(structure) else function
 
     def flat(*values):
         rest = iter(values)
         leaves = [next(rest) if isinstance(kind[0], tuple) else kind[1] for kind in kinds]
-        return inlined(function)(*jax.tree.unflatten(structure, leaves))
+        return evaluated(*jax.tree.unflatten(structure, leaves))
 
     closed, shapes = jax.make_jaxpr(flat, return_shape=True)(*arrays)
     leaves, structure = jax.tree.flatten(shapes)

@@ -2,7 +2,8 @@
 
 Each function of `jax.numpy` is one that JAX compiles by itself, and putting it into a traced program takes longer than
 tracing what it does. `inlined` functions are traced as if none of them were, which pays where nothing is compiled: what
-XLA gets had better be said once for all its uses. Loops would be unrolled by that: those of this module are not.
+XLA gets had better be said once for all its uses. Loops would be unrolled by that: those of this module are not, and
+what contains a function of somebody else, such as an activation or a law of your own, is traced as it is written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import jax
 
 F = TypeVar("F", bound=Callable)
 
+# Containers of Python, modules and what they are made of.
+_PACKAGES = ("builtins", "collections", "equinox", __name__.partition(".")[0])
+
 
 def inlined(function: F) -> F:
     """Return a function in which nothing is compiled by itself."""
@@ -25,6 +29,21 @@ def inlined(function: F) -> F:
             return function(*arguments, **options)
 
     return call  # type: ignore[return-value]
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a value contains no function or class but those of this package, whose loops are the ones below."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_ours, value))
+    if not callable(value):
+        return True
+    return getattr(value, "__module__", "").partition(".")[0] in _PACKAGES
+
+
+def is_of_ours(structure: Any) -> bool:
+    """Whether a pytree contains no function or class but those of this package, by its structure."""
+    node = structure.node_data()
+    return (node is None or all(map(is_ours, node))) and all(map(is_of_ours, structure.children()))
 
 
 def compiled(function: Callable) -> Callable:
