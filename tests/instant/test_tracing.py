@@ -64,3 +64,4 @@ def test_loops_of_other_people_stay_as_they_are():
     assert not is_of_ours(jax.tree.structure(objective))
     assert is_of_ours(jax.tree.structure(tl.population(tl.problems.committee(np.eye(2), students=2))))
     assert is_ours((1.0, "one", tl.activations.Custom)) and not is_ours((1.0, [np.sin]))
+    assert not is_ours(eval("lambda z: z", {}))

@@ -37,7 +37,8 @@ def is_ours(value: Any) -> bool:
         return all(map(is_ours, value))
     if not callable(value):
         return True
-    return getattr(value, "__module__", "").partition(".")[0] in _PACKAGES
+    # Functions that were made by `exec` are of no module.
+    return (getattr(value, "__module__", None) or "").partition(".")[0] in _PACKAGES
 
 
 def is_of_ours(structure: Any) -> bool:
