@@ -37,12 +37,12 @@ def _balanced(xp, vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*b
     return vectors * power[..., None], power
 
 
-def _lengths(xp, vectors):
+def _norms(xp, vectors):
     balanced, power = _balanced(xp, vectors)
     return xp.sqrt(xp.sum(balanced * balanced, axis=-1)) / power
 
 
-def _directions(xp, vectors):
+def _unit_vectors(xp, vectors):
     balanced, _ = _balanced(xp, vectors)
     return balanced * quotient.formula(xp, 1.0, xp.sqrt(xp.sum(balanced * balanced, axis=-1)))[..., None]
 
@@ -58,16 +58,16 @@ def _turning(arrays, changes):
     return quotient(across, safe_norm(vectors)[..., None])
 
 
-@matrix_leaf(lambda vectors: vectors[:-1], _growth_of_norms, in_numpy=partial(_lengths, np))
+@matrix_leaf(lambda vectors: vectors[:-1], _growth_of_norms, in_numpy=partial(_norms, np))
 def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
     """Return Euclidean norms along the last axis, of vectors of any size, with derivative zero at the zero vector."""
-    return _lengths(jnp, vectors)
+    return _norms(jnp, vectors)
 
 
-@matrix_leaf(lambda vectors: vectors, _turning, in_numpy=partial(_directions, np))
+@matrix_leaf(lambda vectors: vectors, _turning, in_numpy=partial(_unit_vectors, np))
 def unit_vectors(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
     """Return vectors of any size over their norms; zero, with zero derivatives, for a zero vector."""
-    return _directions(jnp, vectors)
+    return _unit_vectors(jnp, vectors)
 
 
 def polar(vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*batch"], Float[Array, "*batch dim"]]:
