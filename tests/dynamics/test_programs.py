@@ -50,7 +50,7 @@ def test_programs_are_compiled_side_by_side_and_once(monkeypatch):
     for program in (first, second):
         assert program.traced == [me]
         assert len(program.compiled) == 1 and program.compiled != [me]
-    assert first.options == dict(Thoroughness.LOOP.value) and second.options == {}
+    assert first.options == Thoroughness.LOOP.value and second.options == {}
 
 
 def _pool():
@@ -98,7 +98,7 @@ def test_settings_of_the_user_are_left_alone(chosen: str, monkeypatch):
     program = Program()
     in_tiles(program, 2, (1.0,), np.arange(4.0))
     name = chosen[2:].split("=")[0]
-    assert set(program.options) == {option for option, _ in Thoroughness.ONCE.value} - {name}
+    assert set(program.options) == set(Thoroughness.ONCE.value) - {name}
 
 
 def test_the_minima_of_a_committee_take_two_programs():

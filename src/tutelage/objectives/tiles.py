@@ -11,6 +11,8 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+_IN_ONE_PIECE = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
+
 
 def at_once() -> int:
     """Return how many tiles are worked on at once: as many as JAX has devices, one per core unless told otherwise."""
@@ -25,13 +27,9 @@ class Thoroughness(enum.Enum):
     large arrays is worth the whole (`LONG_LOOP`). Programs are compiled side by side, so that none is cut into parts.
     """
 
-    ONCE = (
-        ("xla_backend_optimization_level", "0"),
-        ("xla_cpu_use_fusion_emitters", False),
-        ("xla_cpu_parallel_codegen_split_count", 1),
-    )
-    LOOP = (("xla_backend_optimization_level", "1"), *ONCE[1:])
-    LONG_LOOP = ()
+    ONCE = {"xla_backend_optimization_level": "0", **_IN_ONE_PIECE}
+    LOOP = {"xla_backend_optimization_level": "1", **_IN_ONE_PIECE}
+    LONG_LOOP = {}
 
 
 def to_compile(
@@ -56,7 +54,7 @@ def to_compile(
     first = jax.tree.map(lambda leaf: np.resize(leaf, (tile, *np.shape(leaf)[1:])), rows)
     lowered = program.lower(*shared, first)  # type: ignore[attr-defined]
     chosen = os.environ.get("XLA_FLAGS", "")
-    options = {name: value for name, value in thoroughness.value if name not in chosen}
+    options = {name: value for name, value in thoroughness.value.items() if name not in chosen}
     return partial(lowered.compile, options)
 
 
