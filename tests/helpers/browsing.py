@@ -38,3 +38,10 @@ class Visit:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(url, wait_until="load")
+
+    def follow(self, link: str) -> None:
+        """Click a link to a place of the same page, and wait for what the page does then: it is told later."""
+        self.page.evaluate("addEventListener('hashchange', () => { window.told = true; }, { once: true })")
+        self.page.click(link)
+        self.page.wait_for_function("window.told")
+        self.page.evaluate("window.told = false")
