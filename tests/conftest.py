@@ -22,6 +22,12 @@ settings.register_profile(
 settings.load_profile("tutelage")
 
 
+def pytest_ignore_collect(collection_path, config):
+    """The tests with optimized programs are in few files: the others need not be imported for them."""
+    alone = config.option.markexpr == "optimized" and collection_path.suffix == ".py"
+    return True if alone and "mark.optimized" not in collection_path.read_text(encoding="utf-8") else None
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Headless Chromium, one for all tests of a process: a second driver beside the first one is refused."""

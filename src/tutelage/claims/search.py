@@ -295,14 +295,16 @@ def _descend(
         if better.any():
             new_gradient[better] = _gradients(*target.slopes(new[better]), parts(scales[better]), floor)
         memory.add(np.where(better[:, None], new - x, 0.0), new_gradient - gradient)
-        stalled = np.where(better & (value - new_value > 1e-10 * np.abs(value)), 0, stalled + 1)
+        stalled = np.where(better & (value - new_value > _GAIN * np.abs(value)), 0, stalled + 1)
         x, gradient = np.where(better[:, None], new, x), new_gradient
         value = np.where(better, new_value, value)
         step = np.where(better, np.minimum(1.0, 2 * step), 0.25 * step)
         trust = np.where(better, 1.5 * trust, trust)
 
 
-_MEMORY, _PATIENCE = 6, 10
+# A path ends after so many steps in a row that gain less than this part of its value. (With 10 and 1e-10 paths took twice
+# as many steps, and of 672 searches for planted violations 668 succeeded instead of 669.)
+_MEMORY, _PATIENCE, _GAIN = 6, 6, 1e-4
 
 
 def _along(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -53,8 +53,9 @@ def g(phi):
 
 
 def circle(v, w_star):
-    """Directions of the plane, and their weights: Gauss–Legendre between the four at which a neuron has its kink."""
-    bends = [np.arctan2(w[..., 1], w[..., 0]) + side for w in (v, w_star) for side in (-np.pi / 2, np.pi / 2)]
+    """Directions of the plane, and their weights: Gauss–Legendre between those at which a neuron has its kink."""
+    neurons = (v,) if w_star is v else (v, w_star)
+    bends = [np.arctan2(w[..., 1], w[..., 0]) + side for w in neurons for side in (-np.pi / 2, np.pi / 2)]
     first = np.sort(np.mod(np.stack(bends, -1), 2 * np.pi), -1)
     last = np.concatenate([first[..., 1:], first[..., :1] + 2 * np.pi], -1)
     half = (last - first)[..., None] / 2

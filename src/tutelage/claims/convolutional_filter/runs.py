@@ -64,7 +64,7 @@ class State:
     sums: Any
     step: Any
     size: Any = 1.0
-    distance: Any = 0.0
+    distance: Any = None
     mean: Any = 1.0
 
     @property
@@ -100,22 +100,20 @@ class State:
         shrink = 1 - rest * (np.pi - self.mean)
         gap = rest * self.mean * (self.sums - self.total)
         pull = rest * part
-        moved = (
-            shrink**2 * self.distance
-            + self.k * gap**2
-            + pull**2 * self.square
-            + 2 * shrink * (gap * (self.total - self.sums) + pull * (self.signal - self.square))
-            + 2 * gap * pull * self.sums
-        )
+        distance, signal, total = self.distance, self.signal - self.square, self.total - self.sums
         # a − a* shrinks, moves by `gap` along the ones and by `pull` along a*.
+        if self.distance is not None:
+            along = 2 * shrink * (gap * total + pull * signal) + 2 * gap * pull * self.sums
+            moved = shrink**2 * self.distance + self.k * gap**2 + pull**2 * self.square + along
+            distance = np.maximum(moved, 0.0)
         return replace(
             self,
             # A step may pass the teacher's direction.
             phi=np.abs(self.phi - np.arctan(push / self.size)),
             size=np.sqrt(self.size**2 + push**2),
-            signal=self.square + shrink * (self.signal - self.square) + gap * self.sums + pull * self.square,
-            total=self.sums + shrink * (self.total - self.sums) + gap * self.k + pull * self.sums,
-            distance=np.maximum(moved, 0.0),
+            signal=self.square + shrink * signal + gap * self.sums + pull * self.square,
+            total=self.sums + shrink * total + gap * self.k + pull * self.sums,
+            distance=distance,
         )
 
     def run(self, length: int) -> Iterator["State"]:
@@ -133,20 +131,21 @@ class State:
 
     def ends(self, length: int) -> "State":
         """Return where runs rest, or are after so many steps; those that rest are not followed on."""
-        values = [np.array(part, dtype=float) for part in np.broadcast_arrays(*vars(self).values())]
-        left = np.arange(values[0].size)
-        state = State(*values)
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        arrays = np.broadcast_arrays(*given.values())
+        values = {name: np.array(array, dtype=float) for name, array in zip(given, arrays, strict=True)}
+        left, state = np.arange(arrays[0].size), State(**values)
         for first in range(0, length, _PIECE):
             before = state.after(min(_PIECE, length - first) - 1)
             state = before.stepped()
-            for kept, value in zip(values, vars(state).values(), strict=True):
-                kept[left] = value
+            for name, kept in values.items():
+                kept[left] = getattr(state, name)
             moved = np.abs(state.phi - before.phi) + np.abs(state.signal - before.signal) / state.square
             still = ~(moved < _RESTS * state.step)
-            left, state = left[still], State(*(value[still] for value in vars(state).values()))
+            left, state = left[still], State(**{name: getattr(state, name)[still] for name in values})
             if not len(left):
                 break
-        return State(*values)
+        return State(**values)
 
 
 def state_of(v, a, w_star, a_star, step, mean=1.0) -> State:

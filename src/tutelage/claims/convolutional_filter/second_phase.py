@@ -49,7 +49,7 @@ def _after(needed, state, quantity):
 
 def _state(instance):
     names = ("phi", "signal", "total", "k", "square", "sums", "step")
-    return State(**{name: instance[name] for name in names}, distance=instance.get("distance", 0.0))
+    return State(**{name: instance[name] for name in names}, distance=instance.get("distance"))
 
 
 def _chosen(instance, chosen):
@@ -227,6 +227,12 @@ def _close(a, a_star, share, accuracy):
     return _final(a if k == 1 else a - total(a)[..., None] / k, a_star, share, accuracy)
 
 
+def _lack_and_square(v, a, w_star, a_star):
+    """What the gradient lacks along the distance, and its square."""
+    gradient, gap = output_gradient(v, a, w_star, a_star), a - a_star
+    return np.stack([(np.pi - 1) / (2 * np.pi) * dot(gap, gap) - dot(gradient, gap), dot(gradient, gradient)], -1)
+
+
 LEMMA_C_5_CLOSE = Claim(
     id=f"{PAPER}.lemma-C.5.close",
     place="Lemma C.5, proof, third display",
@@ -241,14 +247,7 @@ LEMMA_C_5_CLOSE = Claim(
     ],
     build=_close,
     where=lambda v, w_star, accuracy: np.pi - g(angle(v, w_star)) <= accuracy,
-    left=lambda v, a, w_star, a_star: np.stack(
-        [
-            (np.pi - 1) / (2 * np.pi) * dot(a - a_star, a - a_star)
-            - dot(output_gradient(v, a, w_star, a_star), a - a_star),
-            dot(output_gradient(v, a, w_star, a_star), output_gradient(v, a, w_star, a_star)),
-        ],
-        -1,
-    ),
+    left=_lack_and_square,
     relation="<=",
     right=lambda a_star, accuracy, factor: times(
         factor * accuracy**2 * dot(a_star, a_star), np.array([1 / (2 * np.pi), 3.0])

@@ -8,7 +8,7 @@ from scipy.special import betainc
 
 from tutelage.claims.convolutional_filter.formulas import circle, dot, g, loss, normalised, spurious_output
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, NO_NORM, PAPER, SADDLE, teacher
-from tutelage.claims.convolutional_filter.runs import RUN, State, state_of
+from tutelage.claims.convolutional_filter.runs import RUN, State, shown, state_of
 from tutelage.claims.laws import integers, real, uniform, unit
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
@@ -211,8 +211,8 @@ def _against_the_teacher(count, random):
     own = (total**2 * square - 2 * total * signal * sums + k * signal**2) / (k * square - sums**2)
     begun = State(phi, signal, total, k, square, sums, 0.1, 1.0, own - 2 * signal + square)
     end = begun.ends(20_000)
-    shown = {"phi": phi, "signal": signal, "total": total, "k": k, "square": square, "sums": sums}
-    return {**shown, "share": share, "loss": end.loss / square}
+    start = {"phi": phi, "signal": signal, "total": total, "k": k, "square": square, "sums": sums}
+    return {**start, "share": share, "loss": end.loss / square}
 
 
 _LEAST = (np.pi - 2) / (4 * (np.pi - 1))
@@ -316,7 +316,7 @@ def _found(count, seed):
         )
         for turn, sign in _SIGNS:
             state = state_of(turn * v / np.linalg.norm(v, axis=1)[:, None], sign * a, np.eye(p)[:1], a_star[None], 0.1)
-            numbers.append(np.broadcast_arrays(*vars(state).values()))
+            numbers.append(list(shown(state).values()))
     ends = State(*np.concatenate(numbers, axis=1)).ends(20_000)
     # An angle that is not a number is no run that failed: the program did.
     reached = np.where(np.isnan(ends.phi), np.nan, ends.phi < 0.1)
@@ -328,14 +328,14 @@ def _successes(count, random):
     reached = _found(2 * count, int(random.integers(2**31)))
     once = np.sum(reached[:, 0], axis=-1)
     sums = np.array([a_star.sum() ** 2 / (a_star @ a_star) for _, a_star in _SETTINGS])
-    shown = {
+    settings = {
         "p": np.array([p for p, _ in _SETTINGS]),
         "k": np.array([len(a_star) for _, a_star in _SETTINGS]),
         "sums": sums,
     }
     best = np.mean(np.maximum.accumulate(reached, axis=1), axis=-1)
     trials = np.full(len(once), 2 * count)
-    return {**shown, "trials": trials, "successes": once, "failures": trials - once, "best": best}
+    return {**settings, "trials": trials, "successes": once, "failures": trials - once, "best": best}
 
 
 _RANDOM = "the start of Theorem 3.2, five teachers with $k$ from 3 to 8 and $p$ from 2 to 20, $\\eta = 0.1$"
