@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.checks import of_kind, random_seed
+from tutelage.checks import flag, of_kind, random_seed
 from tutelage.claims.outcome import Effort, Judgement, Outcome, effort_named
 from tutelage.claims.power import at_risk, refuted_from
 from tutelage.claims.proofs import proved
@@ -23,13 +23,17 @@ from tutelage.papers import kind_on_record
 _PLAIN = -0.5
 
 
-def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list[Verdict]:
+def judge(
+    claim: Claim, effort: str | Effort = "default", seed: int = 0, *, strengthened: bool = True
+) -> list[Verdict]:
     """Judge all forms of a claim, which may be one of a paper or one of your own.
 
     Args:
         claim: The claim.
         effort: `default`, `high`, or an `Effort` of your own.
         seed: Seed of the search; the same seed gives the same verdicts.
+        strengthened: Whether to say of what holds from which strengthening on it is refuted (`refuted_from`), for which
+            a quarter of the time is needed.
 
     Returns:
         One verdict per form.
@@ -38,7 +42,7 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
         InvalidArgument: If the claim is none, or a formula does not fit what is drawn, for example.
     """
     of_kind("claim", claim, Claim, "a Claim", "Pass one of tutelage.claims.find(), or one of your own")
-    seed = random_seed("seed", seed)
+    seed, strengthened = random_seed("seed", seed), flag("strengthened", strengthened)
     settings, name_of_effort = (effort, "own") if isinstance(effort, Effort) else (effort_named(effort), effort)
     started = time.perf_counter()
     programs: dict = {}
@@ -51,7 +55,7 @@ def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0) -> list
             verdicts.append(replace(verdicts[-1], form=reading, seconds=0.0))
             continue
         relations = claim.relations(form, programs)
-        outcome, power = _judged(form, relations, control if control_refuted else (), settings, seed)
+        outcome, power = _judged(form, relations, control if control_refuted else (), settings, seed, strengthened)
         verdict, note = _judgement(form, outcome), outcome.note
         if not control_refuted:
             # A test that cannot refute a falsehood says nothing.
@@ -108,7 +112,12 @@ def _refuted(form: Form, relations: tuple[Relation, ...], effort: Effort, seed: 
 
 
 def _judged(
-    form: Form, relations: tuple[Relation, ...], control: tuple[Relation, ...], effort: Effort, seed: int
+    form: Form,
+    relations: tuple[Relation, ...],
+    control: tuple[Relation, ...],
+    effort: Effort,
+    seed: int,
+    strengthened: bool,
 ) -> tuple[Outcome, dict[str, Any]]:
     """Return what the search on a form finds, and how much of it could have been otherwise."""
     found = [relation.searched(effort, seed, _PLAIN) for relation in relations]
@@ -117,7 +126,7 @@ def _judged(
         return outcome, {}
     shares = [at_risk(one, effort, seed, control[place : place + 1]) for place, one in enumerate(relations)]
     power: dict[str, Any] = {"at_risk": min(shares)}
-    if outcome.margin >= -form.slack and control:
+    if strengthened and outcome.margin >= -form.slack and control:
         power["refuted_from"] = refuted_from(
             relations[0], control[0], effort, seed, form.slack, found[0][1], outcome.margin
         )
