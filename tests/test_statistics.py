@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest, linregress
 
 from tutelage.errors import InvalidArgument
-from tutelage.statistics import exponent, straight_line, wilson_interval
+from tutelage.statistics import at_least, exponent, straight_line, wilson_interval
 
 
 @pytest.mark.parametrize("probability", [0.02, 0.3, 0.9])
@@ -49,3 +51,9 @@ def test_an_exponent_is_found():
     """A power law has its own exponent; factors and units do not matter."""
     x = np.array([1.0, 3.0, 10.0, 200.0])
     assert exponent(1000 * x, 7 * x**-1.5) == pytest.approx(-1.5, rel=1e-12)
+
+
+@given(st.integers(-3, 60), st.integers(0, 50), st.floats(0.0, 1.0))
+def test_at_least_is_the_tail_of_the_binomial_law(successes, trials, chance):
+    """As SciPy has it, at the edges too."""
+    assert at_least(successes, trials, chance) == pytest.approx(binom.sf(successes - 1, trials, chance), abs=1e-12)

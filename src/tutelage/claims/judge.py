@@ -23,9 +23,7 @@ from tutelage.papers import kind_on_record
 _PLAIN = -0.5
 
 
-def judge(
-    claim: Claim, effort: str | Effort = "default", seed: int = 0, *, strengthened: bool = True
-) -> list[Verdict]:
+def judge(claim: Claim, effort: str | Effort = "default", seed: int = 0, *, strengthened: bool = True) -> list[Verdict]:
     """Judge all forms of a claim, which may be one of a paper or one of your own.
 
     Args:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -27,9 +28,9 @@ class Thoroughness(enum.Enum):
     large arrays is worth the whole (`LONG_LOOP`). Programs are compiled side by side, so that none is cut into parts.
     """
 
-    ONCE = {"xla_backend_optimization_level": "0", **_IN_ONE_PIECE}
-    LOOP = {"xla_backend_optimization_level": "1", **_IN_ONE_PIECE}
-    LONG_LOOP = {}
+    ONCE = MappingProxyType({"xla_backend_optimization_level": "0", **_IN_ONE_PIECE})
+    LOOP = MappingProxyType({"xla_backend_optimization_level": "1", **_IN_ONE_PIECE})
+    LONG_LOOP = MappingProxyType({})
 
 
 def to_compile(

@@ -1,7 +1,6 @@
 r"""Appendix C.3, proofs of Lemma C.3 and of Theorem 5.3 (3): one epoch of stochastic descent, and several."""
 
 import numpy as np
-from scipy.stats import binom
 
 from tutelage.claims.laws import integers, log_uniform, real, uniform
 from tutelage.claims.single_neuron.formulas import (
@@ -13,6 +12,7 @@ from tutelage.claims.single_neuron.formulas import (
     terms,
 )
 from tutelage.claims.statement import Claim, Form
+from tutelage.statistics import at_least
 
 
 def _relu(w, v, points):
@@ -150,7 +150,7 @@ AZUMA = Claim(
         "level": np.ceil(share * length),
         "chance": most * chance,
     },
-    left=lambda length, level, chance: -binom.logsf(np.ceil((length + level) / 2) - 1, length, chance),
+    left=lambda length, level, chance: -np.log(at_least(np.ceil((length + level) / 2), length, chance)),
     relation=">=",
     right=lambda length, level, divisor: level**2 / (divisor * length),
     known=0.0,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from tutelage import checks
 from tutelage.activations import ReLU
@@ -21,6 +20,7 @@ from tutelage.dynamics import GradientDescent, GradientFlow, StochasticGradientD
 from tutelage.inputs import finite
 from tutelage.objectives import population
 from tutelage.problems import Problem, neuron
+from tutelage.statistics import at_least
 
 
 def hard_problem(positive: Any) -> Problem:
@@ -114,7 +114,8 @@ def escape(dimension, used):
 
 def log_escape(dimension, used):
     """The logarithm of `escape`."""
-    return binom.logcdf(np.ceil(used**2 / (4 * dimension) - 1e-12) - 1, used, 0.5)
+    # So few of the coordinates are dead if at least the others are not.
+    return np.log(at_least(used - np.ceil(used**2 / (4 * dimension) - 1e-12) + 1, used, 0.5))
 
 
 def _best_escape(dimension):

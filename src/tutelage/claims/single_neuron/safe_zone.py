@@ -1,7 +1,6 @@
 r"""Appendix C.3, proofs of Lemmas C.1 and C.2: how stochastic descent is kept close to the teacher."""
 
 import numpy as np
-from scipy.stats import binom
 
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.single_neuron.formulas import (
@@ -14,6 +13,7 @@ from tutelage.claims.single_neuron.formulas import (
     of_points,
 )
 from tutelage.claims.statement import Claim, Form
+from tutelage.statistics import at_least
 
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",
@@ -186,7 +186,7 @@ def _log_maximum(length, level):
     """The logarithm of P(max S ≥ level) of a walk of ±1 steps: P(S ≥ level) + P(S > level), by reflection."""
     ups = np.ceil((length + level) / 2)
     more = np.floor((length + level) / 2) + 1
-    return np.logaddexp(binom.logsf(ups - 1, length, 0.5), binom.logsf(more - 1, length, 0.5))
+    return np.log(at_least(ups, length, 0.5) + at_least(more, length, 0.5))
 
 
 EQUATION_13 = Claim(

@@ -7,8 +7,7 @@ have the same gradient in these units (judged as `section-D.reduction`). Expecta
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc
-from scipy.stats import chi2
+from scipy.special import betainc, chdtrc
 
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.relation import Relation
@@ -295,7 +294,7 @@ def _log_failure(d):
     """The logarithm of the probability that the angle exceeds 3π/4 or the norm exceeds 2, over minus d."""
     # sin²(3π/4) = ½: the cap of opening π/4 has half the regularised beta function as its share.
     cap = np.where(d > 1, 0.5 * betainc(np.maximum(d - 1, 1) / 2, 0.5, 0.5), 0.5)
-    return -np.log(cap + chi2.sf(4 * d, d)) / d
+    return -np.log(cap + chdtrc(d, 4 * d)) / d
 
 
 GOOD_START = Claim(

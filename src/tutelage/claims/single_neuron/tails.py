@@ -1,8 +1,7 @@
 r"""Appendix C up to C.2: the tails behind Lemma 5.1, and the rates of flow and descent."""
 
 import numpy as np
-from scipy.special import erf, ndtr
-from scipy.stats import chi2
+from scipy.special import chdtrc, erf, ndtr
 
 from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
 from tutelage.claims.single_neuron.formulas import (
@@ -75,7 +74,7 @@ CHI_SQUARE_TAIL = Claim(
     title="a chi-square tail",
     hypotheses=("$1 \\le d \\le 4000$; compared as exponents over $d$",),
     draw={"dimension": integers(1, 4000)},
-    left=lambda dimension: -chi2.logsf(2 * dimension, dimension) / dimension,
+    left=lambda dimension: -np.log(chdtrc(dimension, 2 * dimension)) / dimension,
     relation=">=",
     right=lambda rate: rate,
     known=0.0,

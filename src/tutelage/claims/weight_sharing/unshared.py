@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
 from tutelage.claims.laws import integers, log_uniform, uniform
 from tutelage.claims.relation import Relation
@@ -12,6 +11,7 @@ from tutelage.claims.weight_sharing.cube import points
 from tutelage.claims.weight_sharing.degrees import PLANE
 from tutelage.claims.weight_sharing.formulas import PAPER, parity_loss, teacher_norm, vectors
 from tutelage.claims.weight_sharing.plane import FLOW, growth, patch_parts
+from tutelage.statistics import at_least
 
 # Theorem 3 and Lemma 8 lack the hypothesis of Lemma 2.
 NO_NORM = "the norm of $u_0$ is missing from Section 4.4"
@@ -70,11 +70,9 @@ right = 0.125
 def _tail(d, m):
     """The chance that a start's cosine with a teacher of m equal entries is not below d^(-1/3), by the binomial law."""
     reach = np.sqrt(m) * d ** (1 / 6) * (1 - 1e-12)
-    # Fewer than none of m signs, or more than m, are not to be had.
-    few, many = np.floor((m - reach) / 2), np.ceil((m + reach) / 2) - 1
-    signs = np.asarray(m, dtype=int)
-    above = np.where(many >= m, 0.0, bdtrc(np.minimum(many, m), signs, 0.5))
-    return above + np.where(few < 0, 0.0, bdtr(np.maximum(few, 0), signs, 0.5))
+    # At most so few of m signs are at least as many of the others.
+    few, many = np.floor((m - reach) / 2), np.ceil((m + reach) / 2)
+    return at_least(many, m, 0.5) + at_least(m - few, m, 0.5)
 
 
 def _counted(count, random):
