@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, linregress
+from scipy.stats import binom, binomtest, linregress
 
 from tutelage.errors import InvalidArgument
 from tutelage.statistics import at_least, exponent, straight_line, wilson_interval
