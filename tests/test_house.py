@@ -106,3 +106,13 @@ def test_a_word_has_one_meaning():
     names = [name for found in own.values() for name in found if not name.startswith("_")]
     assert len(names) > 200
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_what_is_evaluated_at_once_has_no_loops_that_tracing_unrolls():
+    """`instantly` traces without the wrappers of JAX, and its own `map_rows` and `fori_loop` remain loops."""
+    loops = {f"jax.lax.{name}" for name in ("map", "scan", "fori_loop", "while_loop")}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and "instantly" in map(ast.unparse, node.decorator_list):
+                called = {ast.unparse(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+                assert not called & loops, f"{path}: {node.name}"

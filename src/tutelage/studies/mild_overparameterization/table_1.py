@@ -1,11 +1,10 @@
 """Table 1: the smallest curvature near a global minimum, for random and for adversarial noise."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
-from tutelage.instant import instantly
+from tutelage.instant import instantly, map_rows
 from tutelage.objectives import Objective
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen, printed
@@ -37,7 +36,7 @@ def _curvatures(objective: Objective, centre, noise):
         return jnp.sum(g * objective.hessian_vector(centre + g, g))
 
     # One sample after another: with 200 neurons a batch would not fit a cache.
-    return jax.lax.map(one, noise, batch_size=8)
+    return map_rows(one, noise, together=8)
 
 
 def _measure(values: Values, seed: int, k: int, m: int) -> Arrays:
