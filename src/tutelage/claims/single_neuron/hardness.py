@@ -109,13 +109,8 @@ def escape(dimension, used):
     With $m$ coordinates (inputs uniform on $m$ axes, teacher $\pm1/\sqrt m$ on them) the loss ends at $N/(2m^2)$, $N$ the
     number of dead coordinates, so that it ends below $1/(8d)$ if $N < m^2/(4d)$; $N$ is binomial.
     """
-    return np.exp(log_escape(dimension, used))
-
-
-def log_escape(dimension, used):
-    """The logarithm of `escape`."""
     # So few of the coordinates are dead if at least the others are not.
-    return np.log(at_least(used - np.ceil(used**2 / (4 * dimension) - 1e-12) + 1, used, 0.5))
+    return at_least(used - np.ceil(used**2 / (4 * dimension) - 1e-12) + 1, used, 0.5)
 
 
 def _best_escape(dimension):
@@ -151,13 +146,13 @@ HOEFFDING_STEP = Claim(
     defect=HOEFFDING,
     draw={"dimension": integers(1, 4000)},
     # As exponents: the probabilities themselves are too small to be compared.
-    left=lambda dimension: -log_escape(dimension, dimension) / dimension,
+    left=lambda dimension: -np.log(escape(dimension, dimension)) / dimension,
     relation=">=",
     right=lambda rate: rate,
     also=(
         Relation(
             draw={"dimension": integers(2, 4000)},
-            left=lambda dimension: -log_escape(dimension, np.maximum(np.round(0.62 * dimension), 1)) / dimension,
+            left=lambda dimension: -np.log(escape(dimension, np.maximum(np.round(0.62 * dimension), 1))) / dimension,
             relation=">=",
             right=0.16,
         ),
