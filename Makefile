@@ -1,7 +1,7 @@
 # Every target sets up .venv by itself when it has to: Python 3.11 or newer, make and a compiler are enough.
 
 # The system's Python if it is new enough, else the first on the path: distributions build theirs with the optimizations
-# that version managers leave out, and the tests take a tenth less time with it.
+# that version managers leave out, and tests that trace much take a tenth less time with it.
 PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
 	"$$python" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; done; echo "$$python")
 WORKERS ?= auto

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-_IN_ONE_PIECE = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
+_SOONER = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 
 
 def at_once() -> int:
@@ -28,8 +28,8 @@ class Thoroughness(enum.Enum):
     large arrays is worth the whole (`LONG_LOOP`). Programs are compiled side by side, so that none is cut into parts.
     """
 
-    ONCE = MappingProxyType({"xla_backend_optimization_level": "0", **_IN_ONE_PIECE})
-    LOOP = MappingProxyType({"xla_backend_optimization_level": "1", **_IN_ONE_PIECE})
+    ONCE = MappingProxyType({"xla_backend_optimization_level": "0", **_SOONER})
+    LOOP = MappingProxyType({"xla_backend_optimization_level": "1", **_SOONER})
     LONG_LOOP = MappingProxyType({})
 
 
