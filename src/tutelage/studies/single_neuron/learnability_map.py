@@ -26,6 +26,7 @@ from tutelage.plot import SEQUENTIAL, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
+from tutelage.studies.compiling import SOONER
 from tutelage.studies.expectations import above, below
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -48,8 +49,6 @@ _LAWS: dict[str, Callable[[int], Inputs]] = {
 }
 # Steps whose batches are drawn at once: a few megabytes.
 _STRETCH = 1000
-# Little optimisation: programs of random numbers take far longer to compile than to run.
-_LITTLE = {"xla_backend_optimization_level": 1}
 
 
 def _pieces(values: Values):
@@ -63,12 +62,12 @@ def _samples(dimension: int, number: int, seed: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(sample) for name, sample in zip(_LAWS, drawn, strict=True)}
 
 
-@partial(jax.jit, static_argnames=("number",), compiler_options=_LITTLE)
+@partial(jax.jit, static_argnames=("number",), compiler_options=SOONER)
 def _draws(laws: list[Inputs], key, number: int):
     return [law.sample(key, number) for law in laws]
 
 
-@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=_LITTLE)
+@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=SOONER)
 def _batches(seed, first, steps: int, runs: int, batch: int, number: int):
     """Return rows of a sample and standard label noise of the steps from `first`, `[step, run, batch]` each."""
 
