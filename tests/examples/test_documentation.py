@@ -17,7 +17,7 @@ from tutelage.studies import all_studies, studies_of
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = (
-    "README.md",
+    pytest.param("README.md", marks=pytest.mark.optimized),  # its runs take more steps than there is to compile
     "docs/getting-started.md",
     "docs/tutorial.md",
     "docs/your-own-claim.md",

@@ -211,6 +211,7 @@ def test_a_given_student_is_copied(visit, tmp_path):
     assert _train(toml, tmp_path)["loss"][0] == pytest.approx(_fact(page, "loss"), rel=1e-3, abs=1e-9)
 
 
+@pytest.mark.optimized  # takes more steps than there is to compile
 def test_a_hundred_students(visit, tmp_path):
     """Eight neurons: 94 find the teacher and 6 the class 7 + 1, as in Python; a split one is a saddle and goes down."""
     page = visit("#committee")
@@ -226,6 +227,7 @@ def test_a_hundred_students(visit, tmp_path):
     assert _train(toml, tmp_path)["success"].sum() == 94
 
 
+@pytest.mark.optimized  # takes more steps than there is to compile
 def test_a_split_neuron(visit, tmp_path):
     """By a click in the trap, the trap is a saddle, and the run goes down; the copied code does the same."""
     page = visit(f"#committee?runs={TRAPPED + 1}&run={TRAPPED}")

@@ -26,12 +26,13 @@ def chromium():
 
 
 class Visit:
-    """A page that was opened, with what the browser said about it."""
+    """A page that was opened, with what the browser said about it; nothing is waited for that only pleases the eye."""
 
     def __init__(self, browser, url: str, width: int = 1280, **options):
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        size = {"width": width, "height": 900}
+        self.page = browser.new_page(viewport=size, reduced_motion="reduce", **options)
         self.page.set_default_timeout(PATIENCE)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))

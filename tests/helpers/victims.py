@@ -112,5 +112,9 @@ def _damaged(sentence: str) -> None:
     raise AssertionError(sentence)
 
 
-if __name__ == "__main__":
+def main() -> None:
     do(sys.argv[1], Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()

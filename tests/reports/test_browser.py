@@ -74,7 +74,7 @@ def test_filters_are_in_the_address(browser, report):
         page.select_option("[data-filter=standing]", "fails")
         page.fill("[data-filter=words]", "norm")
         again = Visit(browser, page.evaluate("location.href"))  # the driver may not know it yet
-        assert 0 < len(page.evaluate(visible)) < len(page.query_selector_all(rows))
+        assert 0 < len(page.evaluate(visible)) < page.locator(rows).count()
         assert again.page.evaluate(visible) == page.evaluate(visible)
         assert visit.complaints == again.complaints == []
         page.close()

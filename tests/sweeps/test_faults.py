@@ -8,8 +8,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from dataclasses import replace
@@ -18,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cheap_work import CheapWork, hold, release
+from forks import Fork, Forks
 from sweep_results import content, run_program
 
 from tutelage.errors import MalformedData, TutelageError
@@ -25,7 +24,6 @@ from tutelage.sweeps import OtherSweep, open_sweep, run_sweep
 from tutelage.work.engines import Here
 from tutelage.work.store import Store, packed
 
-HELPERS = Path(__file__).parents[1] / "helpers"
 ROUNDS = 20
 
 
@@ -35,14 +33,11 @@ def here(here, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen:
-    """Sweep in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, str(HELPERS / "cheap_work.py"), str(folder), *options],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+@pytest.fixture(scope="module")
+def start():
+    """Sweep into a folder, with options, in a process of its own."""
+    with Forks("cheap_work", "tutelage.sweeps", "tutelage.work.processes") as forks:
+        yield lambda folder, *options: forks.start("cheap_work", str(folder), *options)
 
 
 def reached_in(folder: Path) -> int:
@@ -53,7 +48,7 @@ def reached_in(folder: Path) -> int:
         return 0
 
 
-def wait_for(folder: Path, process: subprocess.Popen, runs: int) -> None:
+def wait_for(folder: Path, process: Fork, runs: int) -> None:
     """Wait until a sweep has pieces of some runs, or has ended; their names say how many, and nothing is read."""
     while process.poll() is None and named_in(folder) < runs:
         time.sleep(0.01)
@@ -68,7 +63,7 @@ def named_in(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_killed_main_process(tmp_path):
+def test_killed_main_process(start, tmp_path):
     """SIGKILL at random moments, again and again, ends in the same tables as an uninterrupted run."""
     options = ("cells=2", "runs=360")
     whole = run_sweep(CheapWork(cells=2, runs=360), tmp_path / "whole", piece_seconds=50, engine=Here())
@@ -97,7 +92,7 @@ def test_killed_main_process(tmp_path):
     assert {path.name for path in folder.iterdir()} == names and not list(folder.rglob("*.tmp"))
 
 
-def workers_of(process: subprocess.Popen) -> list[int]:
+def workers_of(process: Fork) -> list[int]:
     """The worker processes of a sweep (what multiprocessing starts beside them is left alone)."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -105,7 +100,7 @@ def workers_of(process: subprocess.Popen) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers through /proc")
-def test_killed_workers(tmp_path):
+def test_killed_workers(start, tmp_path):
     """SIGKILL to workers at random moments: they are replaced, and nothing is lost, failed or counted twice."""
     folder = tmp_path / "sweep"
     whole = run_sweep(CheapWork(cells=2, runs=200), tmp_path / "whole", engine=Here())
@@ -126,14 +121,14 @@ def test_killed_workers(tmp_path):
         # A round cannot do more than its share, however late the next kill comes.
         hold(folder, reached + 18)
     release(folder)
-    _, errors = process.communicate(timeout=600)
+    _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert len(set(killed)) > ROUNDS // 2
     assert content(folder) == content(whole)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers through /proc")
-def test_workers_end_with_the_main_process(tmp_path):
+def test_workers_end_with_the_main_process(start, tmp_path):
     """Nobody computes for a process that is gone, whatever it was doing."""
     process = start(tmp_path, "cells=3", "runs=1", "slow=600.0", "workers=2", "piece_seconds=1.0")
     while not (workers := workers_of(process)):

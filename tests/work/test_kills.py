@@ -3,9 +3,7 @@
 As a program, `python tests/work/test_kills.py 200` kills as often as it is told.
 """
 
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,25 +15,27 @@ HELPERS = Path(__file__).parents[1] / "helpers"
 sys.path.append(str(HELPERS))
 
 import victims  # noqa: E402
+from forks import Forks  # noqa: E402
 
 
-def start(kind: str, folder: Path) -> subprocess.Popen:
-    """Do a job in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, str(HELPERS / "victims.py"), kind, str(folder)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *filter(None, sys.path)])},
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+@pytest.fixture(scope="module")
+def forks():
+    with ready() as forks:
+        yield forks
 
 
-def attacked(kind: str, folder: Path, whole: dict, kills: int, chance: random.Random) -> int:
+def ready() -> Forks:
+    """A process that has imported what jobs need."""
+    return Forks("victims", "cheap_work", "tutelage.claims.auditing", "tutelage.sweeps", "tutelage.studies")
+
+
+def attacked(forks: Forks, kind: str, folder: Path, whole: dict, kills: int, chance: random.Random) -> int:
     """Kill a job, let it go on, and kill it again; a job that has come to its end is begun anew. Return how often."""
     killed = jobs = 0
     while killed < kills:
         place = folder / f"{kind} {jobs}"
         before = victims.pieces_in(kind, place)
-        process = start(kind, place)
+        process = forks.start("victims", kind, str(place))
         # After one more piece, or none, and a moment: while it writes, computes or concludes.
         wanted = before + chance.choice((0, 1, 3))
         while process.poll() is None and victims.pieces_in(kind, place) < wanted:
@@ -62,21 +62,21 @@ def attacked(kind: str, folder: Path, whole: dict, kills: int, chance: random.Ra
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", victims.KINDS)
-def test_killed_jobs_end_as_if_nothing_had_happened(tmp_path, kind):
+def test_killed_jobs_end_as_if_nothing_had_happened(forks, tmp_path, kind):
     """The same tables, arrays and verdicts as those of a job that nobody has disturbed."""
     victims.do(kind, tmp_path / "whole")
     assert victims.pieces_in(kind, tmp_path / "whole") > 4
-    assert attacked(kind, tmp_path, victims.outcome(kind, tmp_path / "whole"), 4, random.Random(0)) == 4
+    assert attacked(forks, kind, tmp_path, victims.outcome(kind, tmp_path / "whole"), 4, random.Random(0)) == 4
 
 
 def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, ready() as forks:
         for place, kind in enumerate(victims.KINDS):
             folder = Path(temporary) / kind
             victims.do(kind, folder / "whole")
             share = kills // 3 + (place < kills % 3)
-            done = attacked(kind, folder, victims.outcome(kind, folder / "whole"), share, random.Random(place))
+            done = attacked(forks, kind, folder, victims.outcome(kind, folder / "whole"), share, random.Random(place))
             print(f"{kind}: {done} kills, nothing lost, nothing doubled", flush=True)
 
 
