@@ -4,14 +4,11 @@ import functools
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from families import PROBLEMS, random_point
-from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
-from tutelage.instant import instantly
 from tutelage.points import template_of
 
 
@@ -33,32 +30,39 @@ class Evaluated(NamedTuple):
 STEP = 1e-5
 
 
-@instantly
-def _evaluate(objective, points, direction):
-    """Everything that is judged of an objective, by NumPy; other tests compare NumPy's numbers with XLA's."""
-    _, unravel = ravel_pytree(jax.tree.map(lambda s: jnp.zeros(s.shape), objective.problem.template_tree()))
-
-    def one(flat):
-        point = unravel(flat)
-        return objective.loss(point), ravel_pytree(objective.gradient(point))[0]
-
-    first = unravel(points[0])
-    product = objective.hessian_vector(first, unravel(direction))
-    return *jax.vmap(one)(points), objective.hessian(first), ravel_pytree(product)[0]
-
-
 @functools.cache
 def evaluated(name: str) -> Evaluated:
-    """Evaluate a problem once, for all tests."""
+    """Evaluate a problem once, for all tests, by NumPy; other tests compare NumPy's numbers with XLA's.
+
+    The methods are called one by one: what is traced for them here serves the other tests of the same problems.
+    """
     problem = PROBLEMS[name]()
-    first, other = (ravel_pytree(random_point(problem, seed))[0] for seed in (1, 3))
+    objective = tl.population(problem)
+    template = jax.tree.leaves(random_point(problem, 1))
+    first, other = (_flat(random_point(problem, seed)) for seed in (1, 3))
     teacher = _as_student(problem)
-    last = other if teacher is None else ravel_pytree(teacher)[0]
-    moves = STEP * jnp.eye(first.size)
-    points = jnp.concatenate([first[None], first + moves, first - moves, other[None], last[None]])
+    last = other if teacher is None else _flat(teacher)
+    moves = STEP * np.eye(first.size)
     direction = np.random.default_rng(2).normal(size=first.size)
-    losses, gradients, hessian, product = _evaluate(tl.population(problem), points, jnp.asarray(direction))
-    return Evaluated(problem, *map(np.asarray, (losses, gradients, hessian, direction, product)))
+
+    def unravel(flat):
+        leaves = np.split(flat, np.cumsum([leaf.size for leaf in template])[:-1])
+        shaped = [part.reshape(leaf.shape) for part, leaf in zip(leaves, template, strict=True)]
+        return jax.tree.unflatten(jax.tree.structure(problem.template_tree()), shaped)
+
+    points = [unravel(flat) for flat in (first, *(first + moves), *(first - moves), other, last)]
+    return Evaluated(
+        problem,
+        np.array([objective.loss(point) for point in points]),
+        np.array([_flat(objective.gradient(point)) for point in points]),
+        objective.hessian(points[0]),
+        direction,
+        _flat(objective.hessian_vector(points[0], unravel(direction))),
+    )
+
+
+def _flat(point) -> np.ndarray:
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(point)])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -82,7 +86,7 @@ def test_loss_against_sampling(name):
     found = evaluated(name)
     point = random_point(found.problem, 3)
     inputs, labels = found.problem.sample(jax.random.key(7), 200_000)
-    squares = 0.5 * np.asarray(found.problem.student.predict(point, inputs) - labels) ** 2
+    squares = 0.5 * (np.asarray(found.problem.student.predict(point, inputs)) - np.asarray(labels)) ** 2
     loss = found.losses[-2] - float(found.problem.penalty(point))
     assert abs(loss - squares.mean()) < 4.5 * squares.std() / np.sqrt(len(squares))
 
@@ -95,13 +99,13 @@ def _as_student(problem):
         rows = vectors / np.sqrt(np.linalg.norm(vectors, axis=1, keepdims=True))
         template = problem.template_tree()
         if problem.student.linear:
-            return tl.models.WithLinear(jnp.asarray(rows), jnp.zeros(3))
-        return None if problem.student.signs is not None else jnp.zeros(template.shape).at[: len(rows)].set(rows)
+            return tl.models.WithLinear(rows, np.zeros(3))
+        return None if problem.student.signs is not None else _padded(rows, template)
     if problem.name == "committee":
-        return jnp.zeros(problem.template_tree().shape).at[: target.shape[0]].set(target)
+        return _padded(target, problem.template_tree())
     if problem.name == "convolution":
-        scale = jnp.linalg.norm(target.filter) if problem.student.normalized else 1.0
-        return target._replace(output=scale * target.output)
+        scale = np.linalg.norm(target.filter) if problem.student.normalized else 1.0
+        return target._replace(output=scale * np.asarray(target.output))
     if problem.name == "two_layer":
         # Spare neurons are zero, and so are what the teacher does not have.
         template = problem.template_tree()
@@ -109,10 +113,15 @@ def _as_student(problem):
             problem.zero(), problem.teacher, target
         ):
             return None
-        return jax.tree.map(
-            lambda leaf, part: jnp.zeros(leaf.shape).at[tuple(map(slice, part.shape))].set(part), template, target
-        )
-    return jnp.broadcast_to(target, problem.template_tree().shape)
+        return jax.tree.map(lambda leaf, part: _padded(part, leaf), template, target)
+    return np.broadcast_to(target, problem.template_tree().shape)
+
+
+def _padded(part, whole) -> np.ndarray:
+    """An array, filled up with zeros to the shape of another."""
+    padded = np.zeros(whole.shape)
+    padded[tuple(map(slice, np.shape(part)))] = part
+    return padded
 
 
 # A signed student does not contain the teacher, nor do others with fixed output weights; decay moves the minimum.
@@ -132,12 +141,6 @@ def test_teacher_is_a_minimum(name):
         np.testing.assert_allclose(found.gradients[-1], 0.0, atol=1e-9)
 
 
-@instantly
-def _at(objective, point):
-    """Loss and gradient."""
-    return objective.loss(point), objective.gradient(point)
-
-
 # By the symmetry of the inputs: building all objectives would make every collection of tests slow.
 REDUCIBLE = [name for name, build in PROBLEMS.items() if build().inputs.symmetry == "rotation"]
 
@@ -149,17 +152,15 @@ def test_reduction_keeps_loss_and_gradient(name):
     problem = _embedded(small, 12)
     objective = tl.population(problem)
     assert objective.span_suffices
-    point = random_point(problem, 5)
+    point = jax.tree.map(np.asarray, random_point(problem, 5))
     batch = jax.tree.map(lambda leaf: leaf[None], point)
     reduced = objective.reduced(batch)
     inner = jax.tree.map(lambda leaf: leaf[0], reduced.points)
-    (loss, gradient), (small_loss, small) = _at(objective, point), _at(reduced.objective, inner)
-    np.testing.assert_allclose(small_loss, loss, atol=1e-12)
-    lifted = reduced.lift(jax.tree.map(lambda leaf: leaf[None], small), jnp.array([0]))
-    lifted = jax.tree.map(lambda leaf: leaf[0], lifted)
-    np.testing.assert_allclose(ravel_pytree(lifted)[0], ravel_pytree(gradient)[0], atol=1e-11)
-    back = jax.tree.map(lambda leaf: leaf[0], reduced.lift(reduced.points, jnp.array([0])))
-    np.testing.assert_allclose(ravel_pytree(back)[0], ravel_pytree(point)[0], atol=1e-12)
+    np.testing.assert_allclose(reduced.objective.loss(inner), objective.loss(point), atol=1e-12)
+    gradient = jax.tree.map(lambda leaf: leaf[None], reduced.objective.gradient(inner))
+    lifted = reduced.lift(gradient, np.array([0]))
+    np.testing.assert_allclose(_flat(lifted), _flat(objective.gradient(point)), atol=1e-11)
+    np.testing.assert_allclose(_flat(reduced.lift(reduced.points, np.array([0]))), _flat(point), atol=1e-12)
 
 
 def _embedded(problem, dimension: int):
@@ -168,8 +169,8 @@ def _embedded(problem, dimension: int):
     frame = np.linalg.qr(random.normal(size=(dimension, dimension)))[0][:3]
     laws = {"gaussian": tl.inputs.gaussian, "ball": tl.inputs.ball, "sphere": tl.inputs.sphere}
     law = laws.get(problem.inputs.name.split("(")[0], tl.inputs.gaussian)(dimension)
-    target = problem.teacher.with_vectors(problem.target, problem.teacher.vectors(problem.target) @ frame)
-    wide = random_point(problem, 0)
+    target = problem.teacher.with_vectors(problem.target, np.asarray(problem.teacher.vectors(problem.target)) @ frame)
+    wide = jax.tree.map(np.asarray, random_point(problem, 0))
     wide = problem.student.with_vectors(wide, problem.student.vectors(wide) @ frame)
     return tl.problems.Problem(
         problem.name, problem.student, problem.teacher, target, law, problem.noise, template_of(wide)

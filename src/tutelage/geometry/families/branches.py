@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -118,15 +119,15 @@ class _Curve:
     symmetry: SymmetryClass
     neurons: float
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         return self.symmetry.layout(self.neurons)
 
-    @property
+    @cached_property
     def scale(self) -> np.ndarray:
         return np.sqrt(self.layout.weights[self.cells])
 
-    @property
+    @cached_property
     def cells(self) -> tuple[np.ndarray, ...]:
         return tuple(self.layout.cells.T)
 
