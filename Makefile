@@ -13,12 +13,6 @@ REPORT := build/report
 LOCK := requirements-dev.lock
 SOURCES := $(wildcard src tests examples benchmarks docs)
 
-# Each test worker is one process per core: threads inside it would only fight over the same cores.
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-ONE_XLA_THREAD := $(XLA_FLAGS) --xla_cpu_multi_thread_eigen=false
-QUICK_XLA := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false
-PYTEST = $(ONE_THREAD) XLA_FLAGS="$(ONE_XLA_THREAD) $(1)" $(RUN) -m pytest -n $(WORKERS) --dist worksteal -m "$(2)" $(ARGS)
-
 export JAX_PLATFORMS ?= cpu
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The many processes of tests and demo read each other's bytecode, also where the environment asks for none.
@@ -40,11 +34,8 @@ demo: $(STAMP) ## Reproduce and audit the papers at quick scale, and write the r
 tour: $(STAMP) ## A figure and a table for each family of problems
 	@$(RUN) examples/tour.py
 
-# Most tests compile more than they run, and are given programs that compile in half the time; those marked as optimized
-# get the programs that users get. Exit code 5 says that none was selected.
 test: $(STAMP) ## Run all tests (WORKERS=1 for one process, ARGS="-k name" for some of them)
-	@$(call PYTEST,$(QUICK_XLA),not optimized) || [ $$? -eq 5 ]
-	@$(call PYTEST,,optimized) || [ $$? -eq 5 ]
+	@$(RUN) tests/passes.py $(WORKERS) $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(RUN) -m ruff check $(SOURCES)
