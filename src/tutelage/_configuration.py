@@ -39,18 +39,18 @@ def apply() -> None:
             return
 
 
-def release_memory(megabytes: int = 1000) -> None:
-    """Forget compiled programs if this process has become large; where its size cannot be read, do nothing.
+# Bytes of memory that a process has before it forgets what it has compiled.
+_LARGE = 1000 * 2**20
 
-    Args:
-        megabytes: What counts as large.
-    """
+
+def release_memory() -> None:
+    """Forget compiled programs if this process has become large; where its size cannot be read, do nothing."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return
-    if resident > megabytes * 2**20 and "jax" in sys.modules:
+    if resident > _LARGE and "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
         # The C library keeps what is freed in small pieces, unless it is told not to; others than glibc cannot be.
         with contextlib.suppress(OSError, AttributeError):

@@ -40,8 +40,6 @@ from tutelage.work.store import PIECES, Content, Store
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
 _SECONDS_PER_PIECE = 10.0  # For one whose time is not on record.
-# Megabytes from which a worker forgets compiled programs, between pieces of one study and between two studies.
-_LARGE, _SMALL = 1000, 500
 
 
 @dataclass(frozen=True)
@@ -166,18 +164,11 @@ def begun_studies(
         )
 
 
-_measured: str | None = None
-"""The study that this process has measured last."""
-
-
 def _measure(id: str, scale: Scale, seed: int, name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Content:
-    global _measured
     study = with_settings(find([id])[0], changes)
     values = study.values(scale)
     started = time.perf_counter()
-    # Another study needs little of what the one before has compiled; another piece needs most of it.
-    release_memory(_LARGE if id == _measured else _SMALL)
-    _measured = id
+    release_memory()
     arrays = study.measure(values, seed, **study.pieces(values)[name])
     plain = {label: np.asarray(array) for label, array in arrays.items()}
     return Content({"seconds": time.perf_counter() - started}, plain)
