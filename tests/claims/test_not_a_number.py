@@ -67,9 +67,12 @@ def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
 )
 def test_broken_runs_of_a_filter(monkeypatch, claim):
     """Runs that end at what is not a number have neither succeeded nor failed."""
-    monkeypatch.setattr(
-        State, "stepped", lambda state: replace(state, phi=np.nan * state.phi, distance=np.nan * state.phi)
-    )
+
+    def broken(state, length):
+        spoilt = replace(state, phi=np.nan * state.phi, distance=np.nan * state.phi)
+        yield from (spoilt if step else state for step in range(length + 1))
+
+    monkeypatch.setattr(State, "run", broken)
     starts._found.cache_clear()
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict
@@ -81,6 +84,6 @@ def test_broken_runs_of_a_filter(monkeypatch, claim):
 )
 def test_a_level_that_is_never_reached(monkeypatch, claim):
     """A run that stays where it is has needed no number of steps, and none can be fitted."""
-    monkeypatch.setattr(State, "stepped", lambda state: state)
+    monkeypatch.setattr(State, "run", lambda state, length: iter([state] * (length + 1)))
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict
