@@ -24,7 +24,7 @@ _SMALL = Effort(samples=64, restarts=1, generations=1, iterations=1, runs=8)
 
 @pytest.fixture(scope="module")
 def few_minima():
-    """Minima of the smaller teachers, found before anything breaks; those of all teachers, which are kept, stay as they are."""
+    """Minima of the smaller teachers, found before anything breaks; what is kept of all teachers stays as it is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "_CASES", splitting._CASES[:7])
         return splitting.found_minima.__wrapped__(0)
