@@ -22,6 +22,14 @@ from tutelage.claims.mild_overparameterization import (
 _SMALL = Effort(samples=64, restarts=1, generations=1, iterations=1, runs=8)
 
 
+@pytest.fixture(scope="module")
+def few_minima():
+    """Minima of the smaller teachers, found before anything breaks; what is kept of all teachers stays as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "_CASES", splitting._CASES[:7])
+        return splitting.found_minima.__wrapped__(0)
+
+
 @pytest.mark.parametrize(
     ("module", "name", "claim", "reading"),
     [
@@ -41,10 +49,10 @@ _SMALL = Effort(samples=64, restarts=1, generations=1, iterations=1, runs=8)
     ],
     ids=lambda value: getattr(value, "id", None),
 )
-def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
+def test_one_broken_value_decides(monkeypatch, few_minima, module, name, claim, reading):
     """One value of a quantity is not a number; all others are as they are."""
     if module is splitting:
-        splitting.found_minima(int(np.random.default_rng(0).integers(2**31)), 1)  # before anything breaks; it is kept
+        monkeypatch.setattr(splitting, "found_minima", lambda seed, plenty: few_minima)
         splitting._split_minima.cache_clear()
     compute = getattr(module, name)
 
@@ -67,9 +75,12 @@ def test_one_broken_value_decides(monkeypatch, module, name, claim, reading):
 )
 def test_broken_runs_of_a_filter(monkeypatch, claim):
     """Runs that end at what is not a number have neither succeeded nor failed."""
-    monkeypatch.setattr(
-        State, "stepped", lambda state: replace(state, phi=np.nan * state.phi, distance=np.nan * state.phi)
-    )
+
+    def broken(state, length):
+        spoilt = replace(state, phi=np.nan * state.phi, distance=np.nan * state.phi)
+        yield from (spoilt if step else state for step in range(length + 1))
+
+    monkeypatch.setattr(State, "run", broken)
     starts._found.cache_clear()
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict
@@ -81,6 +92,6 @@ def test_broken_runs_of_a_filter(monkeypatch, claim):
 )
 def test_a_level_that_is_never_reached(monkeypatch, claim):
     """A run that stays where it is has needed no number of steps, and none can be fitted."""
-    monkeypatch.setattr(State, "stepped", lambda state: state)
+    monkeypatch.setattr(State, "run", lambda state, length: iter([state] * (length + 1)))
     for verdict in judge(claim, _SMALL):
         assert verdict.verdict == "inconclusive" and np.isnan(verdict.margin), verdict

@@ -120,7 +120,7 @@ def test_start_up_does_not_import_jax():
 
 def test_reproduce_document(tmp_path):
     """`reproduce ID --json` prints outcomes with the promised fields, writes the report, and reuses what is done."""
-    arguments = ["reproduce", "convolutional_filter.figure-1b", "--out", str(tmp_path), "--workers", "1", "--json"]
+    arguments = ["reproduce", "local_convergence.figures-2-3", "--out", str(tmp_path), "--workers", "1", "--json"]
     result = run(app, arguments)
     document = json.loads(result.stdout)
     (study,) = document["studies"]

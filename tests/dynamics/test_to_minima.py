@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -11,6 +11,7 @@ import pytest
 import tutelage as tl
 from tutelage.dynamics.chebyshev import _table
 from tutelage.dynamics.collective import _LENGTHS, CollectiveDescent
+from tutelage.instant import instantly
 from tutelage.objectives.population.collective import collective, has_collective
 
 pytestmark = pytest.mark.optimized
@@ -182,14 +183,18 @@ def test_collective_curvature():
     generator = np.random.default_rng(1)
     objective = tl.population(tl.problems.committee(np.eye(5), students=4))
     weights, move = generator.normal(size=(2, 4, 5))
-    modes = collective(objective, jnp.asarray(weights))
     directions = (weights / np.linalg.norm(weights, axis=1, keepdims=True)).ravel()
     mean = np.kron(np.ones((4, 4)), np.eye(5))
     matrix = mean / 4 + np.outer(directions, directions) / (2 * np.pi)
     values, vectors = np.linalg.eigh(matrix)
     applied = (vectors @ (np.exp(-values) * (vectors.T @ move.ravel()))).reshape(4, 5)
-    along = modes.function(1.0, jnp.exp(-modes.curvatures), modes.coordinates(move))
-    np.testing.assert_allclose(move + modes.expanded(along), applied, rtol=0, atol=1e-14)
+
+    @instantly
+    def decayed(objective, weights, move):
+        modes = collective(objective, weights)
+        return move + modes.expanded(modes.function(1.0, jnp.exp(-modes.curvatures), modes.coordinates(move)))
+
+    np.testing.assert_allclose(decayed(objective, weights, move), applied, rtol=0, atol=1e-14)
     for neurons in (8, 16):
         objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
         directions = np.eye(neurons).ravel()
@@ -203,23 +208,24 @@ def test_three_gradients_lead_where_a_group_of_plain_steps_leads():
     """Relative to the way made, the difference is of third order in the number of steps."""
     neurons, step = 12, 0.05
     objective = tl.population(tl.problems.committee(np.eye(neurons), students=neurons))
-    gradient = eqx.filter_jit(objective.gradient)
 
     def plainly(point, steps):
         for _ in range(steps):
-            point = point - step * gradient(point)
+            point = point - step * objective.gradient(point)
         return point
 
-    begun = plainly(tl.starts.xavier(objective.problem, runs=1, seed=2)[0], 200)
+    begun = plainly(np.asarray(tl.starts.xavier(objective.problem, runs=1, seed=2))[0], 200)
     method, differences = CollectiveDescent(step), []
-    advance = eqx.filter_jit(method.advance)
+    # So few steps take less time than a program of them to compile.
+    advance = instantly(lambda method, *arguments: method.advance(*arguments, key=None))
     for level in (1, 8):
-        state = method.init(objective, begun)
-        state, point = state._replace(place=state.place._replace(level=jnp.asarray(level))), begun
+        state = jax.device_get(method.init(objective, begun))
+        state, point = state._replace(place=state.place._replace(level=np.asarray(level))), begun
         for stage in range(3):
-            point, state = advance(objective, point, gradient(point), state, jnp.asarray(stage), None)
+            slope = objective.gradient(point)
+            point, state = advance(method, objective, point, slope, state, np.asarray(stage))
         plain = plainly(begun, _LENGTHS[level])
-        differences.append(float(jnp.linalg.norm(point - plain) / jnp.linalg.norm(plain - begun)))
+        differences.append(float(np.linalg.norm(point - plain) / np.linalg.norm(plain - begun)))
     assert differences[0] < 1e-4
     assert 2.5 < np.log(differences[1] / differences[0]) / np.log(_LENGTHS[8] / _LENGTHS[1]) < 3.5
 

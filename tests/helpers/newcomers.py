@@ -200,7 +200,7 @@ def report(folder: Path) -> dict:
         place="nowhere",
         title="newcomers",
         question="Do they get along?",
-        settings=(chosen("most", 3),),
+        settings=(chosen("most", 2),),
         pieces=lambda values: {f"{n} students": {"students": n} for n in range(2, values.most + 1)},
         measure=_measure,
         conclude=_conclude,

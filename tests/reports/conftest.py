@@ -12,7 +12,7 @@ from tutelage.studies import find, reproduce
 def report(tmp_path_factory):
     """The folder of a report."""
     folder = tmp_path_factory.mktemp("report")
-    list(reproduce(find(["convolutional_filter.figure-1b"]), studies_folder(folder), workers=1))
+    list(reproduce(find(["mild_overparameterization.figure-2"]), studies_folder(folder), workers=1))
     audit(find_claims(["convolutional_filter.section-E.step"]), "default", 0, folder=folder)
     assert write_report(folder) == folder / "index.html"
     return folder

@@ -17,7 +17,7 @@ def test_page(browser, report, name, width):
     assert all(url.startswith(("file:", "data:")) for url in visit.requests)
     widths = page.evaluate("[...document.images].map(image => image.complete ? image.naturalWidth : 0)")
     assert all(widths), widths
-    if name in ("index", "convolutional_filter"):
+    if name in ("index", "mild_overparameterization"):
         assert widths, "the study's figure is shown"
     assert page.evaluate("document.querySelectorAll('.math').length > 0")
     assert page.evaluate("[...document.querySelectorAll('.math')].every(e => e.querySelector('.katex'))")
@@ -98,7 +98,7 @@ def test_dark_and_copied(browser, report):
     """A page is dark if the system is, or at a click; commands and witnesses have a button that copies them."""
     visit = Visit(
         browser,
-        (report / "convolutional_filter.html").as_uri(),
+        (report / "mild_overparameterization.html").as_uri(),
         color_scheme="dark",
         permissions=["clipboard-read", "clipboard-write"],
     )

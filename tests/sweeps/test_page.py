@@ -25,12 +25,13 @@ def test_specifications(number, tmp_path):
 
 
 def test_python_block():
-    """What the page shows runs, and reaches the teacher."""
+    """What the page shows runs, comes to its end, and reaches the teacher."""
     (block,) = blocks("python")
     names = {}
     exec(compile(block, "docs/sweeps.md", "exec"), names)
     outcome = names["outcome"]
-    assert outcome.runs.height == 20 and outcome.runs["success"].any() and len(outcome.arrays["points"]) == 20
+    assert outcome.runs.height == 20 and set(outcome.runs["status"]) == {"converged"}
+    assert outcome.runs["success"].any() and len(outcome.arrays["points"]) == 20
 
 
 def test_columns_are_described():

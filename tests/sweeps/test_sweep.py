@@ -11,6 +11,7 @@ import pytest
 
 import tutelage as tl
 from tutelage.dynamics.descend import tile_of
+from tutelage.instant import instantly
 from tutelage.sweeps import Range
 from tutelage.sweeps.following import RUN_COLUMNS
 from tutelage.sweeps.specification.examples import example, families
@@ -349,11 +350,12 @@ def test_transformations_and_schedules_can_be_built():
         values = {key: numbers.get(key, 10 if field.annotation is int else 0.5) for key, field in needed.items()}
         step = {"schedule": name, **values}
         sweep = tl.Sweep(NEURON, {"kind": "gradient_descent", "step": step}, runs=1)
-        assert float(sweep._plan.build(0).method.step(3)) >= 0
+        assert float(instantly(sweep._plan.build(0).method.step)(np.asarray(3))) >= 0
     for name in TRANSFORMATION_TABLES:
         sweep = tl.Sweep(NEURON, {"kind": "optax", "name": name, "learning_rate": 0.1}, runs=1)
         method = sweep._plan.build(0).method
-        updates, _ = method.update(np.ones(2), method.init(np.ones(2)), np.ones(2))
+        # Traced, as descent does it, and nothing is compiled.
+        updates = instantly(lambda ones, method=method: method.update(ones, method.init(ones), ones)[0])(np.ones(2))
         assert np.isfinite(updates).all(), name
 
 

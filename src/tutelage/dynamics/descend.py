@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
@@ -294,7 +293,7 @@ class _Follower:
         losses, gradient_norms, errors = in_tiles(_evaluate_tile, self.tile, shared, rows)
         points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
-            points = self.reduction.lift(points, jnp.arange(len(self.state.code)))
+            points = self.reduction.lift(points, np.arange(len(self.state.code)))
         pairs = self._channels(points)
         codes = np.array([Code.CHANNEL if run in pairs else code for run, code in enumerate(self.state.code)])
         reasons = [self._reason(run) + pairs.get(run, "") for run in range(len(self.state.code))]

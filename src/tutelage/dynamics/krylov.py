@@ -95,14 +95,22 @@ class NewtonKrylov(eqx.Module):
         return ends.point, finished, ends.steps
 
     def _shared(self, objective: Objective, method: Method, tolerance: float) -> tuple:
-        # Numbers, and not the method itself: one program serves all methods.
+        # Numbers, and neither the method nor the settings themselves: one program serves them all.
         step = float(method.traits.steady_step)
-        return self, objective, np.asarray(tolerance, float), np.asarray(2 / step if step else np.inf)
+        limits = _Limits(np.asarray(self.most_steps), np.asarray(self.most_products))
+        return limits, objective, np.asarray(tolerance, float), np.asarray(2 / step if step else np.inf)
 
 
 def _lanes(tile: int) -> int:
     """Return how many runs are finished side by side, given the width of a tile of the descent."""
     return max(2, tile // 4)
+
+
+class _Limits(NamedTuple):
+    """After how much a finish counts as failed."""
+
+    steps: Int[Array, ""] | np.ndarray
+    products: Int[Array, ""] | np.ndarray
 
 
 class Ends(NamedTuple):
@@ -141,7 +149,7 @@ class _State(NamedTuple):
 
 
 @eqx.filter_jit
-def finish_tile(settings: NewtonKrylov, objective: Objective, tolerance, bound, points: PyTree) -> Ends:
+def finish_tile(limits: _Limits, objective: Objective, tolerance, bound, points: PyTree) -> Ends:
     """Try to finish a tile of runs, whose largest curvature has to be below a bound.
 
     A gradient is most of what there is to compile and to execute. So there is one: in each round every run takes the
@@ -153,8 +161,8 @@ def finish_tile(settings: NewtonKrylov, objective: Objective, tolerance, bound, 
         length = jnp.where(state.phase == _Phase.ARRIVED, 0.0, _DIFFERENCE / _positive(_norm(state.direction)))
         slope = ravel_pytree(objective.gradient(unravel(state.flat + length * state.direction)))[0]
         image = (slope - state.slope) / _positive(length)
-        moved = select(state.phase == _Phase.ARRIVED, _arrived(settings, state, slope, tolerance), state)
-        moved = select(state.phase == _Phase.SOLVING, _multiplied(settings, state, image), moved)
+        moved = select(state.phase == _Phase.ARRIVED, _arrived(limits, state, slope, tolerance), state)
+        moved = select(state.phase == _Phase.SOLVING, _multiplied(limits, state, image), moved)
         return select(state.phase == _Phase.TESTING, _tested(state, image, bound), moved)
 
     states = jax.vmap(_begin)(points)
@@ -176,11 +184,11 @@ def _positive(number):
     return jnp.where(number > 0, number, 1.0)
 
 
-def _arrived(settings: NewtonKrylov, state: _State, slope, tolerance) -> _State:
+def _arrived(limits: _Limits, state: _State, slope, tolerance) -> _State:
     """Begin a Newton step with the gradient where the run stands; test the Hessian if that is small enough."""
     size = _norm(slope)
     good = (state.steps == 0) | (size <= jnp.maximum(_CONTRACTION * state.size, tolerance))
-    going = good & (state.steps < settings.most_steps) & jnp.isfinite(size)
+    going = good & (state.steps < limits.steps) & jnp.isfinite(size)
     small = size <= tolerance
     phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
     start = np.random.default_rng(0).normal(size=slope.shape)  # fixed, so that the outcome is
@@ -196,7 +204,7 @@ def _arrived(settings: NewtonKrylov, state: _State, slope, tolerance) -> _State:
     )
 
 
-def _multiplied(settings: NewtonKrylov, state: _State, image) -> _State:
+def _multiplied(limits: _Limits, state: _State, image) -> _State:
     """Make a step of conjugate gradients; the Newton step itself if the equation is solved well enough."""
     curvature = jnp.sum(state.direction * image)
     convex = curvature > 0
@@ -205,7 +213,7 @@ def _multiplied(settings: NewtonKrylov, state: _State, image) -> _State:
     square = jnp.sum(residual * residual)
     solution = state.solution + length * state.direction
     solved = convex & (square <= (_ACCURACY * state.size) ** 2)
-    going = convex & (state.products + 1 < settings.most_products)
+    going = convex & (state.products + 1 < limits.products)
     phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
     return state._replace(
         phase=jnp.where(solved, _Phase.ARRIVED, phase),

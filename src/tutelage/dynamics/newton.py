@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -45,7 +44,7 @@ class Newton(eqx.Module):
         if objective.exactness.kind == "sampling" or method.traits.steady_step is None:
             return False
         size = sum(leaf.size for leaf in jax.tree.leaves(point))
-        bound = objective.hessian_lipschitz(jax.tree.map(jnp.ones_like, point), 0.0)
+        bound = objective.hessian_lipschitz(jax.tree.map(np.ones_like, point), 0.0)
         return size <= self.most_parameters and bool(np.isfinite(bound))
 
     def width(self, tile: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage._html import grid
+from tutelage.arrays import of_jax
 from tutelage.checks import count, one_of, text
 from tutelage.dynamics.status import STATUSES, Code
 from tutelage.errors import TutelageError
@@ -82,7 +83,8 @@ class Runs:
             run: Position of the run in this batch.
         """
         run = self._position(run)
-        return jax.tree.map(lambda leaf: leaf[run], self.points)
+        # Cut by NumPy: JAX compiles two programs to cut an array of a shape that is new to it.
+        return jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[run]), self.points)
 
     def _position(self, run: Any) -> int:
         return count("run", run, least=0, most=len(self) - 1)

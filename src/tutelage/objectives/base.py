@@ -37,7 +37,7 @@ class Reduction(NamedTuple):
 
     objective: "Objective"
     points: PyTree
-    lift: Callable[[PyTree, Array], PyTree]
+    lift: Callable[[PyTree, Array | np.ndarray], PyTree]
 
 
 class Objective(eqx.Module):
