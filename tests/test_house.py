@@ -8,6 +8,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -31,12 +33,23 @@ def test_every_room_is_on_the_page():
     assert set().union(*_floors_of_the_page()) == there - {"__init__", "__main__"}
 
 
-def _parsed(root):
+def _read(root):
+    """The nodes of all modules of a package, by their paths from the folder that it is in."""
+    paths = sorted(root.rglob("*.py"))
+    return {path.relative_to(root.parent): list(ast.walk(ast.parse(path.read_text()))) for path in paths}
+
+
+@pytest.fixture(scope="module")
+def package():
+    """The nodes of this package, read once: parsing takes longer than the tests."""
+    return _read(ROOT / "src" / "tutelage")
+
+
+def _parsed(package):
     """The classes of a package and what its modules import, by the names of modules."""
     classes, imports = {}, {}
-    for path in sorted(root.rglob("*.py")):
-        module = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
-        nodes = list(ast.walk(ast.parse(path.read_text())))
+    for path, nodes in package.items():
+        module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
         classes[module] = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
         statements = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
         imports[module] = {
@@ -58,9 +71,9 @@ def _bodies(made):
     return found
 
 
-def _overrides(root):
+def _overrides(package):
     """Names that a class of a package defines although a class that it inherits from has a body for them."""
-    classes, imports = _parsed(root)
+    classes, imports = _parsed(package)
 
     def ancestors(module, made):
         for base in made.bases:
@@ -84,35 +97,35 @@ def _overrides(root):
     )
 
 
-def test_no_method_overrides_one_with_a_body(tmp_path):
+def test_no_method_overrides_one_with_a_body(package, tmp_path):
     """What varies is abstract in the contract; of a package with such a method the test says so."""
-    assert _overrides(ROOT / "src" / "tutelage") == []
-    package = tmp_path / "wrong"
-    package.mkdir()
-    (package / "__init__.py").write_text("from wrong.base import Base as Base\n")
-    (package / "base.py").write_text("class Base:\n    def size(self):\n        return 1\n")
-    (package / "other.py").write_text(
+    assert _overrides(package) == []
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    (wrong / "__init__.py").write_text("from wrong.base import Base as Base\n")
+    (wrong / "base.py").write_text("class Base:\n    def size(self):\n        return 1\n")
+    (wrong / "other.py").write_text(
         "from wrong import Base, base\n\nclass Middle(base.Base):\n    pass\n\nclass One(Base):\n    size = None\n\n"
         "class Two(Middle):\n    def size(self):\n        return 2\n"
     )
     expected = [f"wrong.other.{name}.size overrides that of Base" for name in ("One", "Two")]
-    assert _overrides(package) == expected
+    assert _overrides(_read(wrong)) == expected
 
 
-def test_a_word_has_one_meaning():
+def test_a_word_has_one_meaning(package):
     """No two public classes share a name; the verifier's count apart, since it shares nothing with what it checks."""
-    classes, _ = _parsed(ROOT / "src" / "tutelage")
+    classes, _ = _parsed(package)
     own = {module: found for module, found in classes.items() if ".verification" not in module}
     names = [name for found in own.values() for name in found if not name.startswith("_")]
     assert len(names) > 200
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-def test_what_is_evaluated_at_once_has_no_loops_that_tracing_unrolls():
+def test_what_is_evaluated_at_once_has_no_loops_that_tracing_unrolls(package):
     """`instantly` traces without the wrappers of JAX, and its own `map_rows` and `fori_loop` remain loops."""
     loops = {f"jax.lax.{name}" for name in ("map", "scan", "fori_loop", "while_loop")}
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, nodes in package.items():
+        for node in nodes:
             if isinstance(node, ast.FunctionDef) and "instantly" in map(ast.unparse, node.decorator_list):
                 called = {ast.unparse(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
                 assert not called & loops, f"{path}: {node.name}"

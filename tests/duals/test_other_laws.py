@@ -27,15 +27,22 @@ SECOND = np.array([[0.5, -1.0, 0.3], [-0.2, 0.7, 1.1]])
 
 
 @functools.cache
-def draw(law: str) -> np.ndarray:
-    """One sample of each law, drawn once."""
-    return np.asarray(REGISTRY[law](3).sample(jax.random.key(7), 20_000))
+def law_of(name: str) -> inputs.Inputs:
+    """A law of the registry in three dimensions, built once."""
+    return REGISTRY[name](3)
+
+
+@functools.cache
+def draw(name: str) -> np.ndarray:
+    """One sample of each law, drawn once by one program."""
+    law = law_of(name)
+    return np.asarray(jax.jit(lambda key: law.sample(key, 20_000))(jax.random.key(7)))
 
 
 def kernel(sigma: str, tau: str, law: str) -> duals.Kernel | None:
     """The dual, or None after a refusal that names both activations."""
     try:
-        return duals.kernel(activations.get(sigma), activations.get(tau), REGISTRY[law](3), QUADRATURE)
+        return duals.kernel(activations.get(sigma), activations.get(tau), law_of(law), QUADRATURE)
     except UnsupportedCombination as refusal:
         assert sigma in str(refusal)  # noqa: PT017
         assert tau in str(refusal)  # noqa: PT017

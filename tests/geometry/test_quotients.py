@@ -1,7 +1,6 @@
 """Convexity and its relatives: known constants at exact parameterisation, and their failure beyond it."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,6 +12,7 @@ from tutelage.geometry import (
     PolyakLojasiewicz,
     convexity_radius,
     lojasiewicz_exponent,
+    search,
     worst,
 )
 
@@ -58,10 +58,20 @@ def test_quotients_at_a_point(exact):
 
 def test_conditions_hold_with_as_many_students(exact):
     """Near the global minimum the worst quotient is the smallest eigenvalue of the Hessian."""
-    near = Neighbourhood(jnp.eye(2), 1e-3)
+    near = Neighbourhood(np.eye(2), 1e-3)
     found = worst(exact, OnePointConvexity(), near)
     assert found.value == pytest.approx(SMALLEST, rel=3e-3) and found.distance <= 1e-3 * (1 + 1e-9)
     assert bool(near.contains(found.point))
+
+
+def test_long_searches_are_compiled(exact, monkeypatch):
+    """They find what those find that NumPy evaluates, up to rounding errors."""
+    near = Neighbourhood(np.eye(2), 0.1)
+    by_numpy = worst(exact, OnePointConvexity(), near, samples=16, rounds=5)
+    monkeypatch.setattr(search, "_MOST_ROUNDS", 4)
+    compiled = worst(exact, OnePointConvexity(), near, samples=16, rounds=5)
+    assert compiled.value == pytest.approx(by_numpy.value, rel=1e-12)
+    np.testing.assert_allclose(compiled.point, by_numpy.point, atol=1e-12)
 
 
 def test_conditions_fail_beyond(over, minimum):
@@ -96,9 +106,15 @@ def test_neighbourhoods(shape):
     """Draws and projections lie inside; points outside are recognised."""
     centre = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [0.3, 0.0, -1.0]])
     near = Neighbourhood(centre, 0.1, shape)
-    draws = jax.vmap(near.sample)(jax.random.split(jax.random.key(0), 20))
-    assert bool(jnp.all(jax.vmap(near.contains)(draws)))
-    sizes = np.asarray(jax.vmap(near.size)(draws))
+
+    @jax.jit
+    def drawn(keys):
+        draws = jax.vmap(near.sample)(keys)
+        return draws, jax.vmap(near.contains)(draws), jax.vmap(near.size)(draws)
+
+    draws, inside, sizes = map(np.asarray, drawn(jax.random.split(jax.random.key(0), 20)))
+    assert inside.all()
+    np.testing.assert_allclose(near.sample(jax.random.split(jax.random.key(0), 20)[7]), draws[7], rtol=1e-13)
     assert sizes.max() <= 0.1 * (1 + 1e-12) and sizes.min() < 0.02
     outside = centre + np.array([[0.2, 0.1, 0.0], [0.0, 0.5, 0.0], [0.1, 0.0, 0.0]])
     assert not bool(near.contains(outside)) and bool(near.contains(near.project(outside)))

@@ -156,13 +156,18 @@ def loss(problem: Problem, students: np.ndarray):
 def gradient(problem: Problem, students: np.ndarray) -> np.ndarray:
     """Return the gradient, one row per neuron."""
     alpha, beta = problem.alpha, problem.beta
-    result = beta * students
+    result = students * beta
     for i, w in enumerate(students):
         others = [(1, v) for j, v in enumerate(students) if j != i] + [(-1, v) for v in problem.vectors]
         for sign, v in others:
             p, _, _, d, angle = _gram(w, v)
-            result[i] = result[i] + sign * (alpha * d / p * w + (beta - alpha * angle) * v)
+            result[i] = result[i] + w * (sign * alpha * d / p) + v * (sign * (beta - alpha * angle))
     return result
+
+
+# Arrays stand to the left of numbers: mpmath's numbers first try to read an array on their right as a number.
+def _identity(size: int) -> np.ndarray:
+    return np.eye(size, dtype=int).astype(object)
 
 
 def _own_block(alpha, w, v) -> np.ndarray:
@@ -171,18 +176,18 @@ def _own_block(alpha, w, v) -> np.ndarray:
     if d == 0:
         return np.full((dimension, dimension), mpf(0), dtype=object)
     pp, pc, cc = alpha * (q / (4 * p * d) - d / (2 * p * p)), -alpha * c / (2 * p * d), alpha / d
-    cross = np.outer(w, v)
-    identity = np.eye(dimension, dtype=int).astype(object)
-    return (alpha * d / p) * identity + 4 * pp * np.outer(w, w) + 2 * pc * (cross + cross.T) + cc * np.outer(v, v)
+    cross = np.outer(w, v * (2 * pc))
+    square = np.outer(w, w * (4 * pp)) + np.outer(v, v * cc)
+    return _identity(dimension) * (alpha * d / p) + square + cross + cross.T
 
 
 def _mixed_block(alpha, beta, w, v) -> np.ndarray:
     p, q, c, d, angle = _gram(w, v)
-    block = (beta - alpha * angle) * np.eye(len(w), dtype=int).astype(object)
+    block = _identity(len(w)) * (beta - alpha * angle)
     if d == 0:
         return block
     pq, pc, qc, cc = alpha / (4 * d), -alpha * c / (2 * p * d), -alpha * c / (2 * q * d), alpha / d
-    return block + 4 * pq * np.outer(w, v) + 2 * pc * np.outer(w, w) + 2 * qc * np.outer(v, v) + cc * np.outer(v, w)
+    return block + np.outer(w, v * (4 * pq) + w * (2 * pc)) + np.outer(v, v * (2 * qc) + w * cc)
 
 
 def hessian(problem: Problem, students: np.ndarray) -> np.ndarray:
@@ -191,11 +196,13 @@ def hessian(problem: Problem, students: np.ndarray) -> np.ndarray:
     number, dimension = students.shape
     result = np.full((number, dimension, number, dimension), mpf(0), dtype=object)
     for i, w in enumerate(students):
-        own = beta * np.eye(dimension, dtype=int).astype(object)
+        own = _identity(dimension) * beta
         for j, v in enumerate(students):
             if j != i:
                 own = own + _own_block(alpha, w, v)
-                result[i, :, j, :] = _mixed_block(alpha, beta, w, v)
+            if j > i:
+                block = _mixed_block(alpha, beta, w, v)
+                result[i, :, j, :], result[j, :, i, :] = block, block.T
         for v in problem.vectors:
             own = own - _own_block(alpha, w, v)
         result[i, :, i, :] = own
@@ -204,7 +211,7 @@ def hessian(problem: Problem, students: np.ndarray) -> np.ndarray:
 
 def negative_eigenvalues(matrix: np.ndarray, shift) -> int:
     """Return how many eigenvalues of a symmetric matrix are below a number: the signs of an LDLᵀ factorisation."""
-    rest = matrix - shift * np.eye(len(matrix), dtype=int).astype(object)
+    rest = matrix - _identity(len(matrix)) * shift
     negative = 0
     for i in range(len(rest)):
         pivot = rest[i, i]

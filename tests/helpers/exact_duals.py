@@ -8,6 +8,7 @@ of the values, with so many digits that nothing of the difference is lost.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -71,7 +72,13 @@ def angle(mu, nu, a, b, c) -> arb:
 
 
 def _orthant(mu, nu, a, b, c) -> arb:
-    """P(u > 0, v > 0), from the degenerate law with both numbers on one line."""
+    """P(u > 0, v > 0), computed once: several duals of the same vectors need it, and its integral is slow."""
+    return _orthant_to(ctx.prec, mu, nu, a, b, c)
+
+
+@functools.lru_cache(maxsize=4096)
+def _orthant_to(precision: int, mu, nu, a, b, c) -> arb:
+    """P(u > 0, v > 0) to the precision of the context, from the degenerate law with both numbers on one line."""
     if c < 0:
         # P(u > 0) − P(u > 0, −v > 0), whose angle is acute.
         return _distribution(arb(mu) / arb(a).sqrt()) - _orthant(mu, -nu, a, b, -c)

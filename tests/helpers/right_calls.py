@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -145,9 +146,13 @@ def _activation_probe(activation):
 
 def _method_probe(method):
     w = world()
-    point = jnp.asarray(w.point)
-    state = method.init(w.objective, point)
-    return method.advance(w.objective, point, jnp.asarray(w.gradient), state, jnp.asarray(0), w.key)[0]
+    return _advanced(method, w.objective, jnp.asarray(w.point), jnp.asarray(w.gradient), w.key)
+
+
+@eqx.filter_jit
+def _advanced(method, objective, point, gradient, key):
+    """A student after a step, compiled as by `descend`: operation by operation that takes longer."""
+    return method.advance(objective, point, gradient, method.init(objective, point), jnp.asarray(0), key)[0]
 
 
 def _figure_probe(result):

@@ -29,15 +29,20 @@ LEAVES = {
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_values(name: str) -> None:
-    """In NumPy, in a compiled program and under a map."""
+    """In NumPy, in a compiled program, under maps and at once."""
     leaf, *arrays = LEAVES[name]
-    expected = jax.jit(leaf)(*arrays)
+    rows = [array[0] for array in arrays[1:]]
+
+    @jax.jit
+    def compiled(*arrays):
+        rows = [array[0] for array in arrays[1:]]
+        mixed = jax.vmap(leaf, (0, *(None for _ in rows)))(arrays[0], *rows)
+        return leaf(*arrays), jax.vmap(leaf)(*arrays), mixed
+
+    expected, mapped, mixed = compiled(*arrays)
     np.testing.assert_allclose(instantly(leaf)(*arrays), expected, rtol=4e-15, atol=4e-16)
-    np.testing.assert_allclose(jax.vmap(leaf)(*arrays), expected, rtol=4e-15, atol=4e-16)
-    mixed = jax.vmap(leaf, (0, *(None for _ in arrays[1:])))(arrays[0], *(array[0] for array in arrays[1:]))
-    np.testing.assert_allclose(
-        mixed[1], leaf(arrays[0][1], *(array[0] for array in arrays[1:])), rtol=4e-15, atol=4e-16
-    )
+    np.testing.assert_allclose(mapped, expected, rtol=4e-15, atol=4e-16)
+    np.testing.assert_allclose(mixed[1], leaf(arrays[0][1], *rows), rtol=4e-15, atol=4e-16)
 
 
 @pytest.mark.parametrize("name", [name for name in LEAVES if "orthant" not in name and "absolute" not in name])
@@ -53,16 +58,20 @@ def test_derivatives(name: str) -> None:
     def plain(*arrays):
         return leaf.formula(jnp, *arrays)
 
-    for found, expected in zip(
-        jax.grad(total, places)(leaf, *arrays), jax.grad(total, places)(plain, *arrays), strict=True
-    ):
-        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
-    arrays, direction = tuple(arrays), tuple(np.cos(array) for array in arrays)
+    direction = tuple(np.cos(array) for array in arrays)
 
-    def slope(function):
+    def slope(function, *arrays):
         return jax.jvp(lambda *a: jax.jvp(function, a, direction)[1], arrays, direction)[1]
 
-    np.testing.assert_allclose(slope(leaf), slope(plain), rtol=1e-12, atol=1e-13)
+    @jax.jit
+    def derivatives(*arrays):
+        first = [jax.grad(total, places)(function, *arrays) for function in (leaf, plain)]
+        return first, [slope(function, *arrays) for function in (leaf, plain)]
+
+    gradients, slopes = derivatives(*arrays)
+    for found, expected in zip(*gradients, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(*slopes, rtol=1e-12, atol=1e-13)
 
 
 def test_powers_of_two_are_constants() -> None:

@@ -1,5 +1,7 @@
 """Networks with two layers: their exact losses and derivatives against integrals, sampling and limits."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -130,6 +132,13 @@ BIASES = np.array([0.3, -0.4])
 CASES = [(name, case) for name in ("relu", "erf", "quadratic", "cosine", "tanh") for case in degenerate(name)]
 
 
+@functools.cache
+def _with_biases(name: str) -> tl.objectives.Objective:
+    """The objective of all cases of an activation, built once."""
+    problem = tl.problems.two_layer(TEACHERS, 3, name, [1.2, -0.5], BIASES, learn=("weights", "output", "biases"))
+    return tl.population(problem)
+
+
 @instantly
 def _evaluate(objective, points):
     """Losses and gradients of many students, traced once for all cases of an activation."""
@@ -139,8 +148,7 @@ def _evaluate(objective, points):
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_degenerate_students(name: str, case: str) -> None:
     """Gradient and Hessian are the limits: central differences of the loss and of the gradient there."""
-    problem = tl.problems.two_layer(TEACHERS, 3, name, [1.2, -0.5], BIASES, learn=("weights", "output", "biases"))
-    objective = tl.population(problem)
+    objective = _with_biases(name)
     point = degenerate(name)[case]
     flat = np.concatenate([leaf.ravel() for leaf in point if leaf is not None])
     step = 1e-4

@@ -17,7 +17,7 @@ def _at(objective, point):
     return objective.loss(point), ravel_pytree(objective.gradient(point))[0]
 
 
-@eqx.filter_jit
+@instantly
 def _traced(template, target, point):
     return _at(template.with_target(target), point)
 

@@ -11,6 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
+from tutelage.arrays import of_jax
 from tutelage.checks import affordable, count, finite_number, not_negative, of_kind, positive, random_seed, sequence
 from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.vectors import as_vector
@@ -19,10 +20,14 @@ from tutelage.geometry.lowest_loss import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
 from tutelage.geometry.spectrum import DENSE_LIMIT
+from tutelage.instant import instantly
+from tutelage.instant.tracing import fori_loop
 from tutelage.objectives import Objective
 
 # Points that are searched from, side by side.
 _LANES = 16
+# A search of more rounds than this repays its compilation.
+_MOST_ROUNDS = 3000
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,32 @@ class Worst:
     evaluations: int
 
 
-@eqx.filter_jit
+@instantly
+def _drawn(neighbourhood, keys):
+    """Return points that are drawn, one from each key."""
+    return jax.vmap(neighbourhood.sample)(keys)
+
+
+@instantly
+def _reached(neighbourhood, directions, fractions):
+    """Return the points in directions, vectors of all parameters, at fractions of the radius."""
+    unravel = ravel_pytree(neighbourhood.centre)[1]
+    return jax.vmap(lambda direction, fraction: neighbourhood.reach(unravel(direction), fraction))(
+        directions, fractions
+    )
+
+
+@instantly
+def _unravelled(centre, vectors):
+    """Return the students that vectors of all parameters stand for."""
+    return jax.vmap(ravel_pytree(centre)[1])(vectors)
+
+
+@instantly
 def _follow(objective, quotient, neighbourhood, inner, seeds, key, rounds):
     """Random search from several seeds side by side: steps that lower the quotient are kept, their size adapts.
 
-    Without rounds this evaluates the quotient at the seeds, by the same compiled program.
+    Without rounds this evaluates the quotient at the seeds, by the same program.
     """
     minimum = neighbourhood.centre
 
@@ -80,9 +106,12 @@ def _follow(objective, quotient, neighbourhood, inner, seeds, key, rounds):
 
     def follow(seed, key):
         start = (seed, value(seed), jnp.asarray(0.3), key)
-        return jax.lax.fori_loop(0, rounds, step, start)[:2]
+        return fori_loop(0, rounds, step, start)[:2]
 
     return jax.vmap(follow)(seeds, jax.random.split(key, _LANES))
+
+
+_compiled_follow = eqx.filter_jit(_follow)
 
 
 def _flat_directions(objective: Objective, centre: PyTree, number: int, random: np.random.Generator) -> np.ndarray:
@@ -140,23 +169,21 @@ def worst(
     centre = objective.problem.point(neighbourhood.centre, "centre")
     samples, rounds = _samples(objective, samples), count("rounds", rounds, least=0)
     draw_key, search_key = jax.random.split(jax.random.key(random_seed("seed", seed)))
-    points = jax.vmap(neighbourhood.sample)(jax.random.split(draw_key, samples))
-    flat, unravel = ravel_pytree(centre)
-    if flat.size <= DENSE_LIMIT and not bool(objective.singular(centre)):
+    points = _drawn(neighbourhood, jax.random.split(draw_key, samples))
+    if objective.problem.parameters <= DENSE_LIMIT and not bool(objective.singular(centre)):
         random = np.random.default_rng(seed)
         directions = _flat_directions(objective, centre, samples, random)
         fractions = 10.0 ** random.uniform(np.log10(max(inner, 1e-2)), 0.0, len(directions))
-        reached = jax.vmap(lambda d, f: neighbourhood.reach(unravel(d), f))(
-            jnp.asarray(directions), jnp.asarray(fractions)
-        )
-        points = jax.tree.map(lambda one, other: jnp.concatenate([one, other]), points, reached)
+        reached = _reached(neighbourhood, directions, fractions)
+        points = jax.tree.map(lambda one, other: np.concatenate([one, other]), points, reached)
     number = jax.tree.leaves(points)[0].shape[0]
+    search = _follow if rounds <= _MOST_ROUNDS else _compiled_follow
 
     def follow(chosen: np.ndarray, key, rounds: int):
-        seeds = jax.tree.map(lambda leaf: leaf[np.resize(chosen, _LANES)], points)
-        # As arrays: a Python number would compile another program.
-        numbers = jnp.asarray(inner, float), jnp.asarray(rounds)
-        found, values = _follow(objective, quotient, neighbourhood, numbers[0], seeds, key, numbers[1])
+        seeds = jax.tree.map(lambda leaf: np.asarray(leaf)[np.resize(chosen, _LANES)], points)
+        # As arrays: a Python number would make another program.
+        numbers = np.asarray(inner, float), np.asarray(rounds)
+        found, values = search(objective, quotient, neighbourhood, numbers[0], seeds, key, numbers[1])
         return found, np.asarray(values)[: len(chosen)]
 
     pieces = [np.arange(begin, min(begin + _LANES, number)) for begin in range(0, number, _LANES)]
@@ -164,7 +191,7 @@ def worst(
     order = np.argsort(values, kind="stable")[:_LANES]
     found, finals = follow(order, search_key, rounds)
     best = int(np.argmin(finals))
-    point = jax.tree.map(lambda leaf: leaf[best], found)
+    point = jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[best]), found)
     return Worst(float(finals[best]), point, float(neighbourhood.size(point)), number + len(order) * rounds)
 
 
@@ -287,7 +314,7 @@ def convexity_radius(
     tolerance = not_negative("tolerance", tolerance)
     if smallest >= largest:
         raise invalid("smallest", "be below `largest`", f"{smallest} and {largest}", "Widen the interval")
-    flat, unravel = ravel_pytree(centre)
+    flat = as_vector(centre)
     if flat.size > DENSE_LIMIT:
         raise invalid("objective", f"have at most {DENSE_LIMIT} parameters", str(flat.size), "Use a smaller problem")
     random = np.random.default_rng(random_seed("seed", seed))
@@ -296,14 +323,14 @@ def convexity_radius(
     directions = np.concatenate(
         [random.normal(size=(half, flat.size)), _flat_directions(objective, centre, half, random)]
     )
-    directions = jnp.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     found, witness, eigenvalue = np.inf, None, float(values[0])
 
     def lowest(radius: float) -> tuple[float, PyTree]:
-        points = jax.vmap(lambda d: unravel(flat + radius * d))(directions)
+        points = _unravelled(centre, flat + radius * directions)
         smallest_ones = np.asarray(_smallest(objective, points))
         best = int(np.nanargmin(smallest_ones))
-        return float(smallest_ones[best]), jax.tree.map(lambda leaf: leaf[best], points)
+        return float(smallest_ones[best]), jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[best]), points)
 
     # Halving: every radius with a witness is kept until one without is met, then the interval is bisected.
     radius, safe = largest, 0.0

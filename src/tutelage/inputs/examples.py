@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tutelage.inputs.base import Inputs
@@ -73,4 +72,4 @@ def _covariance(dimension: int) -> np.ndarray:
 
 
 def _rows(number: int, dimension: int) -> np.ndarray:
-    return np.asarray(jnp.sin(1.0 + jnp.arange(number * dimension) ** 2).reshape(number, dimension))
+    return np.sin(1.0 + np.arange(number * dimension) ** 2).reshape(number, dimension)

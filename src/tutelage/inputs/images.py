@@ -21,6 +21,8 @@ from tutelage.inputs.idx import read_idx_images
 
 # Images of at most this many values are summed up whole, larger ones patch by patch: see `_patch_sums`.
 _WHOLE_IMAGE = 4096
+# Rows of at most this many products of coordinates are summed up by NumPy: compiling takes longer.
+_FEW_PRODUCTS = 1e7
 # Rows that are turned from bytes into float64 at a time, to bound the memory.
 _BLOCK_ROWS = 16_384
 
@@ -206,6 +208,9 @@ def _patch_sums(images: np.ndarray, size: int) -> tuple[int, np.ndarray, np.ndar
 
 def _sums(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sum of rows of bytes and the sum of their outer products, exact integers in float64."""
+    if rows.size * rows.shape[1] <= _FEW_PRODUCTS:
+        block = rows.astype(float)
+        return block.sum(axis=0), block.T @ block
     first, second = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
     for start in range(0, len(rows), _BLOCK_ROWS):
         # JAX's product rather than NumPy's: on a busy machine the threads of OpenBLAS wait for each other.

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation, Linear
+from tutelage.arrays import of_jax
 from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
 
 
@@ -91,7 +92,8 @@ class Homogeneous(Neuronwise):
     def doubled(self, neuron: int) -> "Homogeneous":
         if self.signs is None:
             return self
-        return Homogeneous(self.activation, jnp.insert(self.signs, neuron, self.signs[neuron]), self.linear)
+        signs = np.asarray(self.signs)
+        return Homogeneous(self.activation, of_jax(np.insert(signs, neuron, signs[neuron])), self.linear)
 
     def symmetry(self, parameters) -> Symmetry:
         number = self.rows(parameters).shape[0]

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
 from tutelage.activations.constant import One
+from tutelage.arrays import of_jax
 from tutelage.duals.special import quotient
 from tutelage.errors import invalid
 from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
@@ -184,7 +185,9 @@ class TwoLayer(Neuronwise):
             )
 
         def wider(part):
-            return None if part is None else jnp.insert(part, neuron, part[neuron], axis=0)
+            return (
+                None if part is None else of_jax(np.insert(np.asarray(part), neuron, np.asarray(part)[neuron], axis=0))
+            )
 
         weights, output, biases, constant = self.fixed
         fixed = Layers(wider(weights), wider(output), wider(biases), constant)

@@ -43,6 +43,15 @@ class Geometry:
     layout: Layout
     students: np.ndarray
 
+    def part(self, chosen: np.ndarray) -> Geometry:
+        """Return the geometry of some of the runs, with what is known of them already."""
+        found = Geometry(self.layout, self.students[chosen])
+        for name in ("vectors", "norms", "first", "second", "_products", "angle", "_both", "cosine", "sine", "lengths"):
+            if (known := self.__dict__.get(name)) is not None:
+                several = tuple(one[chosen] for one in known) if isinstance(known, tuple) else known[chosen]
+                found.__dict__[name] = several
+        return found
+
     @cached_property
     def vectors(self) -> np.ndarray:
         """The tables of students and teachers."""

@@ -155,9 +155,13 @@ def solved(layout: Layout, tables: np.ndarray, steps: int = _STEPS) -> list[np.n
     finished: list[np.ndarray] = []
     geometry = Geometry(layout, tables)
     gradient = geometry.gradient()[(..., *cells)]
+    fresh = np.ones(len(tables), bool)
+    values, vectors = np.empty((len(tables), len(scale))), np.empty((len(tables), len(scale), len(scale)))
     for _ in range(steps):
         size = np.linalg.norm(gradient * scale, axis=-1)
-        values, vectors = np.linalg.eigh(geometry.second_derivative(directions))
+        # Where the last step was refused, the Hessian is still known.
+        if fresh.any():
+            values[fresh], vectors[fresh] = np.linalg.eigh(geometry.second_derivative(directions))
         along = np.squeeze(np.swapaxes(vectors, -1, -2) @ (gradient * scale)[..., None], -1)
         newton = along * np.where(np.abs(values) > _FLAT * np.abs(values).max(axis=-1, keepdims=True), 1 / values, 0.0)
         reach = np.linalg.norm(newton, axis=-1) / np.linalg.norm(tables[(..., *cells)] * scale, axis=-1)
@@ -176,9 +180,10 @@ def solved(layout: Layout, tables: np.ndarray, steps: int = _STEPS) -> list[np.n
         damping = np.where(better, 0.2 * damping, 8 * damping)
         keep = ~(done | lost)
         tables, gradient, damping = tables[keep], gradient[keep], damping[keep]
+        values, vectors, fresh = values[keep], vectors[keep], better[keep]
         if not len(tables):
             break
-        geometry = Geometry(layout, tables)
+        geometry = there.part(keep & better)
     return finished
 
 
