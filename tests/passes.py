@@ -2,7 +2,8 @@
 
 Most tests compile more than they run, and are given programs that compile in half the time. Those marked as optimized
 get the programs that users get; they run in one process beside the workers of the others, which often wait, for a page
-or for a process that they have started. What this pass says is shown when the other one has ended.
+or for a process that they have started, and give way to them where there is no core to spare. What this pass says is
+shown when the other one has ended.
 """
 
 import os
@@ -17,6 +18,8 @@ from typing import IO
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ONE_XLA_THREAD = "--xla_cpu_multi_thread_eigen=false"
 QUICK_XLA = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+# How far the second pass gives way: it has a tenth of the weight of the others, and what they leave.
+NICENESS = 10
 # Pytest's exit codes: all passed; no test was selected, as may be where arguments select some.
 FINE = (0, 5)
 
@@ -29,6 +32,7 @@ def started(marked: str, workers: str, flags: str, arguments: Sequence[str], out
         env=os.environ | ONE_THREAD | {"XLA_FLAGS": flags},
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
+        preexec_fn=(lambda: os.nice(NICENESS)) if output else None,
     )
 
 
