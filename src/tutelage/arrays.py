@@ -15,3 +15,8 @@ def of_jax(value: Any) -> jax.Array:
     """
     # A copy: JAX may take the memory of an array as its own, which its owner may write to afterwards.
     return value if isinstance(value, jax.Array) else jax.device_put(np.array(value))
+
+
+def row_of(batch: Any, place: int) -> Any:
+    """Return one row of each array of a pytree, cut by NumPy: JAX compiles programs to cut a shape that is new."""
+    return jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[place]), batch)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import PyTree
 
 from tutelage._html import grid
-from tutelage.arrays import of_jax
+from tutelage.arrays import row_of
 from tutelage.checks import count, one_of, text
 from tutelage.dynamics.status import STATUSES, Code
 from tutelage.errors import TutelageError
@@ -82,9 +81,7 @@ class Runs:
         Args:
             run: Position of the run in this batch.
         """
-        run = self._position(run)
-        # Cut by NumPy: JAX compiles two programs to cut an array of a shape that is new to it.
-        return jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[run]), self.points)
+        return row_of(self.points, self._position(run))
 
     def _position(self, run: Any) -> int:
         return count("run", run, least=0, most=len(self) - 1)

@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from tutelage.arrays import of_jax
+from tutelage.arrays import row_of
 from tutelage.checks import affordable, count, finite_number, not_negative, of_kind, positive, random_seed, sequence
 from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.vectors import as_vector
@@ -20,8 +20,7 @@ from tutelage.geometry.lowest_loss import lowest_loss
 from tutelage.geometry.neighbourhoods import Neighbourhood, Shape
 from tutelage.geometry.quotients import PolyakLojasiewicz, Quotient
 from tutelage.geometry.spectrum import DENSE_LIMIT
-from tutelage.instant import instantly
-from tutelage.instant.tracing import fori_loop
+from tutelage.instant import fori_loop, instantly
 from tutelage.objectives import Objective
 
 # Points that are searched from, side by side.
@@ -191,7 +190,7 @@ def worst(
     order = np.argsort(values, kind="stable")[:_LANES]
     found, finals = follow(order, search_key, rounds)
     best = int(np.argmin(finals))
-    point = jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[best]), found)
+    point = row_of(found, best)
     return Worst(float(finals[best]), point, float(neighbourhood.size(point)), number + len(order) * rounds)
 
 
@@ -330,7 +329,7 @@ def convexity_radius(
         points = _unravelled(centre, flat + radius * directions)
         smallest_ones = np.asarray(_smallest(objective, points))
         best = int(np.nanargmin(smallest_ones))
-        return float(smallest_ones[best]), jax.tree.map(lambda leaf: of_jax(np.asarray(leaf)[best]), points)
+        return float(smallest_ones[best]), row_of(points, best)
 
     # Halving: every radius with a witness is kept until one without is met, then the interval is bisected.
     radius, safe = largest, 0.0

@@ -185,9 +185,10 @@ class TwoLayer(Neuronwise):
             )
 
         def wider(part):
-            return (
-                None if part is None else of_jax(np.insert(np.asarray(part), neuron, np.asarray(part)[neuron], axis=0))
-            )
+            if part is None:
+                return None
+            entries = np.asarray(part)
+            return of_jax(np.insert(entries, neuron, entries[neuron], axis=0))
 
         weights, output, biases, constant = self.fixed
         fixed = Layers(wider(weights), wider(output), wider(biases), constant)

@@ -2,4 +2,4 @@
 
 # Programs that draw random numbers take longer to compile than to run at quick scale, unless XLA tries less hard; they
 # are as fast.
-SOONER = {"xla_backend_optimization_level": 1}
+LITTLE_EFFORT = {"xla_backend_optimization_level": 1}

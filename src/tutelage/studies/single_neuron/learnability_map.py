@@ -26,7 +26,7 @@ from tutelage.plot import SEQUENTIAL, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
-from tutelage.studies.compiling import SOONER
+from tutelage.studies.compiling import LITTLE_EFFORT
 from tutelage.studies.expectations import above, below
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -62,12 +62,12 @@ def _samples(dimension: int, number: int, seed: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(sample) for name, sample in zip(_LAWS, drawn, strict=True)}
 
 
-@partial(jax.jit, static_argnames=("number",), compiler_options=SOONER)
+@partial(jax.jit, static_argnames=("number",), compiler_options=LITTLE_EFFORT)
 def _draws(laws: list[Inputs], key, number: int):
     return [law.sample(key, number) for law in laws]
 
 
-@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=SOONER)
+@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=LITTLE_EFFORT)
 def _batches(seed, first, steps: int, runs: int, batch: int, number: int):
     """Return rows of a sample and standard label noise of the steps from `first`, `[step, run, batch]` each."""
 

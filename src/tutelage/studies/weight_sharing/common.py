@@ -16,7 +16,7 @@ from tutelage.activations import ReLU
 from tutelage.inputs import Inputs, gaussian, mnist_patches, photo_patches
 from tutelage.models import OuterLayer
 from tutelage.models.composite import OUTER_FUNCTIONS
-from tutelage.studies.compiling import SOONER
+from tutelage.studies.compiling import LITTLE_EFFORT
 
 DATA = {"gaussian": "Gaussian inputs", "mnist": "MNIST patches", "photos": "photograph patches"}
 OUTERS = ("low", "high", "both")
@@ -169,13 +169,13 @@ def zero_losses(inputs: Inputs, teachers: np.ndarray, patches: int, samples: int
     return np.asarray(_zero_losses(inputs, teachers, np.array(seed), patches, samples))
 
 
-@partial(jax.jit, static_argnames=("patches", "samples"), compiler_options=SOONER)
+@partial(jax.jit, static_argnames=("patches", "samples"), compiler_options=LITTLE_EFFORT)
 def _zero_losses(inputs: Inputs, teachers, seed, patches: int, samples: int):
     drawn = inputs.sample(jax.random.key(seed), (samples, patches))
     return jax.vmap(lambda teacher: 0.5 * jnp.mean(_labels(teacher, drawn) ** 2, axis=0))(teachers)
 
 
-@partial(jax.jit, static_argnames=("batch", "iterations"), compiler_options=SOONER)
+@partial(jax.jit, static_argnames=("batch", "iterations"), compiler_options=LITTLE_EFFORT)
 def _train(inputs: Inputs, kinds: _Kinds, starts: _Points, teachers, seeds, batch: int, iterations: int):
     """Train the students of several teachers, each teacher's on batches of their own or, with one seed, all on the same.
 
