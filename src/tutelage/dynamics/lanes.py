@@ -31,8 +31,8 @@ FAR = 1e10
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 20_000
 _LANES = (2, 128)
-# Work of a step of one run up to which a loop that is compiled with less effort is as fast.
-_LIGHT_WORK = 200
+# Work of a step of one run up to which a loop that is compiled with less effort is about as fast: 20 neurons.
+_LIGHT_WORK = 800
 
 
 class Lanes(NamedTuple):
@@ -88,8 +88,10 @@ def thoroughness(objective: Objective, method: Method, point: PyTree) -> Thoroug
 
     Loops over samples are products of matrices, which XLA does not compile, and random numbers, no faster for it.
     """
-    heavy = _exact_work(objective, point) > max(_LIGHT_WORK, _sample_work(objective, method))
-    return Thoroughness.LONG_LOOP if heavy else Thoroughness.LOOP
+    pairs = _exact_work(objective, point)
+    if pairs <= _sample_work(objective, method):
+        return Thoroughness.LOOP
+    return Thoroughness.LONG_LOOP if pairs > _LIGHT_WORK else Thoroughness.LOOP_OF_PAIRS
 
 
 def _pair_cost(objective: Objective) -> int:
