@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from tutelage.checks import real_array
 from tutelage.instant import instantly
+from tutelage.modules import Module
 
 ElementKind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
@@ -29,7 +30,7 @@ class Element(NamedTuple):
     scale: float = 1.0
 
 
-class Activation(eqx.Module):
+class Activation(Module):
     r"""A scalar function $\sigma$ with its derivative, its symmetries and its closed forms.
 
     Calling an activation applies it elementwise. Its derivative under `jax.grad` is `derivative`, so that the

@@ -20,10 +20,11 @@ from jaxtyping import Array, Float
 
 from tutelage.checks import flag
 from tutelage.instant import instantly
+from tutelage.modules import Module
 from tutelage.points import Sizes, fitted_array
 
 
-class Kernel(eqx.Module):
+class Kernel(Module):
     """The dual of an ordered pair of activations under an input law.
 
     The public methods check what they are given once, here; a kernel supplies the formulas (the methods whose names
@@ -230,7 +231,7 @@ def _by_pairs(kernel: Kernel, first, second, direction, same: bool) -> Float[Arr
     return jax.vjp(lambda weights: kernel._pull(first, second, weights, same), zeros)[1](direction)[0]
 
 
-class Dual(eqx.Module):
+class Dual(Module):
     r"""A pair of activations with its dual in both orders, as a differentiable function of two vectors.
 
     Calling it returns $K(w, v)$; `jax.grad`, `jax.jvp` and `jax.hessian` use the closed derivatives of the kernels.

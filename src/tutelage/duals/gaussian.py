@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.duals.norms import binary_scale, safe_norm
+from tutelage.modules import Module
 
 
 class GaussianPair(NamedTuple):
@@ -39,7 +40,7 @@ class Side(NamedTuple):
     means: Float[Array, " n"]
 
 
-class Frame(eqx.Module):
+class Frame(Module):
     r"""A Gaussian law $N(m, LL^\top)$ as it acts on weight vectors.
 
     Rows $(w, b)$ with a bias meet the inputs $(x, 1)$, whose last coordinate has the mean one and does not vary.

@@ -2,7 +2,6 @@ r"""Means $M(w) = E[\sigma(w\cdot x)]$ of one neuron: the dual of an activation 
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -13,6 +12,7 @@ from tutelage.duals.base import Dual
 from tutelage.duals.dispatch import dual
 from tutelage.duals.quadrature import Quadrature
 from tutelage.inputs import Inputs
+from tutelage.modules import Module
 
 # The constant one as an activation, so that means need no formulas of their own.
 ONE = Custom(
@@ -28,7 +28,7 @@ ONE = Custom(
 )
 
 
-class Mean(eqx.Module):
+class Mean(Module):
     """The mean of a neuron as a differentiable function of its weight vector."""
 
     with_one: Dual

@@ -31,6 +31,7 @@ from tutelage.duals.special import quotient, root
 from tutelage.errors import invalid
 from tutelage.instant import fori_loop, instantly, map_rows
 from tutelage.instant.leaves import several, total
+from tutelage.modules import Module
 
 # Beyond this many standard deviations the Gaussian weight is below 1e-17.
 _REACH = 8.8
@@ -53,7 +54,7 @@ def _checked_radius(value: float) -> float:
     return positive("radius", value)
 
 
-class Quadrature(eqx.Module):
+class Quadrature(Module):
     """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
 
     Args:

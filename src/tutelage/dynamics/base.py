@@ -4,7 +4,6 @@ import abc
 import math
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
@@ -13,6 +12,7 @@ from tutelage._html import briefly
 from tutelage.arrays import of_jax
 from tutelage.checks import positive, tried
 from tutelage.errors import invalid
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 
 
@@ -41,7 +41,7 @@ class Traits(NamedTuple):
     horizon: float | None = None
 
 
-class Method(eqx.Module):
+class Method(Module):
     """A rule that moves a student. One method follows any number of runs at once."""
 
     def __repr__(self) -> str:

@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method, select
 from tutelage.dynamics.programs import Programs
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 from tutelage.objectives.tiles import Thoroughness, at_once
 
@@ -40,7 +41,7 @@ _LANCZOS_STEPS = 48
 _EXHAUSTED = 1e-8
 
 
-class NewtonKrylov(eqx.Module):
+class NewtonKrylov(Module):
     """A finish by Newton's method and conjugate gradients, for many runs at once and for large students; see `descend`.
 
     Args:

@@ -22,6 +22,7 @@ from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
 from tutelage.instant import instantly
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 from tutelage.objectives.tiles import Thoroughness
 
@@ -47,7 +48,7 @@ class Lanes(NamedTuple):
     gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish; zero for none
 
 
-class Task(eqx.Module):
+class Task(Module):
     """Everything that is the same for all runs of a batch."""
 
     objective: Objective

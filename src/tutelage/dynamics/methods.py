@@ -14,10 +14,11 @@ from tutelage._html import briefly
 from tutelage.arrays import of_jax
 from tutelage.checks import count, flag, of_kind, positive
 from tutelage.dynamics.base import Method, Stepwise, Traits, add_scaled, size_at, step_size
+from tutelage.modules import Module
 from tutelage.objectives import Objective, stream
 
 
-class Ball(eqx.Module):
+class Ball(Module):
     """Projection of every vector of a student onto a ball around zero.
 
     Args:

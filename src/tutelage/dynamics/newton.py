@@ -23,10 +23,11 @@ from tutelage.checks import count, positive
 from tutelage.dynamics.base import Method
 from tutelage.dynamics.programs import Programs
 from tutelage.dynamics.vectors import as_student, as_vector
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 
 
-class Newton(eqx.Module):
+class Newton(Module):
     """A Newton finish for gradient descent with a constant step and for gradient flow; see `descend`.
 
     Args:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PyTree
 from tutelage import checks
 from tutelage.dynamics.base import norm
 from tutelage.errors import invalid, shown
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 
 
@@ -65,7 +66,7 @@ QUANTITIES: dict[str, Callable[[Objective, PyTree, Any], Array]] = {
 }
 
 
-class Record(eqx.Module):
+class Record(Module):
     """What to remember along a run; build one with `record`.
 
     Attributes:

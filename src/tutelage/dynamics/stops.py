@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from tutelage.arrays import of_jax
 from tutelage.checks import count, finite_number, one_of, positive
 from tutelage.errors import invalid
+from tutelage.modules import Module
 
 DEFAULT_STEPS = 100_000
 
@@ -19,7 +20,7 @@ def _optional(check: Callable, argument: str, kind: Callable) -> Callable[[Any],
     return lambda value: None if value is None else kind(check(argument, value))
 
 
-class Stop(eqx.Module):
+class Stop(Module):
     """Conditions that end a run, whichever comes first. Combine them with `|`.
 
     Attributes:

@@ -11,12 +11,13 @@ from tutelage.arrays import of_jax
 from tutelage.checks import finite_array, not_negative, one_of, positive, random_key
 from tutelage.errors import invalid
 from tutelage.instant import instantly
+from tutelage.modules import Module
 from tutelage.points import Template, fitted
 
 Shape = Literal["ball", "neurons", "orthogonal"]
 
 
-class Neighbourhood(eqx.Module):
+class Neighbourhood(Module):
     r"""A neighbourhood of a student $\tilde w$; its points can be drawn, recognised and projected on.
 
     - `ball`: $\|w - \tilde w\| \le \epsilon$, all parameters together.

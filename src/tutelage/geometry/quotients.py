@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.checks import between, finite_number, not_negative, one_of
 from tutelage.dynamics.checks import deterministic
+from tutelage.modules import Module
 from tutelage.objectives import Objective
 
 
@@ -43,7 +44,7 @@ def _fitting(objective: Objective, point: PyTree, minimum: PyTree) -> tuple[PyTr
     return problem.point(point), problem.point(minimum, "minimum")
 
 
-class Quotient(eqx.Module):
+class Quotient(Module):
     """A number at every point near a minimum, whose lower bound is a condition for descent."""
 
     @abc.abstractmethod

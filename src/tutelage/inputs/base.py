@@ -23,6 +23,7 @@ from tutelage._html import facts
 from tutelage.arrays import of_jax
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.instant import instantly
+from tutelage.modules import Module
 
 Symmetry: TypeAlias = Literal["rotation", "reflection", "none"]
 """What leaves a law unchanged: every orthogonal map, the map from $x$ to $-x$, or nothing that is known."""
@@ -34,7 +35,7 @@ Atoms: TypeAlias = tuple[Float[Array, "atom dim"], Float[Array, " atom"]]
 """The points of a law of finite support, one per row, and their probabilities."""
 
 
-class Inputs(eqx.Module):
+class Inputs(Module):
     r"""The law of one input $x \in \mathbb{R}^d$.
 
     Attributes:

@@ -13,11 +13,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from tutelage.inputs.gaussian import chi_moment, gamma_ratio
+from tutelage.modules import Module
 
 RadialDensity: TypeAlias = Callable[[Float[Array, "*batch"]], Float[Array, "*batch"]]
 
 
-class Radius(eqx.Module):
+class Radius(Module):
     """The law of the radius of a spherically symmetric input in a given dimension."""
 
     @abc.abstractmethod

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.activations import Activation
 from tutelage.duals.norms import safe_norm as safe_norm
 from tutelage.instant import instantly
+from tutelage.modules import Module
 from tutelage.points import Shape, Sizes, fitted, fitted_array, template_of
 
 
@@ -52,7 +53,7 @@ class Symmetry(NamedTuple):
     numbers: Float[np.ndarray, "vector number"] | None = None
 
 
-class Model(eqx.Module):
+class Model(Module):
     """An architecture. Parameters are a pytree that the model does not hold but is given.
 
     The public methods check what they are given once, here; a model supplies the formulas (the methods whose names

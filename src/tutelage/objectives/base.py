@@ -20,6 +20,7 @@ from tutelage.checks import count, sequence
 from tutelage.errors import TutelageError, UnsupportedCombination
 from tutelage.instant import instantly, map_rows
 from tutelage.models import Neuronwise
+from tutelage.modules import Module
 from tutelage.objectives.exactness import Exactness
 from tutelage.points import fitted_array
 from tutelage.problems import Problem
@@ -40,7 +41,7 @@ class Reduction(NamedTuple):
     lift: Callable[[PyTree, Array | np.ndarray], PyTree]
 
 
-class Objective(eqx.Module):
+class Objective(Module):
     """A problem and how its expectation is taken.
 
     Points are pytrees as the problem's documentation says. All methods are pure, and can be compiled and batched. They

@@ -15,10 +15,11 @@ from tutelage.checks import LARGEST, random_key
 from tutelage.errors import invalid
 from tutelage.inputs import Inputs
 from tutelage.models import Model, Neuronwise
+from tutelage.modules import Module
 from tutelage.points import Template, fitted, template_of
 
 
-class Problem(eqx.Module):
+class Problem(Module):
     r"""A student model, a teacher, the law of the inputs and the label noise.
 
     Labels are $y = \text{teacher}(x) + \varepsilon$ with $\varepsilon \sim N(0, \text{noise}^2)$. Build problems with

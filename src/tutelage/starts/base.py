@@ -15,6 +15,7 @@ from tutelage.arrays import of_jax
 from tutelage.checks import affordable, count, random_seed
 from tutelage.instant import instantly
 from tutelage.keys import run_key
+from tutelage.modules import Module
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
@@ -87,7 +88,7 @@ def batch(
         return jax.tree.map(lambda *leaves: of_jax(np.concatenate(leaves)[offset : offset + runs]), *pieces)
 
 
-class Leafwise(eqx.Module):
+class Leafwise(Module):
     """A function of a key that draws every array of a student independently, by name and shape."""
 
     draw: Callable[[PRNGKeyArray, str, tuple[int, ...]], Array]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import erf
 
 from tutelage.models import Layers, Neuronwise
+from tutelage.modules import Module
 from tutelage.objectives import population
 from tutelage.plot import BLUE, GREY, ORANGE, panels
 from tutelage.problems import Problem, two_layer
@@ -38,7 +38,7 @@ def _problem(values: Values) -> Problem:
     )
 
 
-class _Channel(eqx.Module):
+class _Channel(Module):
     r"""A student in coordinates in which a channel is a smooth path.
 
     Two neurons are $A\,\sigma(u\cdot z + v\cdot z/2A) + (c - A)\,\sigma(u\cdot z - v\cdot z/2A)$ with $z = (x, 1)$, which
