@@ -37,8 +37,9 @@ from tutelage.modules import Module
 _REACH = 8.8
 _MOST_NODES = 1200
 
-# Pairs that a compiled program integrates at a time.
-_TOGETHER = 16
+# Pairs that a compiled program integrates at a time, at most, and nodes that it takes in a turn of its loop.
+_TOGETHER = 18
+_NODES_A_TURN = 4
 
 Orders = tuple[tuple[int, int], ...]
 
@@ -124,14 +125,19 @@ def _sums_at_once(tau: Activation, order: int, rule: Rule, x, rest) -> list[Arra
 def _sums_by_loop(tau: Activation, order: int, rule: Rule, x, rest) -> list[Array]:
     """Return the same by a loop over the nodes: compiled, it keeps to the fastest memory."""
     prepare, derivatives = sums_of(tau)
-    nodes, weights = jnp.asarray(rule.nodes), jnp.asarray(rule.weights)
-    row, column = prepare(x), prepare(rest * nodes)
+    turns = -(-len(rule.nodes) // _NODES_A_TURN)
+    missing = turns * _NODES_A_TURN - len(rule.nodes)
+    nodes, weights = (jnp.asarray(np.pad(part, (0, missing))) for part in (rule.nodes, rule.weights))
+    row, columns = prepare(x), prepare(rest * nodes).reshape(turns, _NODES_A_TURN)
+    weights = weights.reshape(columns.shape)
 
-    def add(k, sums):
-        terms = derivatives(row, column[k], order)
-        return [total + weights[k] * values for total, values in zip(sums, terms, strict=True)]
+    def add(turn, sums):
+        for k in range(_NODES_A_TURN):
+            terms = derivatives(row, columns[turn, k], order)
+            sums = [total + weights[turn, k] * values for total, values in zip(sums, terms, strict=True)]
+        return sums
 
-    return fori_loop(0, len(rule.nodes), add, [jnp.zeros_like(row)] * (order + 1))
+    return fori_loop(0, turns, add, [jnp.zeros_like(row)] * (order + 1))
 
 
 def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sums_over_nodes, pair: GaussianPair) -> list[Array]:
@@ -174,8 +180,8 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
     def by_loops(*pair):
         # Several pairs at a time: a turn of a loop over nodes costs as much as some hundred numbers.
         shape, size = pair[0].shape, pair[0].size
-        some = min(_TOGETHER, size)
-        groups = [jnp.resize(x, (-(-size // some), some)) for x in pair]
+        number = -(-size // _TOGETHER)
+        groups = [jnp.resize(x, (number, -(-size // number))) for x in pair]
         found = map_rows(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
         return [values.reshape(-1)[:size].reshape(shape) for values in found]
 
