@@ -290,7 +290,8 @@ class _Follower:
         """Return what the runs have reached."""
         shared = self.task.objective, self.task.seed
         rows = self.state.point, self.state.run, self.state.step
-        losses, gradient_norms, errors = in_tiles(_evaluate_tile, self.tile, shared, rows)
+        losses, gradient_norms, errors, singular = in_tiles(_evaluate_tile, self.tile, shared, rows)
+        self.state.code[singular & (self.state.code == Code.GRADIENT)] = Code.SINGULAR
         points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, np.arange(len(self.state.code)))
@@ -349,7 +350,8 @@ def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array,
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
         key = None if objective.deterministic else jax.random.fold_in(compiled.run_key(seed, run), step)
-        return objective.loss(point, key), norm(objective.gradient(point, key)), objective.error_estimate(point)
+        loss, gradient = objective.loss(point, key), objective.gradient(point, key)
+        return loss, norm(gradient), objective.error_estimate(point), objective.singular(point)
 
     return jax.vmap(one)(*rows)
 

@@ -184,7 +184,6 @@ def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
 
     code = first(code, ~jnp.isfinite(size), Code.DIVERGED)
     if stop.gradient is not None:
-        code = first(code, (size <= stop.gradient) & objective.singular(lane.point), Code.SINGULAR)
         code = first(code, size <= stop.gradient, Code.GRADIENT)
     if stop.loss is not None:
         code = first(code, objective.loss(lane.point, key) <= stop.loss, Code.LOSS)
