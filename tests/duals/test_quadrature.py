@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -46,6 +47,15 @@ def test_the_error_is_within_the_tolerance_and_the_estimate_is_honest(sigma: str
     assert estimates[:within].max() <= 2e-10
     assert estimates[within:].max() <= 1e4 * max(errors[within:].max(), 1e-12)
     assert estimates[within:, 0].max() > 1e-8, "twenty times the unit is far beyond the radius: it must show"
+
+
+@pytest.mark.parametrize("pairs", [1, 17, 18, 19, 37])
+def test_compiled_in_groups_of_any_number_of_pairs(pairs: int) -> None:
+    """Compiled programs integrate some pairs and nodes at a time: none is left out, and none counts twice."""
+    dual = duals.kernel(activations.get("tanh"), activations.get("tanh"), inputs.gaussian(2))
+    points = np.random.default_rng(pairs).normal(size=(pairs, 2))
+    one_by_one = np.concatenate([dual.gram(point[None], WITH[:1]) for point in points])
+    np.testing.assert_allclose(jax.jit(dual.gram)(points, WITH[:1]), one_by_one, rtol=1e-13, atol=1e-15)
 
 
 def test_a_closed_form_has_no_error_estimate() -> None:

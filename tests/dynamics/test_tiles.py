@@ -16,6 +16,7 @@ pytestmark = pytest.mark.optimized
 
 CASES = {
     "committee": lambda: (tl.population(tl.problems.committee(np.eye(20), 20)), tl.GradientDescent(0.1)),
+    "large committee": lambda: (tl.population(tl.problems.committee(np.eye(24), 24)), tl.GradientDescent(0.1)),
     "in the span of start and teacher": lambda: (
         tl.population(tl.problems.committee(np.eye(2, 2000), 2)),
         tl.GradientDescent(0.1),
@@ -45,14 +46,20 @@ def test_work_is_what_makes_tiles_narrow():
     assert span > full and span_work < full_work == 4000
 
 
-@pytest.mark.parametrize(("case", "long"), [("committee", True), ("in the full space", True), ("samples", False)])
-def test_samples_are_not_compiled_with_more_effort(case, long):
-    """Many pairs of neurons are worth an optimising compiler; samples, however many, are not."""
+@pytest.mark.parametrize(
+    ("case", "thoroughness"),
+    [
+        ("committee", "LOOP_OF_PAIRS"),
+        ("large committee", "LONG_LOOP"),
+        ("in the full space", "LONG_LOOP"),
+        ("samples", "LOOP"),
+    ],
+)
+def test_samples_are_not_compiled_with_more_effort(case, thoroughness):
+    """Many pairs of neurons are worth an optimising compiler; few, and samples however many, are not."""
     objective, method = CASES[case]()
     point = np.ones(objective.problem.template_tree().shape)
-    assert lanes.thoroughness(objective, method, point) is (
-        tiles.Thoroughness.LONG_LOOP if long else tiles.Thoroughness.LOOP
-    )
+    assert lanes.thoroughness(objective, method, point) is tiles.Thoroughness[thoroughness]
 
 
 class Program:
