@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -466,19 +466,14 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
     else:
         state.gate[state.gate == 0] = newton.gate
     task = Task(inner, method, stop.compiled(), earlier.task.record, earlier.task.seed, of_jax(most_steps))
-    return _Follower(
-        objective=objective,
-        reduction=earlier.reduction,
+    return replace(
+        earlier,
         task=task,
         stop=stop,
         state=state,
-        tile=earlier.tile,
-        first_run=earlier.first_run,
-        seed=earlier.seed,
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
-        thoroughness=earlier.thoroughness,
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,
