@@ -38,10 +38,10 @@ def test_a_channel_is_seen_in_every_form_of_its_neurons() -> None:
     assert model.channel(turned[0], lambda _: turned[1]) == {0: 12.0, 1: 12.0}
     inwards = Layers(-np.asarray(gradient.weights), -np.asarray(gradient.output))
     assert model.channel(student, lambda _: inwards) == {}
-    # Output weights of a usual network, half-way to where they run away: the same pair, and nothing to say.
-    small = student._replace(output=np.array([0.9, -0.9]))
-    assert model.channel(small, lambda _: gradient) == {}
-    assert model.channel(small._replace(output=2 * small.output), lambda _: gradient) == {0: 1.8, 1: -1.8}
+    # Below one, the output weights are those of a usual network, however they grow.
+    apart = Layers(np.zeros((2, 2)), np.array([-1.0, 1.0]))
+    large, small = (student._replace(output=size * np.array([1.0, -1.0])) for size in (1.8, 0.9))
+    assert model.channel(large, lambda _: apart) == {0: 1.8, 1: -1.8} and model.channel(small, lambda _: apart) == {}
 
 
 def test_other_runs_keep_their_status() -> None:
