@@ -1,6 +1,7 @@
 """The report: complete, self-contained, and true to what its folder holds."""
 
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
@@ -10,9 +11,11 @@ from hostile import flipped, snapshot
 from tutelage._html import shown
 from tutelage.claims import all_claims, find
 from tutelage.claims.auditing import audit, pieces_of, read_verdicts, stored_verdicts
+from tutelage.claims.verdict import Verdict
 from tutelage.errors import Unreadable
 from tutelage.papers import PAPERS, STUDIED, recorded_witnesses
 from tutelage.reports import write_report
+from tutelage.reports.content import STUDIES, gather
 from tutelage.reports.writing import _tex
 from tutelage.studies import all_studies
 from tutelage.work.folder import NotOurs
@@ -179,6 +182,42 @@ def test_a_judged_claim_has_its_witness(pages):
     """A refuted form comes with numbers to paste, and the command that judges it again."""
     text = pages["convolutional_filter.html"].text
     assert "import numpy as np" in text and f"tutelage audit {CHEAP}" in text
+
+
+def test_fresh_verdicts_take_the_place_of_those_on_record(report, pages):
+    """The one claim that was judged here has the numbers found here; all others say that theirs are on record."""
+    (content,) = (one for one in gather(report, pytest.fail) if one.paper.key == "convolutional_filter")
+    assert [one.claim.id for one in content.claims if one.fresh] == [CHEAP]
+    assert pages["convolutional_filter.html"].text.count("(verdict on record)") == len(content.claims) - 1
+    (judged,) = (one for one in content.claims if one.fresh)
+    shown_forms = {form.name.replace(" ", "_"): form.numbers for form in judged.forms}
+    tried = {
+        one.form: one.tried.replace("-", "−") for one in read_verdicts(report, "convolutional_filter", pytest.fail)
+    }
+    assert tried.keys() == shown_forms.keys() and all(tried[form] in shown_forms[form] for form in tried)
+    recorded = {
+        one["form"]: Verdict.from_document(one).tried
+        for one in recorded_witnesses("convolutional_filter")
+        if one["id"] == CHEAP
+    }
+    assert any(tried[form] != recorded[form] for form in recorded)  # or nothing could have been mixed up
+
+
+def test_the_overview_counts_what_was_run(pages):
+    """One study was run, and it differs; the tiles and the sentence say so."""
+    text = " ".join(pages["index.html"].text.split())
+    assert "Of 1 studies 0 reproduce the print, 1 differ from it" in text
+    assert "0 studies reproduced 1 studies differ" in text
+
+
+def test_a_study_in_the_place_of_another_is_told_and_left_out(report, tmp_path):
+    """A folder says which study it holds, and that is believed, not its name."""
+    place = "mild_overparameterization"
+    shutil.copytree(report / STUDIES / place / "figure-2", tmp_path / STUDIES / place / "table-1")
+    notices = []
+    (content,) = (one for one in gather(tmp_path, notices.append) if one.paper.key == place)
+    assert [study.study.name for study in content.studies if study.manifest is not None] == []
+    assert len(notices) == 1 and "holds mild_overparameterization.figure-2, which is another study" in notices[0]
 
 
 def test_text_is_escaped():

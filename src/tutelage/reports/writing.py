@@ -54,10 +54,7 @@ def _totals(contents: Sequence[PaperContent]) -> dict[str, int]:
         name: sum(content.studies_with(name) for content in contents) for name in ("reproduced", "measured", "differs")
     }
     totals["run"] = totals["reproduced"] + totals["measured"] + totals["differs"]
-    totals["lines"] = sum(len(content.lines) for content in contents)
-    totals["unjudged"] = sum(content.unjudged() for content in contents)
     totals["claims"] = sum(len(content.claims) for content in contents)
-    totals["studies"] = sum(len(content.studies) for content in contents)
     totals |= {kind: sum(content.count_kind(kind) for content in contents) for kind in KINDS}
     return totals
 
