@@ -115,6 +115,18 @@ def test_fixed_coordinates():
     assert equivalence(reference.pattern(student), reference.pattern(student[:, ::-1]), reference, 1e-9) is None
 
 
+@pytest.mark.parametrize("variances", [(1.0, 1.0, 1.0), (1.0, 2.0, 3.0)])
+def test_neurons_of_different_signs_are_not_exchanged(variances):
+    """Whether or not the law has rotations: neurons with one fixed output weight play the same part, others do not."""
+    law = tl.inputs.gaussian(3, covariance=np.diag(variances))
+    problem = tl.problems.homogeneous(np.eye(3), 3, signs=[1.0, 1.0, -1.0], inputs=law)
+    reference = reference_of(tl.population(problem))
+    student = np.random.default_rng(0).normal(size=(3, 3))
+    alike, other = (reference.pattern(student[order]) for order in ([1, 0, 2], [2, 1, 0]))
+    assert equivalence(reference.pattern(student), alike, reference, 1e-9) is not None
+    assert equivalence(reference.pattern(student), other, reference, 1e-9) is None
+
+
 def test_codes_join_what_noise_separates():
     """Entries closer than the tolerance share a code, wherever a rounding boundary lies."""
     values = np.array([0.5 - 1e-9, 0.5 + 1e-9, 0.5000011, -0.2])
