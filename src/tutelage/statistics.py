@@ -63,8 +63,8 @@ def straight_line(x: Any, y: Any) -> tuple[float, float]:
         x: Numbers.
         y: Numbers, one for each.
     """
-    slope, intercept = np.polyfit(x, y, 1)
-    return float(slope), float(1 - np.var(y - slope * np.asarray(x) - intercept) / np.var(y))
+    slope, _ = np.polyfit(x, y, 1)
+    return float(slope), float(1 - np.var(y - slope * np.asarray(x)) / np.var(y))
 
 
 def exponent(x: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from tutelage.geometry import load_atlas
 from tutelage.geometry.ball_arithmetic import NotProved
 from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.families.recognition import recognised
-from tutelage.geometry.shares import with_parts
+from tutelage.geometry.shares import merged_loss, merged_parts, with_parts
 from tutelage.geometry.verification import fault
 
 
@@ -32,7 +32,8 @@ def test_a_split_minimum_is_a_continuum_of_saddles():
     assert (proof.kind, proof.index) == ("saddle", (values < -1e-9).sum())
     assert (np.abs(values) < 1e-9).sum() == len(proof.parts) - len(proof.decimals) == 3
     assert proof.loss[0] <= 0.02508058100246301 <= proof.loss[1]
-    assert "exactly 3 that are zero" in str(proof) and fault(proof, student) == ""
+    assert "exactly 3 that are zero" in str(proof) and "a continuum of dimension 3," in proof.reason
+    assert fault(proof, student) == ""
     for change, named in (
         ({"index": 0}, "index"),
         ({"split_curvature": 1.0}, "reduced block"),
@@ -75,6 +76,15 @@ def test_what_parts_add_to_the_index(monkeypatch, across, kind, index):
     monkeypatch.setattr(BallLoss, "reduced_block", lambda *_: flint.arb_mat([[0, 0], [0, 1e-12]]))
     with pytest.raises(NotProved, match="may be zero"):
         with_parts(alone, loss, np.array([[0.5, 0.0], [1.0, 0.0]]), (0, 0))
+
+
+def test_parts_have_the_sign_of_their_neuron():
+    """Added up, the parts of each neuron are one neuron with their vectors' sum and their sign."""
+    loss = BallLoss(np.eye(2), 0.0, 1.0, 1.0, 0.0, signs=np.array([-1.0, 1.0, -1.0, 1.0]))
+    parts = (0, 1, 0, 2)
+    assert merged_loss(loss, parts).signs.tolist() == [-1.0, 1.0, 1.0]
+    merged = merged_parts(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.5], [3.0, 3.0]]), parts)
+    assert merged.tolist() == [[3.0, 0.5], [0.0, 1.0], [3.0, 3.0]]
 
 
 def test_global_minima_are_kept_with_their_atlas(tmp_path):
