@@ -41,21 +41,26 @@ def test_no_sign_helps(problem):
     np.testing.assert_array_equal(tried.losses, np.min([runs.losses for runs in tried.runs], axis=0))
 
 
-def test_random_methods_depend_on_the_run_alone(problem):
-    """With fresh batches a start's outcome does not depend on which other starts are still open."""
-    objective = tl.stream(problem, batch=16)
+RANDOM = {
+    "fresh batches": (lambda problem: tl.stream(problem, batch=16), tl.GradientDescent(0.2)),
+    "a random method": (tl.population, tl.PerturbedGradientDescent(0.2, 0.1)),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_methods_depend_on_the_run_alone(problem, name):
+    """A start's outcome does not depend on which other starts are still open, and some are not."""
+    kind, method = RANDOM[name]
+    objective = kind(problem)
     starts = tl.starts.sphere_ball(problem, 5, seed=2)
     options = {"stop": tl.step_limit(40), "seed": 3}
-    together = tl.restarts(objective, starts, tl.GradientDescent(0.2), 1e-3, **options)
-    alone = tl.restarts(
-        objective,
-        type(starts)(*(leaf[2:3] for leaf in starts)),
-        tl.GradientDescent(0.2),
-        1e-3,
-        first_run=2,
-        **options,
-    )
-    assert together.losses[2] == alone.losses[0] and together.attempts[2] == alone.attempts[0]
+    success = float(np.median(tl.descend(objective, starts, method, **options).losses))
+    together = tl.restarts(objective, starts, method, success, **options)
+    last = int(np.flatnonzero(together.attempts > 1)[-1])
+    assert (together.attempts[:last] == 1).any()  # one before it is left out
+    one = type(starts)(*(leaf[last : last + 1] for leaf in starts))
+    alone = tl.restarts(objective, one, method, success, first_run=last, **options)
+    assert together.losses[last] == alone.losses[0] and together.attempts[last] == alone.attempts[0]
 
 
 def test_choices():
