@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tutelage import __version__
 from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training, verify
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
 from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
@@ -30,7 +30,7 @@ def _study_names(incomplete: str) -> list[str]:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"tutelage {version('tutelage')}")
+        typer.echo(f"tutelage {__version__}")
         raise typer.Exit()
 
 

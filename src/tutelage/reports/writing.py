@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tutelage import __version__
 from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
 from tutelage.explorer import copy_assets, witness_address, write_explorer
@@ -71,7 +71,7 @@ def _environment() -> Environment:
     environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
     environment.filters["headline"] = _headline
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
-    environment.globals |= {"version": version("tutelage"), "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
+    environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
     environment.globals["witness_address"] = witness_address
     return environment
 
