@@ -9,6 +9,7 @@ import pytest
 
 from tutelage.claims import Claim, Effort, Form, judge, real
 from tutelage.claims.outcome import EFFORTS
+from tutelage.claims.power import _between
 from tutelage.claims.verdict import Verdict
 from tutelage.errors import InvalidArgument
 from tutelage.objectives import population
@@ -206,3 +207,13 @@ def test_a_draw_without_instances_leaves_the_others():
     )
     (verdict,) = judge(claim)
     assert verdict.verdict == "holds" and verdict.refuted_from["factor"] > 0.99
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.0, 32.0), (-2.0, -32.0), (-1.0, 3.0), (0.0, 5.0), (1, 9)])
+def test_numbers_on_the_way_to_a_control(low, high):
+    """From the form's number to the control's, and half-way by quotients where both have one sign."""
+    way = [_between(low, high, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    assert way[0] == pytest.approx(low) and way[-1] == pytest.approx(high)
+    assert sorted(way) == way or sorted(way, reverse=True) == way
+    assert way[2] == pytest.approx(np.sign(low) * np.sqrt(low * high) if low * high > 0 else (low + high) / 2)
+    assert all(isinstance(number, int) for number in way) == isinstance(low, int)

@@ -8,7 +8,7 @@ from tutelage.claims import Effort, Relation, real, uniform
 from tutelage.claims.formula import Formula
 from tutelage.claims.laws import Space
 from tutelage.claims.outcome import EFFORTS
-from tutelage.claims.search import SCALES, Pairs, attack, objective
+from tutelage.claims.search import SCALES, Pairs, _gradients, attack, objective
 from tutelage.claims.sides import Sides
 
 DEFAULT = EFFORTS["default"]
@@ -71,6 +71,22 @@ def test_all_scales_agree_on_what_a_violation_is():
 
 def sides(value, dimension=4):
     return Sides(Space({"x": real((dimension,))}), Formula("left", lambda x: value(x)), Formula("right", 0.0), ">=")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_derivatives_on_every_scale(scale):
+    """From those of both sides: as differences of what is minimised have them, whichever side is larger."""
+    random = np.random.default_rng(3)
+    small, large = random.normal(size=(2, 200))
+    by_small, by_large = random.normal(size=(2, 200, 1))
+
+    def at(step: float) -> Pairs:
+        sides = small + step * by_small[:, 0], large + step * by_large[:, 0]
+        return Pairs(*sides, np.maximum(*np.abs(sides)), np.ones(200, bool), np.zeros(200))
+
+    found = _gradients(at(0.0), by_small, by_large, [(scale, slice(None))], 0.1)[:, 0]
+    ahead, behind = (objective(at(step), scale, 0.1) for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_derivatives_by_differences_and_by_jax_agree():

@@ -54,6 +54,10 @@ def test_quotients_at_a_point(exact):
         np.sqrt(2 * float(PolyakLojasiewicz()(exact, point, lowest)))
     )
     assert float(OnePointConvexity()(exact, lowest, lowest)) == np.inf
+    # Noise adds to all losses, and to the lowest one.
+    noisy = tl.population(tl.problems.committee(np.eye(2), students=2, noise=0.4))
+    for of, with_noise in ((PolyakLojasiewicz(), PolyakLojasiewicz(0.08)), (Lojasiewicz(0.7), Lojasiewicz(0.7, 0.08))):
+        assert float(with_noise(noisy, point, lowest)) == pytest.approx(float(of(exact, point, lowest)), rel=1e-12)
 
 
 def test_conditions_hold_with_as_many_students(exact):
