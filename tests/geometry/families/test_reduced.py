@@ -42,8 +42,8 @@ def example(sizes: tuple[float, ...], owners: tuple[int, ...]) -> tuple[Layout, 
 
 def units(layout: Layout) -> np.ndarray:
     """A direction for each cell of the table that stands for something."""
-    directions = np.zeros((len(layout.cells), *layout.weights.shape))
-    directions[(np.arange(len(layout.cells)), *layout.cells.T)] = 1
+    directions = np.zeros((len(layout.cells[0]), *layout.weights.shape))
+    directions[(np.arange(len(directions)), *layout.cells)] = 1
     return directions
 
 
@@ -75,10 +75,10 @@ def test_derivatives_for_real_sizes(sizes, owners):
     """Where there is no full problem: central differences of the loss, and of the gradient."""
     layout, table, _ = example(sizes, owners)
     directions, step = units(layout), 1e-5
-    weights = layout.weights[tuple(layout.cells.T)]
+    weights = layout.weights[layout.cells]
 
     def gradient(moved):
-        return Geometry(layout, moved).gradient()[tuple(layout.cells.T)] * weights
+        return Geometry(layout, moved).gradient()[layout.cells] * weights
 
     for place, direction in enumerate(directions):
         sides = [Geometry(layout, table + sign * step * direction) for sign in (1, -1)]

@@ -125,34 +125,24 @@ class _Curve:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        return np.sqrt(self.layout.weights[self.cells])
-
-    @cached_property
-    def cells(self) -> tuple[np.ndarray, ...]:
-        return tuple(self.layout.cells.T)
+        return np.sqrt(self.layout.weights[self.layout.cells])
 
     def pack(self, table: np.ndarray, neurons: float) -> np.ndarray:
-        return np.append(table[self.cells] * self.scale, math.log(neurons))
+        return np.append(table[self.layout.cells] * self.scale, math.log(neurons))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        table = np.zeros(self.layout.weights.shape)
-        table[self.cells] = x[:-1] / self.scale
-        return table, math.exp(x[-1])
+        return self.layout.table(x[:-1] / self.scale), math.exp(x[-1])
 
     def equations(self, x: np.ndarray) -> np.ndarray:
         table, neurons = self.unpack(x)
-        return Geometry(self.symmetry.layout(neurons), table).gradient()[self.cells] * self.scale
+        return Geometry(self.symmetry.layout(neurons), table).gradient()[self.layout.cells] * self.scale
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         table, neurons = self.unpack(x)
-        layout = self.symmetry.layout(neurons)
-        units = np.zeros((len(x) - 1, *table.shape))
-        units[(np.arange(len(x) - 1), *self.cells)] = 1
-        hessian = Geometry(layout, table).second_derivative(units)
-        weights = layout.weights[self.cells]
+        within = Geometry(self.symmetry.layout(neurons), table).jacobian()
         shift = np.append(np.zeros(len(x) - 1), _DIFFERENCE)
         across = (self.equations(x + shift) - self.equations(x - shift)) / (2 * _DIFFERENCE)
-        return np.column_stack([hessian / weights[:, None] * self.scale[:, None] / self.scale, across])
+        return np.column_stack([within * self.scale[:, None] / self.scale, across])
 
     def tangent(self, x: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Return the unit tangent that goes on in a direction."""

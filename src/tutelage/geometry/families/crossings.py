@@ -94,26 +94,15 @@ def _located(symmetry: SymmetryClass, event: Event) -> arb:
 
 def _box(layout: Layout, centre: np.ndarray) -> np.ndarray:
     """Return a box around a table in which there is one critical point, for all sizes in the balls of a layout."""
-    cells = [tuple(cell) for cell in layout.cells]
-    units = np.zeros((len(cells), *centre.shape))
-    for place, cell in enumerate(cells):
-        units[(place, *cell)] = 1
-    weights = np.array([layout.weights[cell] for cell in cells], object)
-
-    def jacobian(table: np.ndarray) -> np.ndarray:
-        return Geometry(layout, table).second_derivative(units) / weights[:, None]
-
-    def at(point: np.ndarray) -> np.ndarray:
-        table = centre.copy()
-        for cell, entry in zip(cells, point, strict=True):
-            table[cell] = entry
-        return table
-
-    inverse = balls(np.linalg.inv(floats(jacobian(centre))))
-    gradient: Any = Geometry(layout, centre).gradient()
-    residual = np.array([gradient[cell] for cell in cells], object)
-    point = np.array([centre[cell] for cell in cells], object)
-    return at(krawczyk(point, inverse, residual, lambda box: jacobian(at(box))))
+    here = Geometry(layout, centre)
+    inverse = balls(np.linalg.inv(floats(here.jacobian())))
+    box = krawczyk(
+        centre[layout.cells],
+        inverse,
+        here.gradient()[layout.cells],
+        lambda entries: Geometry(layout, layout.table(entries)).jacobian(),
+    )
+    return layout.table(box)
 
 
 def krawczyk(

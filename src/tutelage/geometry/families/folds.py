@@ -39,41 +39,30 @@ _REACH = 2.0**-45
 
 
 class _Fold(NamedTuple):
-    """The equations near a turning point: the cells that stand for something, and the covector ℓ."""
+    """The equations near a turning point, in the entries of the table and $k$; and the covector ℓ."""
 
     symmetry: SymmetryClass
-    cells: list[tuple[int, ...]]
     along: np.ndarray
-    shape: tuple[int, ...]
 
-    def table(self, point: np.ndarray) -> np.ndarray:
-        arb = flint_module().arb
-        table = np.full(self.shape, arb(0), object)
-        for cell, entry in zip(self.cells, point[:-1], strict=True):
-            table[cell] = entry
-        return table
+    def geometry(self, point: np.ndarray) -> Geometry:
+        layout = self.symmetry.layout(point[-1])
+        return Geometry(layout, layout.table(point[:-1]))
 
     def residual(self, point: np.ndarray, place: arb) -> np.ndarray:
-        gradient = Geometry(self.symmetry.layout(point[-1]), self.table(point)).gradient()
-        return np.array(
-            [*(gradient[cell] for cell in self.cells), (balls(self.along) * point[:-1]).sum() - place], object
-        )
+        here = self.geometry(point)
+        return np.append(here.gradient()[here.layout.cells], (balls(self.along) * point[:-1]).sum() - place)
 
     def jacobian(self, point: np.ndarray) -> np.ndarray:
-        layout, table = self.symmetry.layout(point[-1]), self.table(point)
-        units = np.zeros((len(self.cells), *self.shape))
-        for number, cell in enumerate(self.cells):
-            units[(number, *cell)] = 1
-        weights = np.array([layout.weights[cell] for cell in self.cells], object)
-        hessian = Geometry(layout, table).second_derivative(units) / weights[:, None]
-        changing = Geometry(self.symmetry.layout(Moving(point[-1], 1)), moving(table)).gradient()
-        across = np.array([[changing[cell].slope] for cell in self.cells], object)
+        here = self.geometry(point)
+        changing = Geometry(self.symmetry.layout(Moving(point[-1], 1)), moving(here.students)).gradient()
+        across = np.array([[entry.slope] for entry in changing[here.layout.cells]], object)
         last = np.append(balls(self.along), flint_module().arb(0))
-        return np.vstack([np.hstack([hessian, across]), last])
+        return np.vstack([np.hstack([here.jacobian(), across]), last])
 
     def symmetric(self, point: np.ndarray) -> np.ndarray:
         """Return the Hessian on symmetric students."""
-        return isotypes(self.symmetry.layout(point[-1]))[0].matrix(self.table(point))
+        here = self.geometry(point)
+        return isotypes(here.layout)[0].matrix(here.students)
 
     def solved(self, start: np.ndarray, place: arb, inverse: np.ndarray) -> np.ndarray:
         """Return the solution near a point with many digits; nothing is proved here."""
@@ -100,9 +89,8 @@ def enclosed_turning(symmetry: SymmetryClass, event: Event, width: float) -> tup
     flint = flint_module()
     with flint.ctx.workdps(_DIGITS + 12):
         layout = symmetry.layout(event.neurons)
-        cells = [tuple(int(part) for part in cell) for cell in layout.cells]
-        fold = _Fold(symmetry, cells, _kernel(layout, cells, event), event.table.shape)
-        start = np.append(balls([event.table[cell] for cell in cells]), flint.arb(event.neurons))
+        fold = _Fold(symmetry, _kernel(layout, event))
+        start = np.append(balls(event.table[layout.cells]), flint.arb(event.neurons))
         inverse = balls(np.linalg.inv(floats(fold.jacobian(start))))
         centre, place = _located(fold, start, inverse, event.place)
         reach = flint.arb(_REACH * float(np.linalg.norm(floats(start[:-1]))))
@@ -123,10 +111,10 @@ def enclosed_turning(symmetry: SymmetryClass, event: Event, width: float) -> tup
         return low, high
 
 
-def _kernel(layout: Layout, cells: list[tuple[int, ...]], event: Event) -> np.ndarray:
+def _kernel(layout: Layout, event: Event) -> np.ndarray:
     """Return the covector ℓ in float64: the kernel of the Hessian in the entries, of length one."""
-    weights = np.array([layout.weights[cell] for cell in cells])
-    vector = np.linalg.eigh(isotypes(layout)[0].matrix(event.table))[1][:, event.place] * np.sqrt(weights)
+    vectors = np.linalg.eigh(isotypes(layout)[0].matrix(event.table))[1]
+    vector = vectors[:, event.place] * np.sqrt(layout.weights[layout.cells])
     return vector / np.linalg.norm(vector)
 
 

@@ -132,12 +132,7 @@ def _table(finer: Finer) -> np.ndarray:
 
 
 def _trivial(layout: Layout) -> Isotype:
-    finer = refined(layout, {})
-    directions = []
-    for orbit, column in layout.cells:
-        directions.append(_table(finer))
-        directions[-1][orbit, column] = 1
-    return Isotype("trivial", 0 * layout.sizes[0] + 1, finer, np.array(directions))
+    return Isotype("trivial", 0 * layout.sizes[0] + 1, refined(layout, {}), layout.units)
 
 
 def _standard(layout: Layout, a: int) -> Isotype:

@@ -103,9 +103,22 @@ class Layout:
         return self.members[:number, None] * self.widths[:number]
 
     @cached_property
-    def cells(self) -> np.ndarray:
-        """The cells of the table that stand for something: rows and columns, `[cell, 2]`."""
-        return np.argwhere([[weight != 0 for weight in row] for row in self.weights])
+    def cells(self) -> tuple[np.ndarray, ...]:
+        """The cells of the table that stand for something: their rows, and their columns."""
+        return np.nonzero([[weight != 0 for weight in row] for row in self.weights])
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """For each cell, the table with a one there and zeros elsewhere."""
+        units = np.zeros((len(self.cells[0]), *self.weights.shape))
+        units[(np.arange(len(units)), *self.cells)] = 1
+        return units
+
+    def table(self, entries: np.ndarray) -> np.ndarray:
+        """Return the table with given entries in its cells."""
+        table = np.full(self.weights.shape, 0 * self.sizes[0], self.dtype)
+        table[self.cells] = entries
+        return table
 
     @cached_property
     def pairs(self) -> PairTypes:

@@ -305,12 +305,11 @@ def family(blocks: str, students: str | None = None) -> Family:
 
 def cells_in_order(layout: Layout) -> list[tuple[int, int]]:
     """Return the cells of a table that stand for something: orbit by orbit, block by block, own teachers first."""
-    there = {(int(orbit), int(column)) for orbit, column in layout.cells}
     order = []
     for orbit, owner in enumerate(layout.owners):
         for block in range(layout.blocks):
             columns = [layout.blocks, block] if block == owner else [block]
-            order += [(orbit, column) for column in columns if (orbit, column) in there]
+            order += [(orbit, column) for column in columns if layout.weights[orbit, column] != 0]
     return order
 
 

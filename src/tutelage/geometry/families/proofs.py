@@ -96,7 +96,7 @@ def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[i
         NotProved: If Newton's method does not get anywhere.
     """
     flint = flint_module()
-    there = [tuple(cell) for cell in layout.cells]
+    there = [*zip(*layout.cells, strict=True)]
     scale = np.sqrt([float(layout.weights[cell]) for cell in there])
     plain = Layout(tuple(float(size) for size in layout.sizes), layout.owners)
     current: Any = balls(np.where(plain.weights != 0, start, 0.0))

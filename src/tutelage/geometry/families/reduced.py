@@ -230,6 +230,11 @@ class Geometry:
         plain = there @ directions.reshape(len(directions), -1).T
         return terms / one + plain / 2
 
+    def jacobian(self) -> np.ndarray:
+        """Return the derivatives of the gradient's entries in those of the table, cell by cell."""
+        weights = self.layout.weights[self.layout.cells]
+        return self.second_derivative(self.layout.units) / weights[:, None]
+
 
 def _outer_sum(*parts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
     """Return the sum over pairs and parts of a factor `[…, pair]` times the outer product of two vectors."""

@@ -119,12 +119,11 @@ def around(layout: Layout, tables: np.ndarray, number: int, generator: np.random
 def along(layout: Layout, tables: np.ndarray, number: int, generator: np.random.Generator) -> np.ndarray:
     """Return tables at some distance from given ones, along eigenvectors of small or negative curvature."""
     chosen = tables[generator.integers(len(tables), size=number)]
-    cells = tuple(layout.cells.T)
     vectors = np.linalg.eigh(isotypes(layout)[0].matrix(chosen))[1]
     place = generator.integers(min(4, vectors.shape[-1]), size=number)
-    directions = vectors[np.arange(number), :, place] / np.sqrt(layout.weights[cells])
+    directions = vectors[np.arange(number), :, place] / np.sqrt(layout.weights[layout.cells])
     size = 10 ** generator.uniform(-2, 0.5, size=number) * generator.choice([-1.0, 1.0], size=number)
-    chosen[(slice(None), *cells)] += size[:, None] * directions
+    chosen[(slice(None), *layout.cells)] += size[:, None] * directions
     return chosen
 
 
@@ -148,9 +147,8 @@ def isolated(layout: Layout, tables: list[np.ndarray]) -> list[np.ndarray]:
 
 def solved(layout: Layout, tables: np.ndarray, steps: int = _STEPS) -> list[np.ndarray]:
     """Return the critical points that steps from the given tables reach, without those that reach none."""
-    cells, scale = tuple(layout.cells.T), np.sqrt(layout.weights[tuple(layout.cells.T)])
-    directions = np.zeros((len(scale), *layout.weights.shape))
-    directions[(np.arange(len(scale)), *cells)] = 1 / scale
+    cells, scale = layout.cells, np.sqrt(layout.weights[layout.cells])
+    directions = layout.units / scale[:, None, None]
     damping = np.full(len(tables), 1e-2)
     finished: list[np.ndarray] = []
     geometry = Geometry(layout, tables)
