@@ -50,6 +50,23 @@ def exact_decimal(fraction: Fraction) -> str:
     return format(Decimal(fraction.numerator * 5**digits).scaleb(-digits, Context(prec=10**6)), "f")
 
 
+def floats(array: np.ndarray | arb_mat) -> np.ndarray:
+    """Return an array or a matrix as float64: of balls, their midpoints."""
+    return np.array(array.tolist(), float)
+
+
+def balls(values: Any) -> np.ndarray:
+    """Return an array of floats, whole numbers or balls as an array of balls of radius zero, or as they are."""
+    return entrywise(flint_module().arb, np.asarray(values, object))
+
+
+def entrywise(function: Any, *arrays: np.ndarray) -> np.ndarray:
+    """Return the values of a function of balls, entry by entry."""
+    if not arrays[0].size:
+        return arrays[0]
+    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object)
+
+
 def balls_of(decimals: tuple[tuple[str, ...], ...]) -> arb_mat:
     """Return decimals as balls that contain them."""
     flint = flint_module()

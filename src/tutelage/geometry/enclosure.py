@@ -30,7 +30,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tutelage.geometry.ball_arithmetic import NotProved, Singular, exact, flint_module, frobenius
+from tutelage.geometry.ball_arithmetic import (
+    NotProved,
+    Singular,
+    balls,
+    entrywise,
+    exact,
+    flint_module,
+    floats,
+    frobenius,
+)
 from tutelage.geometry.ball_losses import LossInBalls
 
 if TYPE_CHECKING:
@@ -39,7 +48,7 @@ if TYPE_CHECKING:
 # Newton's method is given up after so many steps; from a point that float64 can be brought to, six are enough.
 _STEPS = 30
 
-# A Hessian is used again for steps shorter than this: each then gains about as many digits.
+# A Hessian is used again for steps shorter than this.
 _SHORT = 1e-7
 
 # Part of λ that ΛR is aimed at; the conditions ask for less than one.
@@ -116,7 +125,7 @@ def eigenvalue_bounds(matrix: arb_mat) -> tuple[list[arb], list[arb]]:
         NotProved: If approximate eigenvectors are not close to orthogonal.
     """
     flint = flint_module()
-    middle = _floats(matrix)
+    middle = floats(matrix)
     if not np.isfinite(middle).all():
         raise NotProved("the Hessian is not finite in ball arithmetic")
     vectors = exact(np.linalg.eigh((middle + middle.T) / 2)[1])
@@ -219,46 +228,65 @@ def refined(loss: LossInBalls, start: np.ndarray, digits: int) -> list[list[int]
     Raises:
         NotProved: If Newton's method does not get anywhere.
     """
-    flint = flint_module()
-    current = exact(start)
-    values = vectors = np.zeros(0)
+    matrix = flint_module().arb_mat
+
+    def gradient(students: np.ndarray) -> np.ndarray:
+        return balls(loss.gradient(matrix(students.tolist())).tolist())
+
+    def inverse(students: np.ndarray) -> np.ndarray:
+        hessian = floats(loss.hessian(matrix(students.tolist())))
+        if not np.isfinite(hessian).all():
+            raise NotProved("the Hessian is not finite in ball arithmetic")
+        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+        zero = int((np.abs(values) <= _SINGULAR * np.abs(values).max()).sum())
+        if zero:
+            raise Singular(f"the Hessian is singular: {zero} of its eigenvalues are zero up to rounding")
+        return vectors / values @ vectors.T
+
+    return converged(start, gradient, inverse, digits)
+
+
+def converged(
+    start: np.ndarray,
+    gradient: Callable[[np.ndarray], np.ndarray],
+    inverse: Callable[[np.ndarray], np.ndarray],
+    digits: int,
+    scale: np.ndarray | float = 1.0,
+) -> list[list[int]]:
+    """Return where a gradient is zero, in units of `10^-digits`, by Newton's method; nothing is proved here.
+
+    Args:
+        start: A matrix in float64.
+        gradient: The gradient at a matrix of balls.
+        inverse: The inverse of the Hessian at a matrix of balls, in float64. It is used again for short steps: each
+            then gains about as many digits as that has.
+        digits: Decimal digits.
+        scale: Factors of the entries in the lengths of steps.
+
+    Raises:
+        NotProved: If Newton's method does not get anywhere.
+    """
+    current, newton = balls(start), np.zeros(0)
     step = best = math.inf
     for _ in range(_STEPS):
         if step > _SHORT:
-            values, vectors = _eigen(loss, current)
-        gradient = loss.gradient(current).mid()
-        size = frobenius(gradient).mid()
+            newton = inverse(current)
+        slope = gradient(current)
+        size = max((abs(entry.mid()) for entry in slope.flat), key=float)
         if size == 0:
             break
         # Scaled to one, so that float64 holds it, however small it is.
-        direction = vectors @ ((vectors.T @ _floats(gradient * (1 / size)).ravel()) / values)
-        length = float(size) * float(np.linalg.norm(direction))
+        direction = (newton @ floats(slope / size).ravel()).reshape(start.shape)
+        length = float(size) * float(np.linalg.norm(direction * scale))
         if not math.isfinite(length) or length > max(1.0, float(np.linalg.norm(start))):
             raise NotProved(f"Newton's method leaves the point, by a step of length {length:.3g}")
         if step <= _SHORT and length > 0.5 * best:
             break  # the gradient is no longer known better than up to the radii of its balls
-        current = (current - exact(direction.reshape(start.shape)) * size).mid()
+        current = entrywise(lambda entry: entry.mid(), current - balls(direction) * size)
         step, best = length, min(best, length)
         if length < 10.0 ** -(digits + 3):
             break
     else:
         raise NotProved(f"Newton's method does not converge in {_STEPS} steps")
-    unit, half = 10**digits, flint.arb(0.5)
-    return [[int((entry * unit + half).mid().floor().unique_fmpz()) for entry in row] for row in current.tolist()]
-
-
-def _eigen(loss: LossInBalls, students: arb_mat) -> tuple[np.ndarray, np.ndarray]:
-    hessian = _floats(loss.hessian(students))
-    if not np.isfinite(hessian).all():
-        raise NotProved("the Hessian is not finite in ball arithmetic")
-    values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
-    zero = int((np.abs(values) <= _SINGULAR * np.abs(values).max()).sum())
-    if zero:
-        raise Singular(f"the Hessian is singular: {zero} of its eigenvalues are zero up to rounding")
-    return values, vectors
-
-
-def _floats(matrix: arb_mat) -> np.ndarray:
-    """Return the midpoints as float64."""
-    entries = [float(entry) for entry in matrix.entries()]
-    return np.array(entries).reshape(matrix.nrows(), matrix.ncols())
+    unit, half = 10**digits, flint_module().arb(0.5)
+    return [[int((entry * unit + half).mid().floor().unique_fmpz()) for entry in row] for row in current]

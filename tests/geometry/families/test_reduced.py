@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
-from tutelage.geometry.families.arithmetic import balls
+from tutelage.geometry.ball_arithmetic import balls
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import NOBODY, Layout
 from tutelage.geometry.families.moving import Moving, moving

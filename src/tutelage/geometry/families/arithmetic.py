@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.geometry.ball_arithmetic import NotProved, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, entrywise, flint_module
 
 
 def is_ball(array: np.ndarray) -> bool:
@@ -30,14 +30,14 @@ def square(values: Any) -> Any:
 def root(squares: np.ndarray) -> np.ndarray:
     """Return square roots of numbers that are not negative, whatever rounding makes of them."""
     if is_ball(squares):
-        return _entrywise(lambda entry: entry.nonnegative_part().sqrt(), squares)
+        return entrywise(lambda entry: entry.nonnegative_part().sqrt(), squares)
     return np.sqrt(np.maximum(squares, 0.0))
 
 
 def angle(sine: np.ndarray, cosine: np.ndarray) -> np.ndarray:
     """Return angles from multiples, by one positive factor, of their sines and cosines."""
     if is_ball(sine):
-        return _entrywise(lambda one, other: type(one).atan2(one, other), sine, cosine)
+        return entrywise(lambda one, other: type(one).atan2(one, other), sine, cosine)
     return np.arctan2(sine, cosine)
 
 
@@ -48,7 +48,7 @@ def reciprocal(values: np.ndarray) -> np.ndarray:
         NotProved: If a ball leaves open whether its number is zero.
     """
     if is_ball(values):
-        return _entrywise(_reciprocal, values)
+        return entrywise(_reciprocal, values)
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
@@ -58,19 +58,3 @@ def _reciprocal(value: Any) -> Any:
     if not value > 0:
         raise NotProved("two neurons may be parallel, or one may be zero")
     return 1 / value
-
-
-def floats(array: np.ndarray) -> np.ndarray:
-    """Return an array as float64: of balls, their midpoints."""
-    return array.astype(float)
-
-
-def balls(values: Any) -> np.ndarray:
-    """Return an array of floats, whole numbers or balls as an array of balls of radius zero, or as they are."""
-    return _entrywise(flint_module().arb, np.asarray(values, object))
-
-
-def _entrywise(function: Any, *arrays: np.ndarray) -> np.ndarray:
-    if not arrays[0].size:
-        return arrays[0]
-    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object)

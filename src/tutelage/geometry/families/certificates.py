@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tutelage.errors import invalid
-from tutelage.geometry.ball_arithmetic import NotProved, balls_of, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, balls, balls_of, flint_module
 from tutelage.geometry.certificate import Certificate
 from tutelage.geometry.enclosure import at_most
-from tutelage.geometry.families.arithmetic import balls, square
+from tutelage.geometry.families.arithmetic import square
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.proving import FEWER, GUARD, assembled, checked_digits, symmetric_proof
 

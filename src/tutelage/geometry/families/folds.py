@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tutelage.geometry.ball_arithmetic import NotProved, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, balls, flint_module, floats
 from tutelage.geometry.enclosure import at_least, at_most
-from tutelage.geometry.families.arithmetic import balls, floats
 from tutelage.geometry.families.branches import Event
 from tutelage.geometry.families.classes import SymmetryClass
 from tutelage.geometry.families.crossings import krawczyk, negative_pivots

@@ -19,15 +19,14 @@ block-constant itself.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tutelage.geometry.ball_arithmetic import NotProved, Singular, flint_module
+from tutelage.geometry.ball_arithmetic import NotProved, Singular, balls, flint_module, floats
 from tutelage.geometry.balls import lipschitz_bound
-from tutelage.geometry.enclosure import Enclosure, at_most, concluded, eigenvalue_bounds
-from tutelage.geometry.families.arithmetic import balls, floats, square
+from tutelage.geometry.enclosure import Enclosure, at_most, concluded, converged, eigenvalue_bounds
+from tutelage.geometry.families.arithmetic import square
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.reduced import Geometry
@@ -35,9 +34,7 @@ from tutelage.geometry.families.reduced import Geometry
 if TYPE_CHECKING:
     from flint import arb
 
-_STEPS = 30
-
-# Newton's matrix in float64 is used again: each step then gains about as many digits as that has.
+# Eigenvalues below this part of the largest one, in float64, are not worth an attempt.
 _SINGULAR = 1e-13
 
 
@@ -95,41 +92,19 @@ def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[i
     Raises:
         NotProved: If Newton's method does not get anywhere.
     """
-    flint = flint_module()
-    there = [*zip(*layout.cells, strict=True)]
-    scale = np.sqrt([float(layout.weights[cell]) for cell in there])
     plain = Layout(tuple(float(size) for size in layout.sizes), layout.owners)
-    current: Any = balls(np.where(plain.weights != 0, start, 0.0))
-    trivial = isotypes(plain)[0]
-    inverse = np.zeros((len(there), len(there)))
-    step = best = math.inf
-    for _ in range(_STEPS):
-        if step > 1e-7:
-            values, vectors = np.linalg.eigh(trivial.matrix(floats(current)))
-            if not np.abs(values).min() > _SINGULAR * np.abs(values).max():
-                raise Singular("the Hessian is singular on symmetric students")
-            inverse = vectors @ np.diag(1 / values) @ vectors.T
-        gradient: Any = Geometry(layout, current).gradient()
-        entries = [gradient[cell].mid() for cell in there]
-        size = max((abs(entry) for entry in entries), key=float)
-        if size == 0:
-            break
-        # Scaled to one, so that float64 holds it, however small it is.
-        direction = inverse @ (np.array([float(entry / size) for entry in entries]) * scale) / scale
-        length = float(size) * float(np.linalg.norm(direction * scale))
-        if not math.isfinite(length) or length > max(1.0, float(np.linalg.norm(floats(current)))):
-            raise NotProved(f"Newton's method leaves the point, by a step of length {length:.3g}")
-        if step <= 1e-7 and length > 0.5 * best:
-            break  # the gradient is no longer known better than up to the radii of its balls
-        for cell, part in zip(there, direction, strict=True):
-            current[cell] = (current[cell] - flint.arb(float(part)) * size).mid()
-        step, best = length, min(best, length)
-        if length < 10.0 ** -(digits + 3):
-            break
-    else:
-        raise NotProved(f"Newton's method does not converge in {_STEPS} steps")
-    unit, half = 10**digits, flint.arb(0.5)
-    return [[int((entry * unit + half).mid().floor().unique_fmpz()) for entry in row] for row in current]
+    trivial, scale = isotypes(plain)[0], np.sqrt(plain.weights)
+    cells = plain.units.reshape(len(plain.units), -1)
+
+    def inverse(table: np.ndarray) -> np.ndarray:
+        values, vectors = np.linalg.eigh(trivial.matrix(floats(table)))
+        if not np.abs(values).min() > _SINGULAR * np.abs(values).max():
+            raise Singular("the Hessian is singular on symmetric students")
+        lengths = scale[plain.cells][:, None]
+        return cells.T @ ((vectors / lengths) / values @ (vectors * lengths).T) @ cells
+
+    begin = np.where(plain.weights != 0, start, 0.0)
+    return converged(begin, lambda table: Geometry(layout, table).gradient(), inverse, digits, scale)
 
 
 def table_of_units(units: list[list[int]], digits: int) -> np.ndarray:
