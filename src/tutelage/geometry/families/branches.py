@@ -19,7 +19,7 @@ from tutelage import checks
 from tutelage.errors import TutelageError, invalid, shown
 from tutelage.geometry.ball_arithmetic import NotProved
 from tutelage.geometry.families.classes import SymmetryClass
-from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.isotypes import isotype, isotypes
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.reduced import Geometry
 
@@ -287,13 +287,8 @@ def _crossing(symmetry: SymmetryClass, name: str, place: int, state: _State, new
         return found
 
     def value(logarithm: float) -> float:
-        return eigenvalue(symmetry, name, place, at(logarithm), math.exp(logarithm))
+        kind = isotype(symmetry.layout(math.exp(logarithm)), name)
+        return float(np.linalg.eigvalsh(kind.matrix(at(logarithm)))[place])
 
     logarithm: Any = scipy.optimize.brentq(value, *ends, xtol=1e-15)
     return Event("crossing", math.exp(logarithm), name, place, at(logarithm))
-
-
-def eigenvalue(symmetry: SymmetryClass, name: str, place: int, table: np.ndarray, neurons: float) -> float:
-    """Return one of the sorted eigenvalues of a type."""
-    (kind,) = [kind for kind in isotypes(symmetry.layout(neurons)) if kind.name == name]
-    return float(np.linalg.eigvalsh(kind.matrix(table))[place])

@@ -18,15 +18,15 @@ from tutelage.geometry.ball_arithmetic import NotProved, balls, flint_module, fl
 from tutelage.geometry.enclosure import at_least, at_most
 from tutelage.geometry.families.branches import Event
 from tutelage.geometry.families.classes import SymmetryClass
-from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.isotypes import isotype
 from tutelage.geometry.families.layout import Layout
-from tutelage.geometry.families.proofs import refined_table, table_of_units
+from tutelage.geometry.families.proofs import table_in_balls
 from tutelage.geometry.families.reduced import Geometry
 
 if TYPE_CHECKING:
     from flint import arb
 
-_DIGITS, _SECANTS = 40, 5
+_DIGITS, _SECANTS = 40, 6
 
 # Boxes are made larger so often, before a proof is given up.
 _INFLATIONS = 4
@@ -51,14 +51,11 @@ def enclosed_crossing(symmetry: SymmetryClass, event: Event, width: float) -> tu
         middle = _located(symmetry, event)
         low, high = float(middle) - width / 2, float(middle) + width / 2
         both = flint.arb(low).union(flint.arb(high))
-        layout = symmetry.layout(middle)
-        centre = table_of_units(refined_table(layout, event.table, _DIGITS), _DIGITS)
-        box = _box(symmetry.layout(both), centre)
+        box = _box(symmetry.layout(both), table_in_balls(symmetry.layout(middle), event.table, _DIGITS))
         signs = []
         for end in (low, high):
             there = symmetry.layout(flint.arb(end))
-            start = table_of_units(refined_table(there, event.table, _DIGITS), _DIGITS)
-            small = _box(there, start)
+            small = _box(there, table_in_balls(there, event.table, _DIGITS))
             if not all(wide.contains(narrow) for wide, narrow in zip(box.flat, small.flat, strict=True)):
                 raise NotProved("the critical points at both ends are not shown to be on one branch")
             signs.append(_sign(there, small, event))
@@ -68,27 +65,36 @@ def enclosed_crossing(symmetry: SymmetryClass, event: Event, width: float) -> tu
 
 
 def _located(symmetry: SymmetryClass, event: Event) -> arb:
-    """Return the crossing with more digits than float64 has, by secants; nothing is proved here."""
-    arb = flint_module().arb
+    """Return the crossing with more digits than float64 has; nothing is proved here."""
+    start = flint_module().arb(event.neurons)
 
     def value(neurons: arb) -> arb:
         layout = symmetry.layout(neurons)
-        (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
-        matrix: Any = kind.matrix(table_of_units(refined_table(layout, event.table, _DIGITS), _DIGITS))
-        vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, event.place])
-        # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
-        return ((vector @ matrix @ vector) / (vector @ vector)).mid()
+        table = table_in_balls(layout, event.table, _DIGITS)
+        return eigenvalue(isotype(layout, event.type).matrix(table), event.place)
 
-    first, second = arb(event.neurons), arb(event.neurons) * (1 + arb(2) ** -20)
+    return zero_near(value, start, start * 2.0**-20, start * _NEAR)
+
+
+def zero_near(value: Callable[[arb], arb], start: arb, shift: arb, reach: arb) -> arb:
+    """Return the zero of a function within reach of a start, by secants; nothing is proved here."""
+    first, second = start, start + shift
     values = value(first), value(second)
     for _ in range(_SECANTS):
         if values[0] == values[1]:
             break
         first, second = second, ((second * values[0] - first * values[1]) / (values[0] - values[1])).mid()
-        if not abs(second / event.neurons - 1) < _NEAR:
-            raise NotProved("the crossing is not found again with more digits")
+        if not abs(second - start) < reach:
+            raise NotProved("the event is not found again with more digits")
         values = values[1], value(second)
     return second
+
+
+def eigenvalue(matrix: Any, place: int) -> arb:
+    """Return one of the sorted eigenvalues of a symmetric matrix of balls with many digits; nothing is proved here."""
+    vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, place])
+    # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
+    return ((vector @ matrix @ vector) / (vector @ vector)).mid()
 
 
 def _box(layout: Layout, centre: np.ndarray) -> np.ndarray:
@@ -140,8 +146,7 @@ def _sign(layout: Layout, box: np.ndarray, event: Event) -> int:
     Raises:
         NotProved: If it may be zero.
     """
-    (kind,) = [kind for kind in isotypes(layout) if kind.name == event.type]
-    return -1 if negative_pivots(kind.matrix(box)) > event.place else 1
+    return -1 if negative_pivots(isotype(layout, event.type).matrix(box)) > event.place else 1
 
 
 def negative_pivots(matrix: Any) -> int:

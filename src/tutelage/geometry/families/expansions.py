@@ -18,7 +18,7 @@ from tutelage.geometry.ball_arithmetic import NotProved, flint_module
 from tutelage.geometry.families.branches import followed
 from tutelage.geometry.families.classes import SymmetryClass
 from tutelage.geometry.families.isotypes import isotypes
-from tutelage.geometry.families.proofs import refined_table, table_of_units
+from tutelage.geometry.families.proofs import table_in_balls
 from tutelage.geometry.families.reduced import Geometry
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def expansions(
                 raise NotProved(f"it does not reach {to:g} neurons: {branch.reason}")
             table, number = branch.tables[-1], to
             layout = symmetry.layout(flint.arb(number))
-            exact = table_of_units(refined_table(layout, table, _DIGITS), _DIGITS)
+            exact = table_in_balls(layout, table, _DIGITS)
             loss: Any = Geometry(layout, exact).loss()
             losses.append(loss.mid())
             tables.append(exact)

@@ -14,7 +14,7 @@ value is in the box. The derivative $\partial_kg$ is that of the closed form, co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tutelage.geometry.ball_arithmetic import NotProved, balls, flint_module, fl
 from tutelage.geometry.enclosure import at_least, at_most
 from tutelage.geometry.families.branches import Event
 from tutelage.geometry.families.classes import SymmetryClass
-from tutelage.geometry.families.crossings import krawczyk, negative_pivots
+from tutelage.geometry.families.crossings import eigenvalue, krawczyk, negative_pivots, zero_near
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.moving import Moving, moving
@@ -31,7 +31,10 @@ from tutelage.geometry.families.reduced import Geometry
 if TYPE_CHECKING:
     from flint import arb
 
-_DIGITS, _SECANTS, _STEPS = 40, 6, 12
+_DIGITS, _STEPS = 40, 12
+
+# With more digits the turning point's value of t moves by less than this.
+_NEAR = 1e-2
 
 # Half the length of the interval of t, as a part of the student's norm: k changes by its square.
 _REACH = 2.0**-45
@@ -118,24 +121,12 @@ def _kernel(layout: Layout, event: Event) -> np.ndarray:
 
 
 def _located(fold: _Fold, start: np.ndarray, inverse: np.ndarray, number: int) -> tuple[np.ndarray, arb]:
-    """Return the turning point with many digits, and its value of t, by secants; nothing is proved here."""
+    """Return the turning point with many digits, and its value of t; nothing is proved here."""
     arb = flint_module().arb
 
-    def value(place: arb) -> tuple[np.ndarray, arb]:
-        point = fold.solved(start, place, inverse)
-        matrix: Any = fold.symmetric(point)
-        vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, number])
-        # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
-        return point, ((vector @ matrix @ vector) / (vector @ vector)).mid()
+    def value(place: arb) -> arb:
+        return eigenvalue(fold.symmetric(fold.solved(start, place, inverse)), number)
 
-    first = (balls(fold.along) * start[:-1]).sum().mid()
-    second = first + arb(2) ** -20
-    values = value(first)[1], value(second)[1]
-    for _ in range(_SECANTS):
-        if values[0] == values[1]:
-            break
-        first, second = second, ((second * values[0] - first * values[1]) / (values[0] - values[1])).mid()
-        if not abs(second - first) < 1e-2:
-            raise NotProved("the turning point is not found again with more digits")
-        values = values[1], value(second)[1]
-    return value(second)[0], second
+    measured = (balls(fold.along) * start[:-1]).sum().mid()
+    place = zero_near(value, measured, arb(2) ** -20, arb(_NEAR))
+    return fold.solved(start, place, inverse), place

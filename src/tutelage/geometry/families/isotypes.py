@@ -127,6 +127,12 @@ def isotypes(layout: Layout) -> list[Isotype]:
     return [kind for kind in types if len(kind.directions)]
 
 
+def isotype(layout: Layout, name: str) -> Isotype:
+    """Return the type of a name."""
+    (kind,) = [kind for kind in isotypes(layout) if kind.name == name]
+    return kind
+
+
 def _table(finer: Finer) -> np.ndarray:
     return np.zeros((len(finer.orbits), len(finer.blocks) + 1))
 

@@ -107,9 +107,9 @@ def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[i
     return converged(begin, lambda table: Geometry(layout, table).gradient(), inverse, digits, scale)
 
 
-def table_of_units(units: list[list[int]], digits: int) -> np.ndarray:
-    """Return decimals, in units of `10^-digits`, as balls."""
-    flint = flint_module()
+def table_in_balls(layout: Layout, start: np.ndarray, digits: int) -> np.ndarray:
+    """Return what `refined_table` does as balls around its decimals."""
+    flint, units = flint_module(), refined_table(layout, start, digits)
     return np.array([[flint.arb(flint.fmpq(entry, 10**digits)) for entry in row] for row in units], object)
 
 
