@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tutelage as tl
-from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
+from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.isotypic import is_symmetric, symmetric_spectrum
 from tutelage.geometry.spectrum import spectrum
 
 SIZES = [(1,), (2,), (3,), (7,), (5, 1), (4, 1, 1), (3, 2), (2, 2), (6, 3, 2, 1), (1, 1, 1)]
@@ -42,9 +44,9 @@ def commuting(sizes: tuple[int, ...], seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("sizes", SIZES)
 def test_types_fill_the_space_of_matrices(sizes: tuple[int, ...]):
     """Dimensions times copies add up, and vectors of a type are orthonormal and orthogonal to those of the others."""
-    types = isotypic(sizes)
-    assert sum(kind.dimension * len(kind.vectors) for kind in types) == sum(sizes) ** 2
-    vectors = np.concatenate([kind.vectors for kind in types])
+    types = isotypes(Layout(tuple(map(float, sizes)), tuple(range(len(sizes)))))
+    assert sum(kind.dimension * len(kind.directions) for kind in types) == sum(sizes) ** 2
+    vectors = np.concatenate([kind.vectors() for kind in types])
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(len(vectors)), atol=1e-12)
 
 
@@ -52,7 +54,7 @@ def test_types_fill_the_space_of_matrices(sizes: tuple[int, ...]):
 def test_operators_that_commute_have_this_spectrum(sizes: tuple[int, ...]):
     """For random operators that commute with the symmetries, all eigenvalues are found, as often as they occur."""
     operator = commuting(sizes)
-    found = symmetric_spectrum(operator.__matmul__, isotypic(sizes))
+    found = symmetric_spectrum(operator.__matmul__, sizes)
     assert found is not None
     np.testing.assert_allclose(found, np.linalg.eigvalsh(operator), atol=1e-10)
 
@@ -60,7 +62,7 @@ def test_operators_that_commute_have_this_spectrum(sizes: tuple[int, ...]):
 def test_other_operators_are_refused():
     """An operator that does not commute with the symmetries shows in the products."""
     operator = np.random.default_rng(0).normal(size=(25, 25))
-    assert symmetric_spectrum((operator + operator.T).__matmul__, isotypic((5,))) is None
+    assert symmetric_spectrum((operator + operator.T).__matmul__, (5,)) is None
 
 
 def test_symmetric_matrices_are_told_apart():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import equinox as eqx
 import jax
@@ -20,7 +20,7 @@ from tutelage.dynamics.vectors import as_student, as_vector
 from tutelage.errors import TutelageError
 from tutelage.geometry.blocks import structure
 from tutelage.geometry.equivalence import reference_of
-from tutelage.geometry.isotypic import is_symmetric, isotypic, symmetric_spectrum
+from tutelage.geometry.isotypic import is_symmetric, symmetric_spectrum
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
@@ -140,7 +140,7 @@ def spectrum(
     size = _size(point)
     if how != "ends" and (beside := _beside_the_span(objective, point)) is not None:
         inner, reduced, copies = beside
-        if reduced.size <= DENSE_LIMIT or how == "dense":
+        if _size(reduced) <= DENSE_LIMIT or how == "dense":
             return Spectrum(_with_copies(inner, reduced, copies), True, size)
     if how == "auto" and (values := _by_symmetry(objective, point)) is not None:
         return Spectrum(values, True, size)
@@ -184,25 +184,11 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
     wide = teacher.with_vectors(target, padded(teacher.vectors(target)))
     beside = student.with_vectors(reduced, padded(rows))
     inner = in_coordinates(reduction.objective, wide, beside)
-    return inner, _Padded(beside, sum(leaf.size for leaf in jax.tree.leaves(beside))), dimension - rows.shape[1]
+    return inner, beside, dimension - rows.shape[1]
 
 
-class SymmetricOrder(NamedTuple):
-    """The order in which a student is unchanged by permutations within blocks, of neurons and coordinates alike.
-
-    Attributes:
-        sizes: Sizes of the blocks.
-        students: Order of the students.
-        teachers: Order of the teachers, and of the coordinates.
-    """
-
-    sizes: tuple[int, ...]
-    students: np.ndarray
-    teachers: np.ndarray
-
-
-def symmetric_order(objective: Objective, point: PyTree) -> SymmetricOrder | None:
-    """Return the order of a point of a committee with as many students as orthonormal teachers, if it has symmetries.
+def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
+    """Return all eigenvalues at a point of a committee with as many students as orthonormal teachers.
 
     Returns:
         `None` where there are no symmetries, or too few to be worth it.
@@ -225,35 +211,18 @@ def symmetric_order(objective: Objective, point: PyTree) -> SymmetricOrder | Non
     # With b blocks a symmetric student has about b² entries, and the types of its Hessian about 4b² rows.
     if sizes != blocks.teacher_sizes or 8 * len(sizes) ** 2 > dimension**2:
         return None
-    if not is_symmetric(vectors[np.ix_(blocks.students, blocks.teachers)], sizes):
+    ordered = vectors[np.ix_(blocks.students, blocks.teachers)]
+    if not is_symmetric(ordered, sizes):
         return None
-    return SymmetricOrder(sizes, blocks.students, blocks.teachers)
+    return symmetric_spectrum(hessian_product(objective, student.with_vectors(point, jnp.asarray(ordered))), sizes)
 
 
-def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
-    """Return all eigenvalues at a point of a committee that has many symmetries, or `None` where it has not."""
-    order = symmetric_order(objective, point)
-    if order is None:
-        return None
-    student = objective.problem.student
-    ordered = np.asarray(student.vectors(point))[np.ix_(order.students, order.teachers)]
-    types = isotypic(order.sizes)
-    return symmetric_spectrum(hessian_product(objective, student.with_vectors(point, jnp.asarray(ordered))), types)
-
-
-class _Padded(NamedTuple):
-    """A student in reduced coordinates, and its number of parameters."""
-
-    point: PyTree
-    size: int
-
-
-def _with_copies(objective: Objective, reduced: _Padded, copies: int) -> np.ndarray:
+def _with_copies(objective: Objective, reduced: PyTree, copies: int) -> np.ndarray:
     """Return all eigenvalues, given the Hessian in the span and along one axis that stands for several."""
-    vectors = objective.problem.student.vectors(reduced.point)
-    number, axes = vectors.shape
-    hessian = np.asarray(objective.hessian(reduced.point))
+    number, axes = objective.problem.student.vectors(reduced).shape
+    hessian = np.asarray(objective.hessian(reduced))
     # The vectors come first. By symmetry under reflections their last axis does not mix with anything else.
-    last = (np.arange(reduced.size) % axes == axes - 1) & (np.arange(reduced.size) < number * axes)
+    place = np.arange(len(hessian))
+    last = (place % axes == axes - 1) & (place < number * axes)
     inside, beside = (np.linalg.eigvalsh(hessian[np.ix_(chosen, chosen)]) for chosen in (~last, last))
     return np.sort(np.concatenate([inside, np.repeat(beside, copies)]))

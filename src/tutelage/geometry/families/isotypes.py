@@ -1,7 +1,7 @@
 r"""The Hessian of a block-constant student, type by type: a few small matrices have all its eigenvalues.
 
 The Hessian commutes with the permutations within blocks. The space of students falls into irreducible representations
-of few types (see `tutelage.geometry.isotypic`), and by Schur's lemma the Hessian acts on each type as one small matrix,
+of few types, and by Schur's lemma the Hessian acts on each type as one small matrix,
 with a row for each copy of the type, repeated as often as its dimension says:
 
 | type | dimension | one vector for each copy |
@@ -84,6 +84,11 @@ class Isotype:
         found = Geometry(layout, self.finer.lifted(students)).second_derivative(self.directions)
         scale = reciprocal(root((layout.weights * self.directions**2).sum(axis=(-1, -2))))
         return found * scale[:, None] * scale
+
+    def vectors(self) -> np.ndarray:
+        """Return the vectors as students in full, read row by row, of length one; sizes must be whole numbers."""
+        vectors = np.array([self.finer.layout.matrix(direction).ravel() for direction in self.directions])
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def refined(layout: Layout, parts: Mapping[int, int]) -> Finer:

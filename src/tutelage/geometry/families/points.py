@@ -39,7 +39,8 @@ class Eigenvalue(NamedTuple):
     Attributes:
         eigenvalue: The eigenvalue.
         multiplicity: How often it is repeated: a whole number, but for numbers of neurons that are not.
-        types: Types of symmetry of its eigenvectors, blocks numbered from one; see `tutelage.geometry.isotypic`.
+        types: Types of symmetry of its eigenvectors, blocks numbered from one; see
+            `tutelage.geometry.families.isotypes`.
     """
 
     eigenvalue: float

@@ -3,7 +3,8 @@ r"""The symmetries of a student with few different entries, and vectors of each 
 The teachers are the coordinate axes. Where a student's entries are equal within blocks of teachers but for its own one,
 and the students that differ by that alone are as many as the block has teachers, permutations within blocks do not
 change the student as a whole. The matrices below span, with their images, all students, and by Schur's lemma the
-Hessian does not mix those of different types; their forms are those of the table in `tutelage.geometry.isotypic`.
+Hessian does not mix those of different types; their forms are those of the table in
+`tutelage.geometry.families.isotypes`.
 """
 
 from __future__ import annotations
