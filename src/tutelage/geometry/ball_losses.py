@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,26 +58,53 @@ class LossInBalls(abc.ABC):
         dimension = self.teacher.shape[1] - self.biased
         return flint_module().arb_mat([row[:dimension] for row in students.tolist()])
 
-    @abc.abstractmethod
     def excess(self, students: arb_mat) -> arb:
         """Return the loss above half the variance of the noise, weight decay included."""
+        bare = self._excess(students)
+        return bare if self.decay is None else bare + self.decay.value(students)
 
-    @abc.abstractmethod
     def gradient(self, students: arb_mat) -> arb_mat:
         """Return the gradient, one row per neuron."""
+        bare = self._gradient(students)
+        return bare if self.decay is None else bare + self.decay.gradient(students)
 
-    @abc.abstractmethod
     def hessian(self, students: arb_mat) -> arb_mat:
         """Return the Hessian; parameters in the order of the rows."""
+        numbers, block = range(students.nrows()), self._blocks(students)
+        blocks = {(i, j): block(i, j) for i in numbers for j in numbers if i <= j}
+        if self.decay is not None:
+            for i, row in enumerate(students.tolist()):
+                blocks[i, i] = blocks[i, i] + self.decay.block(row)
+        rows = []
+        for i in numbers:
+            # The blocks of a pair are equal: each is symmetric.
+            band = [blocks[min(i, j), max(i, j)].tolist() for j in numbers]
+            rows += [[entry for part in parts for entry in part] for parts in zip(*band, strict=True)]
+        return flint_module().arb_mat(rows)
 
-    @abc.abstractmethod
-    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
-        """Return the Hessian's block of a neuron less that of its own dual: what splitting it depends on."""
-
-    @abc.abstractmethod
     def lipschitz(self, students: arb_mat, radius: float) -> arb:
         """Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
 
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
+        bare = self._lipschitz(students, radius)
+        return bare if self.decay is None else bare + self.decay.lipschitz(students, radius)
+
+    @abc.abstractmethod
+    def _excess(self, students: arb_mat) -> arb:
+        """Return what `excess` does, without decay; so do the others below."""
+
+    @abc.abstractmethod
+    def _gradient(self, students: arb_mat) -> arb_mat: ...
+
+    @abc.abstractmethod
+    def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
+        """Return the function from two neurons to the Hessian's block of them."""
+
+    @abc.abstractmethod
+    def _lipschitz(self, students: arb_mat, radius: float) -> arb: ...
+
+    @abc.abstractmethod
+    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
+        """Return the Hessian's block of a neuron less that of its own dual: what splitting it depends on."""

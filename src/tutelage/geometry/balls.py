@@ -50,6 +50,7 @@ constant; the norm of a symmetric trilinear form is attained at three equal vect
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -139,7 +140,7 @@ class BallLoss(LossInBalls):
         """The square of the factor of the student's output: the loss is that of the bare students times it."""
         return flint_module().arb(self.factors[0]) ** 2
 
-    def excess(self, students: arb_mat) -> arb:
+    def _excess(self, students: arb_mat) -> arb:
         arb = flint_module().arb
         total = arb(0)
         teaching = self._signed(pairs_of(self.teachers, None), self.outputs)
@@ -149,7 +150,7 @@ class BallLoss(LossInBalls):
             (teaching, self.outputs, arb(0.5)),
         ):
             total += factor * self._sum(pairs, signs)
-        return total * self._unit if self.decay is None else total * self._unit + self.decay.value(students)
+        return total * self._unit
 
     def _sum(self, pairs: BallPairs, signs: np.ndarray | None) -> arb:
         """Return the sum of the duals of all pairs, times the signs of the first of each."""
@@ -168,7 +169,7 @@ class BallLoss(LossInBalls):
         odd, even, factor = self.odd, self.even, 2 / flint.arb.pi()
         return flint.arb_mat([[odd + even * (1 - factor * angle) for angle in angles] for angles in pairs.angle])
 
-    def gradient(self, students: arb_mat) -> arb_mat:
+    def _gradient(self, students: arb_mat) -> arb_mat:
         flint = flint_module()
         own, taught = self._own(students), self._taught(students)
         mine, theirs = (scaled_rows(pairs.other_units, pairs.other_norms) for pairs in (own, taught))
@@ -182,41 +183,29 @@ class BallLoss(LossInBalls):
         gradient = combined + scaled_rows(own.units, radial)
         if self.signs is not None:
             gradient = scaled_rows(gradient, [flint.arb(self._sign(i)) for i in range(len(radial))])
-        gradient = gradient * self._unit
-        return gradient if self.decay is None else gradient + self.decay.gradient(students)
+        return gradient * self._unit
 
-    def hessian(self, students: arb_mat) -> arb_mat:
+    def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
         flint = flint_module()
-        number, dimension = students.nrows(), students.ncols()
         own, taught = self._own(students), self._taught(students)
         slopes, factor = self._slopes(own), self.even * (2 / flint.arb.pi())
-        identity = diagonal(dimension, flint.arb(1))
-        rows: list[list[list[arb]]] = [[[] for _ in range(dimension)] for _ in range(number)]
-        found: dict[tuple[int, int], list[list[arb]]] = {}
-        for i in range(number):
-            for j in range(number):
-                if i == j:
-                    total = (_curvature(own, i, skip=i) - _curvature(taught, i)) * self._sign(i)
-                    whole = (identity * (self.odd + self.even) + total * (factor / own.norms[i])) * self._unit
-                    if self.decay is not None:
-                        whole = whole + self.decay.block(students.tolist()[i])
-                    block = whole.tolist()
-                elif i < j:
-                    both = self._unit * (self._sign(i) * self._sign(j))
-                    block = ((identity * slopes[i, j] + _mixed(own, i, j) * factor) * both).tolist()
-                    found[i, j] = block
-                else:
-                    block = found[j, i]  # the blocks of a pair are equal: each is symmetric
-                for row, part in zip(rows[i], block, strict=True):
-                    row.extend(part)
-        return flint.arb_mat([row for band in rows for row in band])
+        identity = diagonal(students.ncols(), flint.arb(1))
+
+        def block(i: int, j: int) -> arb_mat:
+            if i != j:
+                both = self._unit * (self._sign(i) * self._sign(j))
+                return (identity * slopes[i, j] + _mixed(own, i, j) * factor) * both
+            total = (_curvature(own, i, skip=i) - _curvature(taught, i)) * self._sign(i)
+            return (identity * (self.odd + self.even) + total * (factor / own.norms[i])) * self._unit
+
+        return block
 
     def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
         own, taught = self._own(students), self._taught(students)
         total = (_curvature(own, neuron, skip=neuron) - _curvature(taught, neuron)) * self._sign(neuron)
         return total * (self._unit * self.even * (2 / flint_module().arb.pi()) / own.norms[neuron])
 
-    def lipschitz(self, students: arb_mat, radius: float) -> arb:
+    def _lipschitz(self, students: arb_mat, radius: float) -> arb:
         r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
 
         With the constants of the module's text, $\rho_i = \|w_i\| - r$ and unit vectors $(a_i)_i$, the third
@@ -228,8 +217,7 @@ class BallLoss(LossInBalls):
         """
         norms, _ = polar(students)
         teachers = sum(polar(self.teachers)[0], flint_module().arb(0))
-        bound = lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius) * self._unit
-        return bound if self.decay is None else bound + self.decay.lipschitz(students, radius)
+        return lipschitz_bound(norms, [1] * len(norms), teachers, self.even, radius) * self._unit
 
 
 def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:

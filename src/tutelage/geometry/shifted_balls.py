@@ -54,6 +54,7 @@ constants wherever $w \ne 0$.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -201,7 +202,7 @@ class ShiftedBallLoss(LossInBalls):
                 pulls[i] -= self._together(w, v) * _column(v.numbers) * output
         return own, mine, flint.arb_mat([[entry for (entry,) in pull.tolist()] for pull in pulls])
 
-    def excess(self, students: arb_mat) -> arb:
+    def _excess(self, students: arb_mat) -> arb:
         arb = flint_module().arb
         theirs, outputs = self._rows(exact(self.teacher)), self._outputs
         total = arb(0)
@@ -216,36 +217,24 @@ class ShiftedBallLoss(LossInBalls):
             for v, output in zip(theirs, outputs, strict=True):
                 pulled = self._together(row, v) * _column(v.numbers)
                 total -= coefficient * output * dot(row.numbers, pulled.entries()) / 2
-        return total if self.decay is None else total + self.decay.value(students)
+        return total
 
-    def gradient(self, students: arb_mat) -> arb_mat:
+    def _gradient(self, students: arb_mat) -> arb_mat:
         flint = flint_module()
         _, mine, pulls = self._pulls(students)
         rows = zip(mine, pulls.tolist(), strict=True)
-        gradient = flint.arb_mat([[c * entry for entry in row[: students.ncols()]] for c, row in rows])
-        return gradient if self.decay is None else gradient + self.decay.gradient(students)
+        return flint.arb_mat([[c * entry for entry in row[: students.ncols()]] for c, row in rows])
 
-    def hessian(self, students: arb_mat) -> arb_mat:
-        flint = flint_module()
-        own, width = self._rows(students), students.ncols()
-        mine = self._coefficients(len(own))
-        rows: list[list[arb]] = [[] for _ in range(len(own) * width)]
-        blocks: dict[tuple[int, int], list[list[arb]]] = {}
-        for i, w in enumerate(own):
-            for j, v in enumerate(own):
-                if i == j:
-                    block = self._together(w, w, True) * mine[i] ** 2 + self._reduced(students, i)
-                    found = _cut(block, width)
-                    if self.decay is not None:
-                        found = found + self.decay.block(students.tolist()[i])
-                    blocks[i, i] = found.tolist()
-                elif i < j:
-                    blocks[i, j] = blocks[j, i] = _cut(self._together(w, v) * (mine[i] * mine[j]), width).tolist()
-                for place, part in enumerate(blocks[i, j]):
-                    rows[i * width + place].extend(part)
-        return flint.arb_mat(rows)
+    def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
+        own, mine = self._rows(students), self._coefficients(students.nrows())
 
-    def _reduced(self, students: arb_mat, neuron: int) -> arb_mat:
+        def block(i: int, j: int) -> arb_mat:
+            found = _cut(self._together(own[i], own[j], i == j) * (mine[i] * mine[j]), students.ncols())
+            return found + self.reduced_block(students, i) if i == j else found
+
+        return block
+
+    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
         own, mine = self._rows(students), self._coefficients(students.nrows())
         total = diagonal(len(self._centre), flint_module().arb(0))
         for j, (v, coefficient) in enumerate(zip(own, mine, strict=True)):
@@ -253,12 +242,9 @@ class ShiftedBallLoss(LossInBalls):
                 total += self._curved(own[neuron], v) * coefficient
         for v, output in zip(self._rows(exact(self.teacher)), self._outputs, strict=True):
             total -= self._curved(own[neuron], v) * output
-        return total * mine[neuron]
+        return _cut(total * mine[neuron], students.ncols())
 
-    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
-        return _cut(self._reduced(students, neuron), students.ncols())
-
-    def lipschitz(self, students: arb_mat, radius: float) -> arb:
+    def _lipschitz(self, students: arb_mat, radius: float) -> arb:
         r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
 
         By the bounds of the module's text, at the largest density and the largest $|h|$ in the ball, with
@@ -298,7 +284,7 @@ class ShiftedBallLoss(LossInBalls):
             for c in mine:
                 largest = largest.max(abs(c))
             pure += 3 * arb(len(own)).sqrt() * mixed * largest
-        return pure if self.decay is None else pure + self.decay.lipschitz(students, radius)
+        return pure
 
 
 class Joint(NamedTuple):
