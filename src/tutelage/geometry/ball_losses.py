@@ -49,14 +49,24 @@ class LossInBalls(abc.ABC):
     mean: np.ndarray | None = None
     biased: bool = False
 
+    @property
+    def dimension(self) -> int:
+        """Dimension of the inputs."""
+        return self.teacher.shape[1] - self.biased
+
+    @property
+    def slopes(self) -> tuple[arb, arb]:
+        r"""The numbers p and q of the activation $px + q|x|$."""
+        arb = flint_module().arb
+        return (arb(self.right) + arb(self.left)) / 2, (arb(self.right) - arb(self.left)) / 2
+
     def lowest(self) -> arb:
         """Return half the variance of the noise, below which no loss is."""
         return flint_module().arb(self.noise) ** 2 / 2
 
     def vectors(self, students: arb_mat) -> arb_mat:
         """Return the rows without their biases."""
-        dimension = self.teacher.shape[1] - self.biased
-        return flint_module().arb_mat([row[:dimension] for row in students.tolist()])
+        return flint_module().arb_mat([row[: self.dimension] for row in students.tolist()])
 
     def excess(self, students: arb_mat) -> arb:
         """Return the loss above half the variance of the noise, weight decay included."""

@@ -100,14 +100,12 @@ class BallLoss(LossInBalls):
     @property
     def odd(self) -> arb:
         """The factor of the cosine, $sp^2$."""
-        arb = flint_module().arb
-        return arb(self.scale) * ((arb(self.right) + arb(self.left)) / 2) ** 2
+        return flint_module().arb(self.scale) * self.slopes[0] ** 2
 
     @property
     def even(self) -> arb:
         """The factor of the rest, $sq^2$."""
-        arb = flint_module().arb
-        return arb(self.scale) * ((arb(self.right) - arb(self.left)) / 2) ** 2
+        return flint_module().arb(self.scale) * self.slopes[1] ** 2
 
     @property
     def teachers(self) -> arb_mat:
@@ -141,28 +139,18 @@ class BallLoss(LossInBalls):
         return flint_module().arb(self.factors[0]) ** 2
 
     def _excess(self, students: arb_mat) -> arb:
-        arb = flint_module().arb
-        total = arb(0)
-        teaching = self._signed(pairs_of(self.teachers, None), self.outputs)
-        for pairs, signs, factor in (
-            (self._own(students), self.signs, arb(0.5)),
-            (self._taught(students), self.signs, arb(-1)),
-            (teaching, self.outputs, arb(0.5)),
-        ):
-            total += factor * self._sum(pairs, signs)
-        return total * self._unit
-
-    def _sum(self, pairs: BallPairs, signs: np.ndarray | None) -> arb:
-        """Return the sum of the duals of all pairs, times the signs of the first of each."""
         flint = flint_module()
         odd, even, pi = self.odd, self.even, flint.arb.pi()
         total = flint.arb(0)
-        numbers = [1] * len(pairs.norms) if signs is None else np.sign(signs).astype(int).tolist()
-        norms = [norm * sign for norm, sign in zip(pairs.norms, numbers, strict=True)]
+        # Half the sum of the duals of all pairs, of students and of teachers with the opposite sign.
+        theirs = np.ones(len(self.teacher)) if self.outputs is None else self.outputs
+        signs = np.append([self._sign(i) for i in range(students.nrows())], -theirs)
+        pairs = self._signed(pairs_of(flint.arb_mat(students.tolist() + self.teachers.tolist()), None), signs)
+        norms = pairs.other_norms
         for norm, cosines, sines, angles in zip(norms, pairs.cosine, pairs.sine, pairs.angle, strict=True):
-            for other, c, s, angle in zip(pairs.other_norms, cosines, sines, angles, strict=True):
+            for other, c, s, angle in zip(norms, cosines, sines, angles, strict=True):
                 total += norm * other * (odd * c + even * (2 / pi) * (s + (pi / 2 - angle) * c))
-        return total
+        return total / 2 * self._unit
 
     def _slopes(self, pairs: BallPairs) -> arb_mat:
         flint = flint_module()

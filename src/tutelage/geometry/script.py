@@ -335,7 +335,7 @@ def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: Lo
     """
     shifted = loss.biased or loss.mean is not None
     numbers = ("unique_radius", "radius", "gradient_norm", "least_curvature", "lipschitz")
-    mean = np.zeros(loss.teacher.shape[1] - loss.biased) if loss.mean is None else loss.mean
+    mean = np.zeros(loss.dimension) if loss.mean is None else loss.mean
     return (_HEAD + (_SHIFTED if shifted else _CENTRED) + _TAIL).format(
         theorem=str(certificate).replace("\\", "\\\\"),
         digits=certificate.digits + 30,

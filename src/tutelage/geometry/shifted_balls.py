@@ -88,19 +88,9 @@ class ShiftedBallLoss(LossInBalls):
     """The population loss of neurons with biases, or under Gaussian inputs with a mean."""
 
     @property
-    def _slopes(self) -> tuple[arb, arb]:
-        """The numbers p and q."""
-        arb = flint_module().arb
-        return (arb(self.right) + arb(self.left)) / 2, (arb(self.right) - arb(self.left)) / 2
-
-    @property
-    def _dimension(self) -> int:
-        return self.teacher.shape[1] - self.biased
-
-    @property
     def _centre(self) -> list[arb]:
         r"""The vector $\mu$."""
-        mean = np.zeros(self._dimension) if self.mean is None else self.mean
+        mean = np.zeros(self.dimension) if self.mean is None else self.mean
         return exact(np.append(mean, np.ones(int(self.biased)))[None]).tolist()[0]
 
     def _coefficients(self, count: int) -> list[arb]:
@@ -121,7 +111,7 @@ class ShiftedBallLoss(LossInBalls):
         flint = flint_module()
         centre, deviation = self._centre, flint.arb(self.scale).sqrt()
         whole = [row + [flint.arb(0)] * (len(centre) - len(row)) for row in rows.tolist()]
-        norms, units = polar(flint.arb_mat([row[: self._dimension] for row in whole]))
+        norms, units = polar(flint.arb_mat([row[: self.dimension] for row in whole]))
         return [
             Row(row, norm, unit, dot(centre, row) / (deviation * norm))
             for row, norm, unit in zip(whole, norms, units.tolist(), strict=True)
@@ -130,7 +120,7 @@ class ShiftedBallLoss(LossInBalls):
     def _together(self, w: Row, v: Row, same: bool = False) -> arb_mat:
         """Return the matrix B of two rows."""
         flint = flint_module()
-        p, q = self._slopes
+        p, q = self.slopes
         first, second = _column(w.unit), _column(v.unit)
         one, other = _density(w.level), _density(v.level)
         total = p * p + p * q * (_sign(w.level) + _sign(v.level))
@@ -148,30 +138,30 @@ class ShiftedBallLoss(LossInBalls):
             square += (apart * joint.of_second - _outer(first) * (w.level * joint.of_sum) + joint.bend) * (q * q * turn)
         scale = flint.arb(self.scale)
         centre, shift = _column(self._centre), self._padded(linear) * scale.sqrt()
-        varying = (diagonal(self._dimension, total) + square) * scale
+        varying = (diagonal(self.dimension, total) + square) * scale
         return _outer(centre) * total + _both(centre, shift) + self._padded_square(varying)
 
     def _curved(self, w: Row, v: Row) -> arb_mat:
         """Return the matrix C of two rows."""
         flint = flint_module()
-        p, q = self._slopes
+        p, q = self.slopes
         scale, unit = flint.arb(self.scale), _column(w.unit)
         deviation = scale.sqrt()
         place = _column(self._centre) - self._padded(unit * (deviation * w.level))
-        vector = v.numbers[: self._dimension]
+        vector = v.numbers[: self.dimension]
         along = dot(vector, w.unit)
         rest = [entry - along * direction for entry, direction in zip(vector, w.unit, strict=True)]
         mean = dot(v.numbers, [row[0] for row in place.tolist()])
         sine = sine_and_angle(dot(w.unit, v.unit))[0]
         spread = deviation * v.norm * sine
         across = self._padded(_column(rest))
-        tangent = diagonal(self._dimension, flint.arb(1)) - _outer(unit)
+        tangent = diagonal(self.dimension, flint.arb(1)) - _outer(unit)
         if spread > 0:
             sharp = q * 2 * scale * scale * _density(mean / spread) / spread
             peak = _outer(_column(rest)) * sharp
             size = spread * 2 * _density(mean / spread) + mean * _sign(mean / spread)
         else:
-            peak = bounded(self._dimension, abs(q) * 2 * scale * spread * _density(flint.arb(0)))
+            peak = bounded(self.dimension, abs(q) * 2 * scale * spread * _density(flint.arb(0)))
             size = abs(mean) + _up_to(spread * 2 * _density(flint.arb(0)))
         value, slope = p * mean + q * size, p + q * _sign_of_quotient(mean, spread)
         found = _outer(place) * value + _both(place, across) * (scale * slope)
@@ -186,8 +176,18 @@ class ShiftedBallLoss(LossInBalls):
         rows = [row + [0] * int(self.biased) for row in matrix.tolist()]
         return flint_module().arb_mat(rows + [[0] * len(self._centre)] * int(self.biased))
 
-    def _pulls(self, students: arb_mat) -> tuple[list[Row], list[arb], arb_mat]:
-        """Return rows, output weights, and the derivatives of half the mean square in the rows over these."""
+    def _excess(self, students: arb_mat) -> arb:
+        total = flint_module().arb(0)
+        rows = [*self._rows(students), *self._rows(exact(self.teacher))]
+        weights = [*self._coefficients(students.nrows()), *(-output for output in self._outputs)]
+        for i, w in enumerate(rows):
+            for j, v in enumerate(rows[: i + 1]):
+                pulled = self._together(w, v, i == j) * _column(v.numbers)
+                both = weights[i] * weights[j] * dot(w.numbers, pulled.entries())
+                total += both / 2 if i == j else both
+        return total
+
+    def _gradient(self, students: arb_mat) -> arb_mat:
         flint = flint_module()
         own, theirs = self._rows(students), self._rows(exact(self.teacher))
         mine, outputs = self._coefficients(len(own)), self._outputs
@@ -200,30 +200,8 @@ class ShiftedBallLoss(LossInBalls):
                     pulls[j] += block * _column(w.numbers) * mine[i]
             for v, output in zip(theirs, outputs, strict=True):
                 pulls[i] -= self._together(w, v) * _column(v.numbers) * output
-        return own, mine, flint.arb_mat([[entry for (entry,) in pull.tolist()] for pull in pulls])
-
-    def _excess(self, students: arb_mat) -> arb:
-        arb = flint_module().arb
-        theirs, outputs = self._rows(exact(self.teacher)), self._outputs
-        total = arb(0)
-        for i, v in enumerate(theirs):
-            for j in range(i + 1):
-                pulled = self._together(v, theirs[j], i == j) * _column(theirs[j].numbers)
-                total += outputs[i] * outputs[j] * dot(v.numbers, pulled.entries()) * (arb(0.5) if i == j else 1)
-        own, mine, pulls = self._pulls(students)
-        # Half the mean square of the difference: half the students' pull less half that of the teachers alone.
-        for row, coefficient, pull in zip(own, mine, pulls.tolist(), strict=True):
-            total += coefficient * dot(row.numbers, pull) / 2
-            for v, output in zip(theirs, outputs, strict=True):
-                pulled = self._together(row, v) * _column(v.numbers)
-                total -= coefficient * output * dot(row.numbers, pulled.entries()) / 2
-        return total
-
-    def _gradient(self, students: arb_mat) -> arb_mat:
-        flint = flint_module()
-        _, mine, pulls = self._pulls(students)
-        rows = zip(mine, pulls.tolist(), strict=True)
-        return flint.arb_mat([[c * entry for entry in row[: students.ncols()]] for c, row in rows])
+        rows = zip(mine, pulls, strict=True)
+        return flint.arb_mat([(pull * coefficient).entries()[: students.ncols()] for coefficient, pull in rows])
 
     def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
         own, mine = self._rows(students), self._coefficients(students.nrows())
@@ -252,7 +230,7 @@ class ShiftedBallLoss(LossInBalls):
         $m = (\|\mu\| + \sqrt s|h|)^2 + s$ else. Pairs are added up as in `BallLoss.lipschitz`.
         """
         arb = flint_module().arb
-        p, q = self._slopes
+        p, q = self.slopes
         reach, scale = arb(radius), arb(self.scale)
         own, mine = self._rows(students), self._coefficients(students.nrows())
         steepest = abs(arb(self.left)).max(abs(arb(self.right)))
