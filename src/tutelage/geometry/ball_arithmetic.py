@@ -39,13 +39,12 @@ def exact(values: np.ndarray) -> arb_mat:
     return flint_module().arb_mat(np.asarray(values, float).tolist())
 
 
-def exact_decimals(values: np.ndarray) -> tuple[tuple[str, ...], ...]:
-    """Return floats as decimal numbers, in full."""
-    return tuple(tuple(format(Decimal(float(entry)), "f") for entry in row) for row in values)
+def exact_decimals(rows: np.ndarray) -> tuple[tuple[str, ...], ...]:
+    """Return floats, or fractions over powers of two, as decimal numbers, in full."""
+    return tuple(tuple(_exact_decimal(Fraction(entry)) for entry in row) for row in rows)
 
 
-def exact_decimal(fraction: Fraction) -> str:
-    """Return a fraction over a power of two as a decimal number, in full."""
+def _exact_decimal(fraction: Fraction) -> str:
     digits = fraction.denominator.bit_length() - 1
     return format(Decimal(fraction.numerator * 5**digits).scaleb(-digits, Context(prec=10**6)), "f")
 

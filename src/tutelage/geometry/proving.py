@@ -29,7 +29,6 @@ from tutelage.geometry.ball_arithmetic import (
     Singular,
     balls_of,
     exact,
-    exact_decimal,
     exact_decimals,
     flint_module,
     frobenius,
@@ -113,22 +112,16 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     assert isinstance(student, Neuronwise)
     vectors = np.asarray(jax.device_get(student.rows(point)))
     flint_module()
-    problem = described(objective, loss, vectors)
-    if loss.signs is not None and not loss.signs.all():
-        reason = "an output weight is zero, where rescalings move a neuron that computes nothing"
-        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
-    about = {"digits": digits, "problem": problem, "_loss": loss}
+    about = {"digits": digits, "problem": described(objective, loss, vectors)}
     try:
         with flint_module().ctx.workdps(digits + GUARD):
             proof = _proof(loss, vectors, digits, student.contains(point, teacher, objective.target))
             centre = proof.pop("centre", None)
             found = point if centre is None else student.with_rows(point, jnp.asarray(centre))
-            return Certificate(centre=found, **proof, **about)
-    except UnsupportedCombination as failure:
-        return Certificate(kind="not proved", reason=str(failure), centre=point, digits=digits, problem=problem)
-    except NotProved as failure:
+            return Certificate(centre=found, **proof, **about, _loss=loss)
+    except (NotProved, UnsupportedCombination) as failure:
         reason = _explained(failure, objective, point, loss, vectors.shape[0])
-        return Certificate(kind="not proved", reason=reason, centre=point, digits=digits, problem=problem)
+        return Certificate(kind="not proved", reason=reason, centre=point, **about)
 
 
 def require_certifiable(parameters: int) -> None:
@@ -177,7 +170,7 @@ def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     same = loss.left == -loss.right or (not signed and all(sum(column) == 0 for column in found[negative].T))
     if not same or np.linalg.norm(students - found.astype(float)) > _CLOSE:
         return None
-    return tuple(tuple(exact_decimal(entry) for entry in row) for row in found)
+    return exact_decimals(found)
 
 
 def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool) -> dict[str, Any]:
@@ -193,6 +186,8 @@ def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool)
         NotProved: If there is no proof.
         UnsupportedCombination: If the Hessian is too large.
     """
+    if loss.signs is not None and not loss.signs.all():
+        raise NotProved("an output weight is zero, where rescalings move a neuron that computes nothing")
     left_open = "" if contained else _OTHERS
     if vectors.shape[0] < loss.teacher.shape[0]:
         left_open = FEWER
@@ -239,7 +234,7 @@ class Proof(NamedTuple):
         excess: Its loss above half the variance of the noise.
     """
 
-    decimals: tuple[tuple[str, ...], ...]
+    decimals: Decimals
     found: Enclosure
     excess: arb
 
@@ -256,7 +251,7 @@ def _dense(loss: LossInBalls, vectors: np.ndarray, zero: Decimals | None, digits
     """Return what is proved from the whole Hessian."""
     if zero is None:
         units = refined(loss, vectors, digits)
-        decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
+        decimals = _decimals(units, digits)
     else:
         decimals = zero
     students = balls_of(decimals)
@@ -289,7 +284,7 @@ def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: i
         decimals = exact_decimals(table)
     else:
         units = refined_table(layout, table, digits)
-        decimals = tuple(tuple(_decimal(entry, digits) for entry in row) for row in units)
+        decimals = _decimals(units, digits)
     centre = np.array(balls_of(decimals).tolist(), object)
     found = enclosed_by_symmetry(layout, centre, critical)
     arb = flint_module().arb
@@ -335,10 +330,14 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str
     }
 
 
-def _decimal(units: int, digits: int) -> str:
-    """Return a whole number of units of `10^-digits` as a decimal number."""
-    text = f"{abs(units):0{digits + 1}d}"
-    return f"{'-' if units < 0 else ''}{text[:-digits]}.{text[-digits:]}"
+def _decimals(units: list[list[int]], digits: int) -> Decimals:
+    """Return whole numbers of units of `10^-digits` as decimal numbers."""
+
+    def decimal(number: int) -> str:
+        text = f"{abs(number):0{digits + 1}d}"
+        return f"{'-' if number < 0 else ''}{text[:-digits]}.{text[-digits:]}"
+
+    return tuple(tuple(map(decimal, row)) for row in units)
 
 
 def _spread(found: Enclosure) -> arb:
@@ -366,7 +365,7 @@ def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tup
     return "spurious minimum", ""
 
 
-def _explained(failure: NotProved, objective: NeuronSum, point: PyTree, loss: LossInBalls, students: int) -> str:
+def _explained(failure: Exception, objective: NeuronSum, point: PyTree, loss: LossInBalls, students: int) -> str:
     """Return why a proof did not succeed, with what is known of a singular Hessian."""
     reason = str(failure)
     if isinstance(failure, Singular):

@@ -44,7 +44,7 @@ from tutelage.geometry.ball_arithmetic import (
     balls_of,
     dot,
     exact,
-    exact_decimal,
+    exact_decimals,
     flint_module,
     frobenius,
 )
@@ -99,7 +99,7 @@ def whole_teacher(loss: LossInBalls) -> tuple[tuple[str, ...], ...]:
     """Return the teacher's vectors times the sizes of its output weights as decimal numbers, in full."""
     sizes = np.ones(len(loss.teacher)) if loss.outputs is None else np.abs(loss.outputs)
     rows = zip(sizes, loss.teacher, strict=True)
-    return tuple(tuple(exact_decimal(Fraction(size) * Fraction(entry)) for entry in row) for size, row in rows)
+    return exact_decimals(np.array([[Fraction(size) * Fraction(entry) for entry in row] for size, row in rows]))
 
 
 def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None:
