@@ -65,6 +65,15 @@ def test_document_and_files(file, tmp_path):
     assert other.exit_code == 2 and "another specification" in other.stderr
 
 
+def test_a_folder_that_cannot_be_used_is_bad_input(file, tmp_path):
+    """Something of others in the place of the pieces is refused in one line, and left as it is."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "pieces").write_text("mine")
+    result = run(app, ["train", str(file), "--out", str(tmp_path / "results")])
+    assert result.exit_code == 2 and result.stderr.startswith("error: ") and "must be a folder" in result.stderr
+    assert (tmp_path / "results" / "pieces").read_text() == "mine"
+
+
 def test_an_interrupted_training_goes_on(file, tmp_path, monkeypatch):
     """Ctrl-C keeps what is done and says how to go on; without `--out` there is nothing to keep."""
     from tutelage.sweeps import sweep as module

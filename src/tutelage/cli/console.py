@@ -90,6 +90,9 @@ class Commands(TyperGroup):
             return result
         except KeyboardInterrupt:
             interrupted()
+        except TutelageError as error:
+            # What a command does not answer itself. A specification has a line for everything that is wrong with it.
+            bad_input(*str(error).splitlines())
         except BrokenPipeError:
             _drop_output()
             raise typer.Exit(EXIT_NOBODY_READS) from None
@@ -132,13 +135,11 @@ def table(**options: Any) -> Table:
     return Table(**{"box": None, "header_style": "bold", "pad_edge": False, **options})
 
 
-def bad_input(message: str) -> NoReturn:
-    """End with one clear line and the exit code for bad input; called for a full disk, with that for failure."""
-    bad_inputs([message])
+def bad_input(*messages: str) -> NoReturn:
+    """End with a clear line for everything that is wrong, and the exit code for bad input.
 
-
-def bad_inputs(messages: Iterable[str]) -> NoReturn:
-    """End with a clear line for everything that is wrong, and the exit code as of `bad_input`."""
+    Called for a full disk, with that for failure.
+    """
     error = sys.exc_info()[1]
     if isinstance(error, OSError) and error.errno in _RAN_OUT:
         failed("; ".join(messages))
@@ -296,11 +297,8 @@ def writable_folder(path: Path) -> Path:
 
 
 def report_folder(path: Path) -> Path:
-    """Return the folder of a report, made if it is absent, or end with a clear line if it holds something else."""
+    """Return the folder of a report, made if it is absent; one that holds something else is refused."""
     from tutelage.claims.auditing import claim_report
 
-    try:
-        claim_report(writable_folder(path))
-    except TutelageError as error:
-        bad_input(str(error))
+    claim_report(writable_folder(path))
     return path

@@ -10,7 +10,6 @@ import typer
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
-from tutelage.errors import TutelageError
 
 
 def explore(
@@ -35,10 +34,7 @@ def explore(
             "`claim` must be one whose witness the explorer shows, such as single_neuron.lemma-6.3, but received "
             f"{claim}. Leave it out: each tab of the explorer lists its refuted statements."
         )
-    try:
-        page = write_explorer(console.writable_folder(out))
-    except TutelageError as error:
-        console.bad_input(str(error))
+    page = write_explorer(console.writable_folder(out))
     url = page.absolute().as_uri() + address
     opened = show and webbrowser.open(url)
     if json:

@@ -8,7 +8,6 @@ import typer
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
-from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
     from tutelage.geometry import FamilyPoints
@@ -35,10 +34,7 @@ def family(
     """
     import tutelage as tl
 
-    try:
-        found = tl.family(blocks, students).points(neurons, seed)
-    except TutelageError as error:
-        console.bad_input(str(error))
+    found = tl.family(blocks, students).points(neurons, seed)
     if json:
         console.print_document(found.document())
     else:

@@ -72,11 +72,8 @@ def audit(
     from tutelage.cli import auditing
     from tutelage.work.program import this_command
 
-    try:
-        chosen = find(claims or [])
-        effort_named(effort)
-    except TutelageError as error:
-        console.bad_input(str(error))
+    chosen = find(claims or [])
+    effort_named(effort)
     folder = None if out is None else console.report_folder(out)
     try:
         with console.watching("claims") as watch:
@@ -131,15 +128,12 @@ def reproduce(
     from tutelage.work.lock import FolderInUse
     from tutelage.work.program import this_command
 
-    try:
-        chosen = find(studies or [])
-        size = checked_scale(scale)
-        if set_:
-            if len(chosen) != 1:
-                console.bad_input(f"--set changes one study, but {len(chosen)} are named. Name one.")
-            chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
-    except TutelageError as error:
-        console.bad_input(str(error))
+    chosen = find(studies or [])
+    size = checked_scale(scale)
+    if set_:
+        if len(chosen) != 1:
+            console.bad_input(f"--set changes one study, but {len(chosen)} are named. Name one.")
+        chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     folder = console.report_folder(out)
     try:
         done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)

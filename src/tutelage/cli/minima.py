@@ -13,7 +13,6 @@ from rich.text import Text
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
-from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
     from tutelage.geometry import Atlas, AtlasEntry, Certificate
@@ -66,26 +65,23 @@ def minima(
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         console.bad_input(f"--out must name a file in a folder that exists, but received {out}")
     begun = time.monotonic()
-    try:
-        if certify:
-            from tutelage.geometry.proving import require_certifiable
+    if certify:
+        from tutelage.geometry.proving import require_certifiable
 
-            # Before work starts. Committees of ReLU neurons may have symmetries, and be as large as they like.
-            plain = neurons is None or (activation == _ACTIVATION and not output)
-            require_certifiable(0 if plain or neurons is None else neurons * (students or neurons))
-        if neurons is None:
-            from tutelage.geometry import load_atlas
+        # Before work starts. Committees of ReLU neurons may have symmetries, and be as large as they like.
+        plain = neurons is None or (activation == _ACTIVATION and not output)
+        require_certifiable(0 if plain or neurons is None else neurons * (students or neurons))
+    if neurons is None:
+        from tutelage.geometry import load_atlas
 
-            assert file is not None
-            atlas = load_atlas(file)
-        else:
-            students = students or neurons
-            step = step or _default_step(neurons, students, output)
-            atlas = _search(neurons, students, activation, output, runs, step, steps, seed)
-        if certify:
-            atlas = _proved(atlas)
-    except TutelageError as error:
-        console.bad_input(str(error))
+        assert file is not None
+        atlas = load_atlas(file)
+    else:
+        students = students or neurons
+        step = step or _default_step(neurons, students, output)
+        atlas = _search(neurons, students, activation, output, runs, step, steps, seed)
+    if certify:
+        atlas = _proved(atlas)
     if out is not None:
         try:
             atlas.save(out)

@@ -12,7 +12,6 @@ from rich.padding import Padding
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
-from tutelage.errors import TutelageError
 from tutelage.papers import (
     PAPERS,
     STANDINGS,
@@ -144,10 +143,7 @@ def show(
     from tutelage.claims import Verdict
     from tutelage.claims.registry import find
 
-    try:
-        chosen = find([claim])
-    except TutelageError as error:
-        console.bad_input(str(error))
+    chosen = find([claim])
     if claim in PAPERS:
         console.bad_input(
             f"`claim` must be one statement, but received {claim!r}. `tutelage papers {claim}` lists them."
@@ -248,7 +244,4 @@ def _paper(name: str, among: Collection[str]) -> str:
     # Imported here: lists need no array library.
     from tutelage.checks import one_of
 
-    try:
-        return one_of("paper", name, among)
-    except TutelageError as error:
-        console.bad_input(str(error))
+    return one_of("paper", name, among)

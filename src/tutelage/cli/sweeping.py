@@ -81,7 +81,7 @@ def sweep(
     except KeyboardInterrupt:
         console.interrupted(this_command())
     except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
-        console.bad_inputs(str(error).splitlines())
+        console.bad_input(*str(error).splitlines())
     except TutelageError as error:
         console.failed(f"{error} Go on with: {this_command()}")
     except OSError as error:
@@ -98,7 +98,9 @@ def status(
 
     Example: [bold]tutelage status committee-sweep[/]
     """
-    document = _status(_opened(folder))
+    from tutelage.sweeps import open_sweep
+
+    document = _status(open_sweep(folder))
     if json:
         console.print_document(document)
         return
@@ -138,13 +140,12 @@ def summary(
 
     Example: [bold]tutelage summary committee-sweep --by problem.students[/]
     """
-    results = _opened(folder)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            table = results.summary(by, below)
-    except TutelageError as error:
-        console.bad_input(str(error))
+    from tutelage.sweeps import open_sweep
+
+    results = open_sweep(folder)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = results.summary(by, below)
     for warning in caught:
         console.notice(str(warning.message))
     fields = results.checked_fields("by", by)
@@ -250,15 +251,6 @@ def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
         return Sweep.from_document(document, folder=specification, allow_outside=allow_outside)
     overrides = {} if seed is None else {"seed": seed}
     return Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
-
-
-def _opened(folder: Path) -> Results:
-    from tutelage.sweeps import open_sweep
-
-    try:
-        return open_sweep(folder)
-    except TutelageError as error:
-        console.bad_input(str(error))
 
 
 def _status(results: Results) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from rich.markup import escape
 
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Json, OtherSeed
-from tutelage.errors import InvalidArgument, MalformedData, TutelageError
 from tutelage.files import write_bytes
 
 if TYPE_CHECKING:
@@ -37,14 +36,11 @@ def train(
 
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
-    from tutelage.sweeps import FolderInUse, Sweep
+    from tutelage.sweeps import Sweep
     from tutelage.work.program import this_command
 
     overrides = {} if seed is None else {"seed": seed}
-    try:
-        sweep = Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
-    except TutelageError as error:
-        console.bad_inputs(str(error).splitlines())
+    sweep = Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
@@ -54,8 +50,6 @@ def train(
         runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))
     except KeyboardInterrupt:
         console.interrupted("" if out is None else this_command())
-    except (FolderInUse, InvalidArgument, MalformedData) as error:
-        console.bad_input(str(error))
     summary = _summary(sweep, runs, time.monotonic() - begun)
     if json:
         console.print_document(summary)

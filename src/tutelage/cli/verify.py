@@ -9,7 +9,6 @@ import typer
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
-from tutelage.errors import TutelageError
 
 if TYPE_CHECKING:
     from tutelage.geometry import Atlas, Verification
@@ -29,14 +28,11 @@ def verify(
     from tutelage.geometry import load_atlas
     from tutelage.work.job import Progress as Reached
 
-    try:
-        atlas = load_atlas(file)
-        if not any(entry.certificate for entry in atlas):
-            console.bad_input(f"{file} has no certificates; make some with `tutelage minima --certify --out`")
-        with console.watching("certificates") as watch:
-            outcomes = atlas.verify(progress=lambda done: watch(Reached(len(atlas), done)))
-    except TutelageError as error:
-        console.bad_input(str(error))
+    atlas = load_atlas(file)
+    if not any(entry.certificate for entry in atlas):
+        console.bad_input(f"{file} has no certificates; make some with `tutelage minima --certify --out`")
+    with console.watching("certificates") as watch:
+        outcomes = atlas.verify(progress=lambda done: watch(Reached(len(atlas), done)))
     if json:
         console.print_document(document(atlas, outcomes))
     else:
