@@ -24,12 +24,7 @@ _COUNTED = {
 
 def show(verdicts: Sequence[Verdict]) -> None:
     """Print verdicts as a table, and the findings below it."""
-    table = console.table()
-    table.add_column("claim", overflow="fold")
-    table.add_column("form")
-    table.add_column("verdict")
-    table.add_column("margin", justify="right")
-    table.add_column("tried", justify="right")
+    table = console.table(console.words("claim"), "form", "verdict", *console.numbers("margin", "tried"))
     for verdict in verdicts:
         style = STYLES[verdict.verdict]
         table.add_row(
@@ -46,12 +41,12 @@ def show(verdicts: Sequence[Verdict]) -> None:
     summary = ", ".join(
         f"{found.count(name)} {words[found.count(name) > 1]}" for name, words in _COUNTED.items() if name in found
     )
-    console.out.print(f"\n[bold]{counted(len(printed), 'statement')}:[/] {summary}", highlight=False)
+    console.out.print(f"\n[bold]{counted(len(printed), 'statement')}:[/] {summary}")
     records = recorded_verdicts()
     for verdict in printed:
         record = records.get(verdict.id)
         if verdict.verdict == "refuted" and record and record.finding:
-            console.out.print(f"• [bold]{verdict.id}[/]: {escape(record.finding)}", highlight=False)
+            console.out.print(f"• [bold]{verdict.id}[/]: {escape(record.finding)}")
 
 
 def unexpected(verdicts: Sequence[Verdict]) -> list[str]:

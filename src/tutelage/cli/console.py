@@ -67,8 +67,8 @@ class _Console(Console):
 
 
 # Results go to standard output, everything else to standard error.
-out = _Console(soft_wrap=False)
-err = _Console(stderr=True)
+out = _Console(highlight=False)
+err = _Console(stderr=True, highlight=False)
 
 
 class Commands(TyperGroup):
@@ -130,9 +130,24 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def table(**options: Any) -> Table:
+def say(text: str) -> None:
+    """Print a line of results that is not broken to fit: a path or a command in it can be copied whole."""
+    out.print(text, soft_wrap=True)
+
+
+def table(*columns: str | Column, **options: Any) -> Table:
     """Return a table in the style of all commands."""
-    return Table(**{"box": None, "header_style": "bold", "pad_edge": False, **options})
+    return Table(*columns, **{"box": None, "header_style": "bold", "pad_edge": False, **options})
+
+
+def words(heading: str) -> Column:
+    """Return a column of text that goes on in the next line where it does not fit."""
+    return Column(heading, overflow="fold")
+
+
+def numbers(*headings: str) -> list[Column]:
+    """Return columns of numbers."""
+    return [Column(heading, justify="right") for heading in headings]
 
 
 def bad_input(*messages: str) -> NoReturn:
@@ -144,13 +159,13 @@ def bad_input(*messages: str) -> NoReturn:
     if isinstance(error, OSError) and error.errno in _RAN_OUT:
         failed("; ".join(messages))
     for message in messages:
-        err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+        err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(EXIT_BAD_INPUT)
 
 
 def failed(message: str) -> NoReturn:
     """End with one clear line and the exit code for failure."""
-    err.print(f"[bold red]failed:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    err.print(f"[bold red]failed:[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(EXIT_FAILED)
 
 
@@ -168,7 +183,7 @@ def end(unexpected: Iterable[str]) -> None:
     """End with exit code 1 if something came out otherwise than on record."""
     sentences = list(unexpected)
     for sentence in sentences:
-        err.print(f"[bold red]unexpected:[/] {escape(sentence)}", highlight=False, soft_wrap=True)
+        err.print(f"[bold red]unexpected:[/] {escape(sentence)}", soft_wrap=True)
     if sentences:
         raise typer.Exit(EXIT_FAILED)
 
@@ -280,7 +295,7 @@ def forewarn(sweep: Sweep, cores: int) -> None:
 
 def notice(text: str) -> None:
     """Print a sentence on standard error."""
-    err.print(text, highlight=False, soft_wrap=True, markup=False)
+    err.print(text, soft_wrap=True, markup=False)
 
 
 def writable_folder(path: Path) -> Path:

@@ -66,7 +66,7 @@ def demo(
         )
     else:
         _show(chosen, studies, verdicts)
-        console.out.print(f"\nReport: [bold]{escape(str(overview))}[/]", highlight=False, soft_wrap=True)
+        console.say(f"\nReport: [bold]{escape(str(overview))}[/]")
     from tutelage.cli import auditing, reproducing
 
     console.end([*reproducing.unexpected(studies), *auditing.unexpected(verdicts)])
@@ -108,10 +108,8 @@ def _run(
 
 def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequence[Verdict]) -> None:
     """Print a row per paper, and the findings that matter most."""
-    table = console.table()
-    table.add_column("paper", overflow="fold")
-    for heading in ("studies", "agree", "claims", "hold", "refuted", "other"):
-        table.add_column(heading, justify="right")
+    headings = ("studies", "agree", "claims", "hold", "refuted", "other")
+    table = console.table(console.words("paper"), *console.numbers(*headings))
     printed = [verdict for verdict in verdicts if verdict.form == "as_printed"]
     for paper in papers:
         outcomes = [study.manifest["verdict"] for study in studies if study.manifest["id"].startswith(f"{paper}.")]
@@ -126,7 +124,7 @@ def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequen
         shown = [id for id in STUDIED[paper].important if id in refuted][:_FINDINGS]
         if not shown:
             continue
-        console.out.print(f"\n[bold]{escape(STUDIED[paper].title)}[/]", highlight=False)
+        console.out.print(f"\n[bold]{escape(STUDIED[paper].title)}[/]")
         findings = Table.grid(padding=(0, 1))
         for id in shown:
             findings.add_row(Text(f"  {id.removeprefix(f'{paper}.')}", style="red"), escape(records[id].finding))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from tutelage.cli import console
 from tutelage.cli.options import Json
@@ -40,6 +41,6 @@ def explore(
     if json:
         console.print_document({"page": str(page), "url": url, "opened": opened})
         return
-    console.out.print(f"Explorer: {url}", highlight=False, soft_wrap=True, markup=False)
+    console.say(f"Explorer: {escape(url)}")
     if show and not opened:
         console.notice("No browser could be opened; open this address in one.")

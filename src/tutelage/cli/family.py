@@ -43,12 +43,8 @@ def family(
 
 def show(found: FamilyPoints) -> None:
     """Print the critical points as a table, and the first eigenvalues of each."""
-    table = console.table()
-    table.add_column("", justify="right")
-    table.add_column("kind")
-    for heading in ("loss", "smallest λ", "index"):
-        table.add_column(heading, justify="right")
-    table.add_column("entries")
+    measured = console.numbers("loss", "smallest λ", "index")
+    table = console.table(*console.numbers(""), "kind", *measured, "entries")
     for number, point in enumerate(found):
         entries = "  ".join(f"{entry + 0.0:.4g}" for entry in point.entries)
         table.add_row(
@@ -63,4 +59,4 @@ def show(found: FamilyPoints) -> None:
     for number, point in enumerate(found):
         few = "  ".join(f"{one.eigenvalue:.6g} ×{one.multiplicity:g}" for one in point.spectrum[:_SHOWN])
         more = f"  … {len(point.spectrum)} different ones" if len(point.spectrum) > _SHOWN else ""
-        console.out.print(f"\n{number}  λ: {few}{more}", highlight=False, markup=False)
+        console.out.print(f"\n{number}  λ: {few}{more}", markup=False)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from tutelage.cli import console
@@ -188,13 +187,8 @@ def _proof(certificate: Certificate) -> dict[str, Any]:
 def show(atlas: Atlas, seconds: float) -> None:
     """Print an atlas as a table, with what is proved, and a small picture of each of its points."""
     certificates = [entry.certificate for entry in atlas]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("", justify="right")
-    table.add_column("count", justify="right")
-    table.add_column("kind")
-    for heading in ("loss", "norm sum", "smallest λ", "split λ"):
-        table.add_column(heading, justify="right")
-    table.add_column("blocks")
+    measured = console.numbers("loss", "norm sum", "smallest λ", "split λ")
+    table = console.table(*console.numbers("", "count"), "kind", *measured, "blocks")
     if any(certificates):
         table.add_column("proved")
     for number, entry in enumerate(atlas):
@@ -213,12 +207,10 @@ def show(atlas: Atlas, seconds: float) -> None:
     console.out.print(table)
     for number, certificate in enumerate(certificates):
         if certificate is not None and certificate.reason:
-            console.out.print(f"\n{number}, {certificate.kind}: {certificate.reason}", highlight=False, markup=False)
+            console.out.print(f"\n{number}, {certificate.kind}: {certificate.reason}", markup=False)
     statuses = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in atlas.statuses.items())
     left = f"; {atlas.left_out} not at a critical point" if atlas.left_out else ""
-    console.out.print(
-        f"\n{atlas.runs} runs ({statuses}{left}), {atlas.steps} gradients, {seconds:.1f} s", highlight=False
-    )
+    console.out.print(f"\n{atlas.runs} runs ({statuses}{left}), {atlas.steps} gradients, {seconds:.1f} s")
     for number, entry in enumerate(atlas):
         console.out.print()
         console.out.print(picture(atlas, number, entry))

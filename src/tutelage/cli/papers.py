@@ -73,11 +73,7 @@ def papers(
         studies = [id for id in recorded_studies() if id.startswith(f"{key}.")]
         say(f"No statement of it is judged. Its experiments: tutelage reproduce {' '.join(studies)}")
         return
-    table = console.table()
-    table.add_column("claim", overflow="fold")
-    table.add_column("scope")
-    table.add_column("stands")
-    table.add_column("what is wrong with the print", overflow="fold")
+    table = console.table(console.words("claim"), "scope", "stands", console.words("what is wrong with the print"))
     for record in records:
         style = STYLES[record.standing]
         table.add_row(
@@ -85,8 +81,8 @@ def papers(
         )
     console.out.print(table)
     shown = ", ".join(f"{number} {name}" for name, number in reversed(counted(records).items()) if number)
-    console.out.print(f"\n[bold]{len(records)} statements:[/] {shown}", highlight=False)
-    console.out.print(f"One in full: tutelage show {records[0].id}", highlight=False)
+    console.out.print(f"\n[bold]{len(records)} statements:[/] {shown}")
+    console.out.print(f"One in full: tutelage show {records[0].id}")
 
 
 def _overview(json: bool) -> None:
@@ -111,10 +107,8 @@ def _overview(json: bool) -> None:
         ]
         console.print_document({"papers": entries})
         return
-    table = console.table()
-    table.add_column("paper", overflow="fold")
-    for heading in ("year", "claims", "hold", "slips", "fail", "other", "studies"):
-        table.add_column(heading, justify="right")
+    headings = ("year", "claims", "hold", "slips", "fail", "other", "studies")
+    table = console.table(console.words("paper"), *console.numbers(*headings))
     for paper, standing, claims, _, studies in rows:
         plain = [standing[name] for name in ("holds", "slip", "fails")]
         numbers = (claims, *plain, claims - sum(plain), studies)
@@ -222,7 +216,7 @@ def _show(claim: Claim, verdicts: list[Verdict]) -> None:
 
 def say(text: str, indent: int = 0) -> None:
     """Print a paragraph, wrapped to the terminal."""
-    console.out.print(Padding(text, (0, 0, 0, indent)), highlight=False)
+    console.out.print(Padding(text, (0, 0, 0, indent)))
 
 
 def errata(
@@ -237,7 +231,7 @@ def errata(
 
     key = _paper(paper, PAPERS)
     for path in write_errata(key, console.writable_folder(out)):
-        console.out.print(str(path), highlight=False, soft_wrap=True, markup=False)
+        console.say(escape(str(path)))
 
 
 def _paper(name: str, among: Collection[str]) -> str:

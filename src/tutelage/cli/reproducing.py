@@ -39,7 +39,6 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         console.out.print(
             f"[bold]{manifest['id']}[/] [{style}]{manifest['verdict']}[/]"
             f" [dim]({manifest['scale']}, {manifest['seconds']:.0f} s of computing{reused})[/]",
-            highlight=False,
         )
         table = console.table(header_style="dim", pad_edge=True, padding=(0, 1))
         table.add_column("", width=1)
@@ -53,16 +52,14 @@ def show(studies: Sequence[Reproduced], overview: Path) -> None:
         console.out.print(table)
         if changed:
             words = ", ".join(f"{name} = {value}" for name, value in changed.items())
-            console.out.print(
+            console.say(
                 f"  changed: {escape(words)}; what was published is for other settings, and not judged. "
-                f"Figures: {escape(str(study.folder))}",
-                highlight=False,
-                soft_wrap=True,
+                f"Figures: {escape(str(study.folder))}"
             )
         finding = recorded_studies()[manifest["id"]].finding
         if manifest["verdict"] == "differs" and finding:
-            console.out.print(f"  • {escape(finding)}", highlight=False)
-    console.out.print(f"Report: [bold]{escape(str(overview))}[/]", highlight=False, soft_wrap=True)
+            console.out.print(f"  • {escape(finding)}")
+    console.say(f"Report: [bold]{escape(str(overview))}[/]")
 
 
 def unexpected(studies: Sequence[Reproduced]) -> list[str]:

@@ -105,25 +105,19 @@ def status(
         console.print_document(document)
         return
     share = document["done"] / document["runs"] if document["runs"] else 1.0
-    console.out.print(
+    console.say(
         f"[bold]{escape(str(folder))}[/]: {document['done']} of {counted(document['runs'], 'run')} ({share:.0%}) "
-        f"in {counted(document['cells'], 'cell')}, {document['failed']} failed{_named(document['statuses'])}",
-        highlight=False,
-        soft_wrap=True,
+        f"in {counted(document['cells'], 'cell')}, {document['failed']} failed{_named(document['statuses'])}"
     )
     running = document["running"]
     if running:
         speed = f"; {_rate(document['rate'])}, {_left(document['seconds_left'])}" if document["rate"] else ""
-        console.out.print(
-            f"running: process {running['pid']} on {running['host']} since {running['since']}{speed}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        console.say(escape(f"running: process {running['pid']} on {running['host']} since {running['since']}{speed}"))
     elif document["complete"]:
         command = escape(shlex.join(["tutelage", "summary", str(folder)]))
-        console.out.print(f"complete; read it with: {command}", highlight=False, soft_wrap=True)
+        console.say(f"complete; read it with: {command}")
     else:
-        console.out.print(f"not running; go on with: {escape(document['command'])}", highlight=False, soft_wrap=True)
+        console.say(f"not running; go on with: {escape(document['command'])}")
     for sentence in document["damaged"]:
         console.notice(f"{sentence}. `tutelage sweep` computes its runs again.")
 
@@ -226,12 +220,10 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
     for row in rows:
         table.add_row(*(f"{value:.3g}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
     console.out.print(table)
-    console.out.print(
+    console.say(
         f"{counted(len(rows), 'cell')}, {counted(sum(one.runs for one in ranges), 'run')}, "
         f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
-        f"{cores} at once. A guess from the sizes; compiling comes on top.",
-        highlight=False,
-        soft_wrap=True,
+        f"{cores} at once. A guess from the sizes; compiling comes on top."
     )
 
 
@@ -289,12 +281,10 @@ def _show_end(results: Results, json: bool) -> None:
         again = document["done"] - session["runs"]
         before = f", {again} done before" if again else ""
         command = shlex.join(["tutelage", "summary", str(results.folder)])
-        console.out.print(
+        console.say(
             f"{counted(document['runs'], 'run')} in {counted(document['cells'], 'cell')} "
             f"({document['failed']} failed{before}), {session['seconds']:.1f} s{_named(document['statuses'])}. "
-            f"Read them with: [bold]{escape(command)}[/]",
-            highlight=False,
-            soft_wrap=True,
+            f"Read them with: [bold]{escape(command)}[/]"
         )
         _tell_diverged(results)
     if document["failed"]:

@@ -110,10 +110,8 @@ def _show(runs: pl.DataFrame, summary: dict[str, Any]) -> None:
     """Print a row per status, and the rate of success with its interval."""
     import polars as pl
 
-    table = console.table()
-    table.add_column("status")
-    for heading in ("runs", "success", "median steps", "least loss", "median loss", "most loss"):
-        table.add_column(heading, justify="right")
+    headings = ("runs", "success", "median steps", "least loss", "median loss", "most loss")
+    table = console.table("status", *console.numbers(*headings))
     losses = pl.col("loss").drop_nans()
     groups = runs.group_by("status").agg(
         pl.len(),
@@ -135,7 +133,6 @@ def _show(runs: pl.DataFrame, summary: dict[str, Any]) -> None:
     console.out.print(
         f"\nreached the teacher (loss at most {success['threshold']:g}): {success['runs']} of {summary['runs']} runs"
         f"{rate}; {summary['steps']} steps, {summary['seconds']:.1f} s",
-        highlight=False,
     )
 
 
@@ -171,17 +168,15 @@ def init(
         console.print_document({"file": str(file), "family": family})
     else:
         command = shlex.join(["tutelage", "train", str(file)])
-        console.out.print(f"{escape(str(file))}: {there[family]}", highlight=False, soft_wrap=True)
-        console.out.print(f"Run it with: {escape(command)}", highlight=False, soft_wrap=True)
+        console.say(f"{escape(str(file))}: {there[family]}")
+        console.say(f"Run it with: {escape(command)}")
 
 
 def _list(there: dict[str, str], json: bool) -> None:
     if json:
         console.print_document({"families": there})
         return
-    table = console.table()
-    table.add_column("family")
-    table.add_column("example", overflow="fold")
+    table = console.table("family", console.words("example"))
     for family, text in there.items():
         table.add_row(family, text)
     console.out.print(table)

@@ -64,10 +64,8 @@ def document(atlas: Atlas, outcomes: tuple[Verification, ...]) -> dict[str, Any]
 
 def show(atlas: Atlas, outcomes: tuple[Verification, ...]) -> None:
     """Print what came out as a table."""
-    table = console.table()
-    for heading, justify in (("", "right"), ("class", "left"), ("kind", "left"), ("loss", "right"), ("index", "right")):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    table.add_column("certificate", overflow="fold")
+    measured = console.numbers("loss", "index")
+    table = console.table(*console.numbers(""), "class", "kind", *measured, console.words("certificate"))
     for number, point in enumerate(document(atlas, outcomes)["points"]):
         index = "" if point["index"] is None else str(point["index"])
         outcome = point["status"] + (f": {point['reason']}" if point["reason"] else "")
@@ -83,6 +81,4 @@ def show(atlas: Atlas, outcomes: tuple[Verification, ...]) -> None:
     counts = {
         status: sum(outcome.status == status for outcome in outcomes) for status in ("verified", "false", "no proof")
     }
-    console.out.print(
-        "\n" + ", ".join(f"{count} {status}" for status, count in counts.items() if count), highlight=False
-    )
+    console.out.print("\n" + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
