@@ -11,6 +11,7 @@ lock               who works here
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,7 @@ from tutelage.work.store import PIECES, Store
 PROGRESS = "progress.json"
 TABLES = ("runs.parquet", "records.parquet")
 """Names of the tables for others."""
+_TELL_EVERY = 1.0  # Seconds between two reports for whoever watches from elsewhere.
 _KNOWN = (LOCK, PIECES, PROGRESS, DAMAGED, MANIFEST, *TABLES)
 
 
@@ -75,7 +77,7 @@ class SweepFolder:
         self.total = int(self._cells["runs"].sum())
         self.store = Store(folder, JOB)
         self._program = program_digest(type(work).__module__)
-        self._tells = False
+        self._computed, self._told = 0, -math.inf
 
     def check(self) -> Manifest | None:
         """Look whether a sweep may use the folder, change nothing, and return its manifest if it has an intact one.
@@ -153,21 +155,17 @@ class SweepFolder:
         return shaped(fields, Manifest)
 
     @contextlib.contextmanager
-    def session(self, command: str, engine: str) -> Iterator[list[Progress]]:
-        """Write down in the manifest that this process works on the sweep, and how that ended.
-
-        Yield a list that is to have the latest progress last.
-        """
+    def session(self, command: str, engine: str) -> Iterator[None]:
+        """Write down in the manifest that this process works on the sweep, and how that ended."""
         began = time.perf_counter()
         session = {"command": command, "engine": engine, "version": installed(), "machine": this_machine()}
         session |= {"began": now(), "seconds": None, "runs": None}
         self._manifest = self._manifest.model_copy(update={"command": self._manifest.command or command})
-        reached = [Progress(self.total)]
         self._write([session])
         try:
-            yield reached
+            yield
         finally:
-            session |= {"seconds": round(time.perf_counter() - began, 3), "runs": reached[-1].computed}
+            session |= {"seconds": round(time.perf_counter() - began, 3), "runs": self._computed}
             # With a full disk the work that is done still counts: only the time of this session is not known.
             with contextlib.suppress(OSError):
                 self._write([session])
@@ -186,13 +184,16 @@ class SweepFolder:
         self._manifest = self._manifest.model_copy(update={"files": written})
 
     def show_progress(self, progress: Progress) -> None:
-        """Tell others how fast it goes; nothing depends on it."""
+        """Note how far it is, and tell others now and then how fast it goes."""
+        self._computed = progress.computed
+        if time.monotonic() - self._told <= _TELL_EVERY:
+            return
         path = self.folder / PROGRESS
         with contextlib.suppress(OSError, Unreadable):
             # Where something else has the name, it stays.
-            if self._tells or not (path.is_symlink() or path.exists()) or _speed(path):
+            if self._told > -math.inf or not (path.is_symlink() or path.exists()) or _speed(path):
                 write_sealed(path, {"rate": progress.rate, "seconds_left": progress.seconds_left})
-                self._tells = True
+                self._told = time.monotonic()
 
 
 def read_progress(folder: Path) -> dict[str, Any]:

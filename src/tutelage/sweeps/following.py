@@ -16,7 +16,7 @@ from tutelage.dynamics.restarts import sign_choices
 from tutelage.sweeps.specification.build import Built
 from tutelage.sweeps.specification.cell import Cell
 from tutelage.sweeps.specification.plan import Plan
-from tutelage.sweeps.tables import Computed, Range, failed_runs
+from tutelage.sweeps.tables import RECORD_COLUMNS, Computed, Range, failed_runs
 from tutelage.sweeps.workers import Watch
 
 RUN_COLUMNS: dict[str, Any] = {
@@ -41,35 +41,26 @@ _PER_VECTOR = ("norms", "angle", "distance")
 def record_columns(plan: Plan) -> dict[str, Any]:
     """Return the columns of the records of all cells; a quantity that a cell does not record is empty there."""
     kinds = {name: pl.List(pl.Float64) if name in _PER_VECTOR else pl.Float64 for name in QUANTITIES}
-    return {
-        "cell": pl.Int64,
-        "run": pl.Int64,
-        "step": pl.Int64,
-        "time": pl.Float64,
-        **{name: kind for name, kind in kinds.items() if name in plan.recorded},
-    }
+    return RECORD_COLUMNS | {name: kind for name, kind in kinds.items() if name in plan.recorded}
 
 
-def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None, reason: str = "") -> Computed:
+def follow(plan: Plan, built: Built, covered: Range, watch: Watch | None) -> Computed:
     """Follow the runs of a range.
 
     Args:
         plan: The sweep.
-        built: The objects of the cell; `None` if they cannot be built.
+        built: The objects of the cell.
         covered: The range.
         watch: Called now and then with the numbers of ended runs, of all runs, and of steps; may raise.
-        reason: Why the objects cannot be built.
 
     Returns:
         Its rows. If following them together fails, each is followed alone, so that one cannot take the others along.
     """
-    if built is None:
-        return _failed(plan, None, covered, reason)
     try:
         return _followed(plan, built, covered, watch)
     except Exception as error:
         if covered.runs == 1:
-            return _failed(plan, built, covered, f"{type(error).__name__}: {error}")
+            return failed(plan, built, covered, f"{type(error).__name__}: {error}")
     alone = [
         follow(plan, built, replace(covered, first=run, runs=1), watch)
         for run in range(covered.first, covered.first + covered.runs)
@@ -82,7 +73,8 @@ def follow(plan: Plan, built: Built | None, covered: Range, watch: Watch | None,
     )
 
 
-def _failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Computed:
+def failed(plan: Plan, built: Built | None, covered: Range, reason: str) -> Computed:
+    """Return the rows of a range none of whose runs could be computed; `built` is `None` if its cell cannot be."""
     runs = failed_runs(covered, reason, RUN_COLUMNS).with_columns(success=pl.lit(False))
     arrays = {}
     if built is not None and plan.cells[covered.cell].keep_points:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,6 @@ from tutelage.work.program import this_command
 
 PIECE_SECONDS = 10.0
 """Cost of a piece, in seconds, unless told otherwise."""
-_TELL_EVERY = 1.0  # Seconds between two reports for whoever watches from elsewhere.
 
 
 def run_sweep(
@@ -76,10 +74,26 @@ def run_sweep(
     held.check()
     with locked(path, command):
         coverage = held.begin()
-        with held.session(command, where.name) as reached:
+        with held.session(command, where.name):
             ranges = partial(work.ranges, piece_seconds, where.cores)
             pieces = list(_missing(held, ranges, coverage, retry_failed))
-            _compute(held, work, coverage, pieces, where, reached, watch or ignore, notice)
+
+            def show(progress: Progress) -> None:
+                held.show_progress(progress)
+                if watch is not None:
+                    watch(progress)
+
+            done = carry_out(
+                pieces,
+                where,
+                prepare=(introduce, (held.specification, type(work).from_document, held.document)),
+                failed=lambda piece, reason: failed_content(piece.arguments[1], reason),
+                before=_progress_before(held, coverage, pieces),
+                watch=show,
+                notice=notice,
+            )
+            for _ in done:
+                pass
             results = open_sweep(path)
             if pieces or not all((path / name).exists() for name in TABLES):
                 held.export(dict(zip(TABLES, results.both(), strict=True)))
@@ -116,43 +130,8 @@ def _missing(
         )
 
 
-def _compute(
-    held: SweepFolder,
-    work: Work,
-    coverage: Coverage,
-    pieces: list[Piece],
-    where: Engine,
-    reached: list[Progress],
-    watch: Watch,
-    notice: Callable[[str], None],
-) -> None:
-    told = -math.inf
-
-    def show(progress: Progress) -> None:
-        nonlocal told
-        reached.append(progress)
-        watch(progress)
-        if time.monotonic() - told > _TELL_EVERY:
-            told = time.monotonic()
-            held.show_progress(progress)
-
-    # Runs that are computed again count when they are.
+def _progress_before(held: SweepFolder, coverage: Coverage, pieces: list[Piece]) -> Progress:
+    """Return how far a sweep is before anything is computed; runs that are computed again count when they are."""
     again = {piece.arguments[1] for piece in pieces}
-    there = [facts for covered, facts in coverage.ranges.items() if covered not in again]
-    before = Progress(
-        total=sum(facts.runs for facts in there) + sum(piece.size for piece in pieces),
-        done=sum(facts.runs for facts in there),
-        failed=sum(facts.failed for facts in there),
-    )
-    prepare = (introduce, (held.specification, type(work).from_document, held.document))
-    done = carry_out(
-        pieces,
-        where,
-        prepare=prepare,
-        failed=lambda piece, reason: failed_content(piece.arguments[1], reason),
-        before=before,
-        watch=show,
-        notice=notice,
-    )
-    for _ in done:
-        pass
+    failed = sum(facts.failed for covered, facts in coverage.ranges.items() if covered not in again)
+    return Progress(held.total, held.total - sum(piece.size for piece in pieces), failed)

@@ -181,14 +181,14 @@ class Sweep:
         Returns:
             Its rows. A run that could not be computed has the status `failed` and a reason.
         """
-        from tutelage.sweeps.following import follow
+        from tutelage.sweeps.following import failed, follow
 
         # The ranges of a cell come one after another; a cell that is built once compiles once.
         if self._last is None or self._last[0] != covered.cell:
             try:
                 self._last = (covered.cell, self._plan.build(covered.cell))
             except Exception as error:
-                return follow(self._plan, None, covered, progress, str(error))
+                return failed(self._plan, None, covered, str(error))
         return follow(self._plan, self._last[1], covered, progress)
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tutelage.errors import TutelageError
@@ -101,10 +101,6 @@ class Progress:
         if self.cost_done < _TRUSTED_SHARE * self.cost or not self.cost_done:
             return rest / self.workers
         return self.seconds * rest / self.cost_done
-
-    def document(self) -> dict[str, Any]:
-        """Return the progress as plain data for JSON."""
-        return {**asdict(self), "running": list(self.running), "rate": self.rate, "seconds_left": self.seconds_left}
 
 
 Watch = Callable[[Progress], None]
