@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Field
 
 from tutelage import inputs, objectives, problems
 from tutelage.activations.registry import _REGISTRY as ACTIVATIONS
@@ -15,7 +15,7 @@ from tutelage.errors import MalformedData
 from tutelage.models.composite import OUTER_FUNCTIONS
 from tutelage.models.two_layer import PARTS
 from tutelage.problems.two_layer import SCALES
-from tutelage.sweeps.specification.fields import INTEGER, TAG, TomlTable, array_kind, named, problem_with, table_of
+from tutelage.sweeps.specification.fields import INTEGER, TomlTable, array_kind, either, named, problem_with, table_of
 from tutelage.sweeps.specification.generators import MATRICES, VECTORS
 from tutelage.sweeps.specification.issues import shown
 
@@ -77,10 +77,7 @@ def _data_file(value: Any, info: Any) -> Any:
 
 def _number_or(name: str, other: Any) -> Any:
     """Return the type of a number, or of something else of that name."""
-    return Annotated[
-        Annotated[float, Tag(f"{TAG}number")] | Annotated[other, Tag(f"{TAG}{name}")],
-        Discriminator(lambda value: f"{TAG}number" if isinstance(value, (int, float)) else f"{TAG}{name}"),
-    ]
+    return either(lambda value: "number" if isinstance(value, (int, float)) else name, {"number": float, name: other})
 
 
 _NUMBER_OR_VECTOR = _number_or("vector", VECTOR)

@@ -125,6 +125,17 @@ def _plain_kind(annotation: Any) -> Any:
     return None
 
 
+def either(form: Callable[[Any], str], kinds: Mapping[str, Any]) -> Any:
+    """Return the type of a value of several forms.
+
+    Args:
+        form: Returns the name of the form that a value has.
+        kinds: The types, by the names of the forms.
+    """
+    tagged = tuple(Annotated[kind, Tag(f"{TAG}{name}")] for name, kind in kinds.items())
+    return Annotated[Union[tagged], Discriminator(lambda value: f"{TAG}{form(value)}")]  # noqa: UP007
+
+
 def named(
     key: str,
     members: Mapping[str, type[TomlTable]],
@@ -163,16 +174,13 @@ def named(
             return table
         raise PydanticCustomError("specification", "{text}", {"text": text, "key": place})
 
-    for name, model in members.items():
-        TABLES[f"{TAG}{what}:{name}"] = model
-    tagged = tuple(Annotated[model, Tag(f"{TAG}{what}:{name}")] for name, model in members.items())
-
-    def tag(value: Any) -> str:
+    def form(value: Any) -> str:
         name = value.get(key) if isinstance(value, dict) else getattr(value, key)
-        return f"{TAG}{what}:{name}"
+        return f"{what}:{name}"
 
-    union = Annotated[Union[tagged], Discriminator(tag)]  # type: ignore[valid-type]  # noqa: UP007
-    return Annotated[union, BeforeValidator(check)]
+    kinds = {f"{what}:{name}": model for name, model in members.items()}
+    TABLES.update({f"{TAG}{name}": model for name, model in kinds.items()})
+    return Annotated[either(form, kinds), BeforeValidator(check)]
 
 
 def one_table(model: type[TomlTable], field: str) -> type[TomlTable]:
@@ -209,23 +217,18 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
     family = f"array{dimensions or ''}"
     models = {name: table_of(make, {}, key="generator", name=name) for name, make in (made or {}).items()}
     inline: Any = {1: list[float], 2: list[list[float]], None: list[Any]}[dimensions]
-    forms: list[Any] = [
-        Annotated[inline, Tag(f"{TAG}inline")],
-        Annotated[ArrayFile, Tag(f"{TAG}file")],
-        Annotated[Stored, Tag(f"{TAG}stored")],
-    ]
+    kinds: dict[str, Any] = {"inline": inline, "file": ArrayFile, "digest": Stored}
     choices = "numbers in brackets" if dimensions == 1 else "rows of numbers in brackets"
     if models:
-        forms.append(Annotated[named("generator", models, family), Tag(f"{TAG}generator")])
+        kinds["generator"] = named("generator", models, family)
         choices += f", a table with `generator` ({listed(models)})"
     choices += " or a table with `file`"
 
     def form(value: Any) -> str:
         if isinstance(value, dict):
-            known = {"generator": "generator", "file": "file", "digest": "stored"}
-            return TAG + next(form for name, form in known.items() if name in value)
-        forms = {list: "inline", ArrayFile: "file", Stored: "stored"}
-        return TAG + forms.get(type(value), "generator")
+            return next(name for name in ("generator", "file", "digest") if name in value)
+        forms = {list: "inline", ArrayFile: "file", Stored: "digest"}
+        return forms.get(type(value), "generator")
 
     def adopt(value: Any, info: Any) -> Any:
         if hasattr(value, "__array__"):
@@ -253,8 +256,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
             raise problem_with(f"must have {wanted}, but received shape {tuple(value.shape)}.")
         return value
 
-    union = Annotated[Union[tuple(forms)], Discriminator(form)]  # type: ignore[valid-type]  # noqa: UP007
-    return Annotated[union, BeforeValidator(adopt), AfterValidator(load)]
+    return Annotated[either(form, kinds), BeforeValidator(adopt), AfterValidator(load)]
 
 
 def _check_rows(value: list[Any], dimensions: int | None) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -67,7 +67,7 @@ class Plan:
             {"grid": setting, "sections": {name: own[name] for name in SECTIONS if own[name] != whole[0][name]}}
             for own, setting in zip(whole, self.settings, strict=True)
         ]
-        used = set().union(*(_digests(own) for own in whole))
+        used = {table["digest"] for table in _tables(whole) if isinstance(table.get("digest"), str)}
         return {
             "kind": "sweep",
             "version": VERSION,
@@ -165,7 +165,8 @@ def from_document(document: Mapping[str, Any], folder: Folder | None = None) -> 
 
 def _from_document(document: Mapping[str, Any], folder: Folder | None) -> Plan:
     arrays = Arrays.from_document(document["arrays"], folder)
-    _check_files([document["base"], *(entry["sections"] for entry in document["cells"])], folder)
+    if folder is not None:
+        _check_files([document["base"], *(entry["sections"] for entry in document["cells"])], folder)
     cells, issues = [], []
     for entry in document["cells"]:
         cell, wrong = validated({**document["base"], **entry["sections"]}, arrays)
@@ -179,19 +180,23 @@ def _from_document(document: Mapping[str, Any], folder: Folder | None) -> Plan:
     return Plan(tuple(cells), tuple(entry["grid"] for entry in document["cells"]), arrays)
 
 
-def _check_files(value: Any, folder: Folder | None) -> None:
+def _check_files(value: Any, folder: Folder) -> None:
     """Refuse a document with a file of data, a table of its path and digest, outside a folder."""
-    if isinstance(value, Mapping):
-        if folder is not None and {"file", "digest"} <= value.keys():
+    for table in _tables(value):
+        if {"file", "digest"} <= table.keys():
             try:
-                folder.file(str(value["file"]))
+                folder.file(str(table["file"]))
             except MalformedData as error:
-                raise MalformedData(f"The sweep needs {value['file']}, which {error}") from error
-        for one in value.values():
-            _check_files(one, folder)
-    elif isinstance(value, list):
-        for one in value:
-            _check_files(one, folder)
+                raise MalformedData(f"The sweep needs {table['file']}, which {error}") from error
+
+
+def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield all tables in a value of JSON, also those inside others."""
+    if isinstance(value, Mapping):
+        yield value
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        yield from _tables(one)
 
 
 def plain_value(value: Any) -> Any:
@@ -218,12 +223,3 @@ def _shown_array(value: Any) -> Any:
     if array.size <= _MOST_SHOWN:
         return array.tolist()
     return f"array of shape {array.shape}, {array_digest(array)[:8]}"
-
-
-def _digests(value: Any) -> set[str]:
-    if isinstance(value, Mapping):
-        own = {value["digest"]} if isinstance(value.get("digest"), str) else set()
-        return own.union(*(_digests(one) for one in value.values()))
-    if isinstance(value, list):
-        return set().union(*(_digests(one) for one in value))
-    return set()

@@ -10,15 +10,15 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import optax
-from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
+from pydantic import BeforeValidator, Field, create_model
 
 from tutelage import dynamics, starts
 from tutelage.dynamics.records import QUANTITIES
 from tutelage.sweeps.specification.families import ARRAY, functions_of
 from tutelage.sweeps.specification.fields import (
     INTEGER,
-    TAG,
     TomlTable,
+    either,
     members_of,
     named,
     one_table,
@@ -38,18 +38,11 @@ class Parts(TomlTable):
 
 def _student_form(value: Any) -> str:
     if isinstance(value, str):
-        return f"{TAG}word"
-    return (
-        f"{TAG}parts" if isinstance(value, Parts) or (isinstance(value, dict) and "parts" in value) else f"{TAG}array"
-    )
+        return "word"
+    return "parts" if isinstance(value, Parts) or (isinstance(value, dict) and "parts" in value) else "array"
 
 
-STUDENT = Annotated[
-    Annotated[Literal["teacher"], Tag(f"{TAG}word")]
-    | Annotated[Parts, Tag(f"{TAG}parts")]
-    | Annotated[ARRAY, Tag(f"{TAG}array")],
-    Discriminator(_student_form),
-]
+STUDENT = either(_student_form, {"word": Literal["teacher"], "parts": Parts, "array": ARRAY})
 
 
 def given(points: Any) -> Any:
@@ -109,10 +102,10 @@ def _is_schedule(name: str, function: Any) -> bool:
 
 SCHEDULE_TABLES = _optax_family(optax.schedules, "schedule", _is_schedule, {})
 SCHEDULE = named("schedule", SCHEDULE_TABLES, "schedule")
-STEP = Annotated[
-    Annotated[float, Tag(f"{TAG}number")] | Annotated[SCHEDULE, Tag(f"{TAG}schedule")],
-    Discriminator(lambda value: TAG + ("schedule" if isinstance(value, (dict, TomlTable)) else "number")),
-]
+STEP = either(
+    lambda value: "schedule" if isinstance(value, (dict, TomlTable)) else "number",
+    {"number": float, "schedule": SCHEDULE},
+)
 
 
 _DEPRECATED = ("optimistic_adam",)  # Optax has a second version of it
@@ -146,21 +139,22 @@ def solvers() -> dict[str, Any]:
     }
 
 
-def _solver(value: Any) -> Any:
-    return _one_of(solvers(), value)
+def _name_among(known: Callable[[], Collection[str]]) -> Any:
+    """Return the type of a name; which ones there are is asked when there is one."""
 
+    def check(value: Any) -> Any:
+        names = known()
+        if not isinstance(value, str) or value not in names:
+            raise problem_with(f"must be one of {listed(names)}, but received {shown(value)}.{meant(value, names)}")
+        return value
 
-def _one_of(names: Collection[str], value: Any) -> Any:
-    """Return a value that is one of some names, or raise."""
-    if not isinstance(value, str) or value not in names:
-        raise problem_with(f"must be one of {listed(names)}, but received {shown(value)}.{meant(value, names)}")
-    return value
+    return Annotated[str, BeforeValidator(check)]
 
 
 _METHOD_KINDS: dict[str, Any] = {
     "step": STEP,
     "projection": one_table(table_of(dynamics.Ball, {}), "projection"),
-    "solver": Annotated[str, BeforeValidator(_solver)],
+    "solver": _name_among(solvers),
 }
 
 
@@ -182,14 +176,16 @@ _OPTAX = "optax"
 
 def _method_form(value: Any) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return f"{TAG}transformation" if kind == _OPTAX else f"{TAG}method"
+    return "transformation" if kind == _OPTAX else "method"
 
 
-METHOD = Annotated[
-    Annotated[named("kind", METHOD_TABLES, "method", also=(_OPTAX,)), Tag(f"{TAG}method")]
-    | Annotated[named("name", TRANSFORMATION_TABLES, "optax"), Tag(f"{TAG}transformation")],
-    Discriminator(_method_form),
-]
+METHOD = either(
+    _method_form,
+    {
+        "method": named("kind", METHOD_TABLES, "method", also=(_OPTAX,)),
+        "transformation": named("name", TRANSFORMATION_TABLES, "optax"),
+    },
+)
 
 # Stops: the library's functions of one argument that return one.
 
@@ -217,18 +213,12 @@ STOP = one_table(create_model("stop_table", __base__=TomlTable, **_STOP_FIELDS),
 # Records.
 
 
-def _quantity(value: Any) -> Any:
-    return _one_of(QUANTITIES, value)
-
-
 RECORD = one_table(
     table_of(
         dynamics.record,
         {"steps": list[INTEGER]},
         skip=("names", "functions"),
-        extra={
-            "quantities": (Annotated[list[Annotated[str, BeforeValidator(_quantity)]], Field(min_length=1)], ["loss"])
-        },
+        extra={"quantities": (Annotated[list[_name_among(lambda: QUANTITIES)], Field(min_length=1)], ["loss"])},
     ),
     "record",
 )
