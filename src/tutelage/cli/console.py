@@ -32,7 +32,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from tutelage._compilations import announced
-from tutelage.errors import TutelageError, printable
+from tutelage.errors import InvalidArgument, MissingDependency, TutelageError, printable
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Sweep
@@ -177,6 +177,26 @@ def interrupted(again: str = "") -> NoReturn:
     """
     notice(f"interrupted; what is done is kept. Go on with: {again}" if again else "interrupted")
     raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@contextmanager
+def working(*, keeps: bool = True) -> Iterator[None]:
+    """Answer what ends long work early: Ctrl-C, what the user can change, which is bad input, or else a failure.
+
+    Args:
+        keeps: Whether what is done is kept, so that the same command goes on.
+    """
+    from tutelage.work.lock import FolderInUse
+    from tutelage.work.program import this_command
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        interrupted(this_command() if keeps else "")
+    except (FolderInUse, InvalidArgument, MissingDependency) as error:
+        bad_input(str(error))
+    except TutelageError as error:
+        failed(str(error))
 
 
 def end(unexpected: Iterable[str]) -> None:

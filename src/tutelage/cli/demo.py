@@ -14,7 +14,6 @@ from rich.text import Text
 
 from tutelage.cli import console
 from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
-from tutelage.errors import TutelageError
 from tutelage.papers import PAPERS, STUDIED, expected_seconds, recorded_verdicts
 
 if TYPE_CHECKING:
@@ -45,17 +44,8 @@ def demo(
     if unknown:
         console.bad_input(f"`papers` must be among {', '.join(STUDIED)}, but received {', '.join(unknown)}.")
     folder = console.report_folder(out)
-    from tutelage.work.lock import FolderInUse
-    from tutelage.work.program import this_command
-
-    try:
+    with console.working():
         studies, verdicts, overview = _run(chosen, folder, seed, workers, fresh)
-    except KeyboardInterrupt:
-        console.interrupted(this_command())
-    except FolderInUse as error:
-        console.bad_input(str(error))
-    except TutelageError as error:
-        console.failed(str(error))
     if json:
         console.print_document(
             {

@@ -11,7 +11,6 @@ import typer
 from tutelage import __version__
 from tutelage.cli import console, demo, exploring, family, minima, papers, sweeping, training, verify
 from tutelage.cli.options import Dask, Fresh, Json, RandomSeed, Workers
-from tutelage.errors import InvalidArgument, MissingDependency, TutelageError
 from tutelage.papers import STUDIED, recorded_studies
 
 app = typer.Typer(
@@ -70,18 +69,12 @@ def audit(
     from tutelage.claims.outcome import effort_named
     from tutelage.claims.registry import find
     from tutelage.cli import auditing
-    from tutelage.work.program import this_command
 
     chosen = find(claims or [])
     effort_named(effort)
     folder = None if out is None else console.report_folder(out)
-    try:
-        with console.watching("claims") as watch:
-            verdicts = judge_all(chosen, effort, seed, workers, folder, fresh, watch, console.notice)
-    except KeyboardInterrupt:
-        console.interrupted("" if folder is None else this_command())
-    except TutelageError as error:
-        console.failed(str(error))
+    with console.working(keeps=folder is not None), console.watching("claims") as watch:
+        verdicts = judge_all(chosen, effort, seed, workers, folder, fresh, watch, console.notice)
     if folder is not None:
         from tutelage.reports import write_report
 
@@ -125,8 +118,6 @@ def reproduce(
     from tutelage.studies import find
     from tutelage.studies.base import checked_scale
     from tutelage.studies.changes import parsed, with_settings
-    from tutelage.work.lock import FolderInUse
-    from tutelage.work.program import this_command
 
     chosen = find(studies or [])
     size = checked_scale(scale)
@@ -135,14 +126,8 @@ def reproduce(
             console.bad_input(f"--set changes one study, but {len(chosen)} are named. Name one.")
         chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     folder = console.report_folder(out)
-    try:
+    with console.working():
         done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
-    except (FolderInUse, InvalidArgument, MissingDependency) as error:
-        console.bad_input(str(error))
-    except KeyboardInterrupt:
-        console.interrupted(this_command())
-    except TutelageError as error:
-        console.failed(str(error))
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:

@@ -65,7 +65,8 @@ def sweep(
     from tutelage.work.lock import FolderInUse
     from tutelage.work.program import this_command
 
-    folder = out if out is not None else specification if specification.is_dir() else _default_folder(specification)
+    usual = specification if specification.is_dir() else Path(f"{specification.stem}-sweep")
+    folder = usual if out is None else out
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
@@ -225,10 +226,6 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
         f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
         f"{cores} at once. A guess from the sizes; compiling comes on top."
     )
-
-
-def _default_folder(specification: Path) -> Path:
-    return Path(f"{specification.stem}-sweep")
 
 
 def _work(specification: Path, seed: int | None, allow_outside: bool) -> Any:
