@@ -72,9 +72,10 @@ class SweepFolder:
 
     def __init__(self, folder: Path, work: Work, notice: Notice, mixed: bool = False):
         self.folder, self._notice, self._mixed = folder, notice, mixed
-        self.document, self._cells = work.document(), work.cells()
+        self.document = work.document()
         self.specification = specification_digest(self.document)
-        self.total = int(self._cells["runs"].sum())
+        self._grid = {name: column.to_list() for name, column in work.cells().to_dict().items()}
+        self.total = sum(self._grid["runs"])
         self.store = Store(folder, JOB)
         self._program = program_digest(type(work).__module__)
         self._computed, self._told = 0, -math.inf
@@ -119,18 +120,16 @@ class SweepFolder:
     def begin(self) -> Coverage:
         """See again, now that the folder is held, that it is ours, and return which of its runs are intact."""
         found = self.check()
-        self._manifest = self._new_manifest()
-        if found is not None:
-            if found.version != installed():
-                self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
-            # The same specification, but its files may have been moved since.
-            names = ("version", "command", "machine", "created", "sessions", "files")
-            kept = {name: getattr(found, name) for name in names}
-            programs = sorted({*found.programs, self._program})
-            self._manifest = self._manifest.model_copy(update={**kept, "programs": programs})
-        elif (self.folder / MANIFEST).exists():
+        if found is None and (self.folder / MANIFEST).exists():
             place = set_aside(self.folder, self.folder / MANIFEST)
             self._notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
+        if found is None:
+            found = self._new_manifest()
+        elif found.version != installed():
+            self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
+        # The same specification, but its files may have been moved since.
+        said = {"document": self.document, "grid": self._grid, "programs": sorted({*found.programs, self._program})}
+        self._manifest = found.model_copy(update=said)
         self.store.tidy()
         coverage = read_coverage(self.store, self._manifest, thorough=True)
         for sentence in coverage.damaged:
@@ -144,7 +143,7 @@ class SweepFolder:
             "specification": self.specification,
             "programs": [self._program],
             "document": self.document,
-            "grid": {name: column.to_list() for name, column in self._cells.to_dict().items()},
+            "grid": self._grid,
             "version": installed(),
             "machine": this_machine(),
             "created": now(),
