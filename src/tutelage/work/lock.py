@@ -11,8 +11,9 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tutelage.errors import MalformedData, TutelageError, Unreadable
 from tutelage.work.documents import Document, parsed, seal, shaped, unsealed
@@ -54,14 +55,13 @@ def locked(folder: Path, command: str | None = None) -> Iterator[None]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     # Not inherited by workers: the lock ends with this process.
-    handle = _opened(folder / LOCK, os.O_RDWR | os.O_CREAT)
-    try:
+    with _opened(folder / LOCK, "a+b") as file:
         deadline = time.monotonic() + _PATIENCE
-        while not _acquired(handle):
+        while not _acquired(file):
             if time.monotonic() > deadline:
-                raise FolderInUse(f"{folder} is in use{_described(_read(handle))}. Wait until it ends, or stop it.")
+                raise FolderInUse(f"{folder} is in use{_described(_read(file))}. Wait until it ends, or stop it.")
             time.sleep(0.02)
-        if not _is_ours(handle):
+        if not _is_ours(file):
             raise _of_others(folder / LOCK)
         holder = {
             "pid": os.getpid(),
@@ -69,92 +69,80 @@ def locked(folder: Path, command: str | None = None) -> Iterator[None]:
             "since": now(),
             "command": this_command() if command is None else command,
         }
-        os.lseek(handle, 0, os.SEEK_SET)
-        os.ftruncate(handle, 0)
-        os.write(handle, json.dumps(seal(holder)).encode())
+        file.truncate(0)
+        file.write(json.dumps(seal(holder)).encode())
         yield
-    finally:
-        os.close(handle)
 
 
 def holder(folder: Path) -> dict[str, Any] | None:
     """Return who works in a folder (`pid`, `host`, `since`, `command`), or `None` if nobody does."""
     try:
-        handle = _opened(folder / LOCK, os.O_RDONLY)
+        file = _opened(folder / LOCK, "rb")
     except (OSError, Unreadable):
         return None
-    try:
-        if _acquired(handle, looking=True):
+    with file:
+        if _acquired(file, looking=True):
             return None
-        found = _read(handle)
+        found = _read(file)
         return {"pid": None, "host": "", "since": "", "command": ""} if found is None else found.model_dump()
-    finally:
-        os.close(handle)
 
 
 def is_lock(folder: Path) -> bool:
     """Whether the file in a folder that has the name of the lock is one."""
     try:
-        handle = _opened(folder / LOCK, os.O_RDONLY)
+        file = _opened(folder / LOCK, "rb")
     except (FileNotFoundError, Unreadable):
         return False
-    try:
-        return _is_ours(handle)
-    finally:
-        os.close(handle)
+    with file:
+        return _is_ours(file)
 
 
 def _of_others(path: Path) -> Unreadable:
     return Unreadable(f"{path} is not a lock of tutelage; it is left as it is. Choose another folder, or move it away.")
 
 
-def _opened(path: Path, flags: int) -> int:
+def _opened(path: Path, mode: Literal["rb", "a+b"]) -> FileIO:
     """Open the file of a lock, which is a regular file of one name; a link is not followed, nor a pipe waited for."""
-    more = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+    more = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
     try:
-        handle = os.open(path, flags | more, 0o666)
+        file = open(path, mode, buffering=0, opener=lambda name, flags: os.open(name, flags | more, 0o666))  # noqa: SIM115
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
             raise _of_others(path) from error
         raise
-    status = os.fstat(handle)
+    status = os.fstat(file.fileno())
     # A second name would be somebody else's file.
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        os.close(handle)
+        file.close()
         raise _of_others(path)
-    return handle
+    return file
 
 
-def _acquired(handle: int, looking: bool = False) -> bool:
+def _acquired(file: FileIO, looking: bool = False) -> bool:
     """Try to take the lock, or only to share it; closing the file gives it back."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(handle, _BEYOND, os.SEEK_SET)
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-            os.lseek(handle, 0, os.SEEK_SET)
+            file.seek(_BEYOND)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(handle, (fcntl.LOCK_SH if looking else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if looking else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     return True
 
 
-def _text(handle: int) -> bytes:
-    os.lseek(handle, 0, os.SEEK_SET)
-    return os.read(handle, _LONGEST)
-
-
-def _is_ours(handle: int) -> bool:
+def _is_ours(file: FileIO) -> bool:
     """Whether a lock says what locks say, or nothing: its holder may have had no time to write its name."""
-    return os.fstat(handle).st_size == 0 or _read(handle) is not None
+    return os.fstat(file.fileno()).st_size == 0 or _read(file) is not None
 
 
-def _read(handle: int) -> _Holder | None:
-    content = _text(handle)
+def _read(file: FileIO) -> _Holder | None:
+    file.seek(0)
+    content = file.read(_LONGEST)
     try:
         return unsealed(content, _Holder)
     except MalformedData:
