@@ -7,13 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from tutelage.errors import MalformedData
 from tutelage.files import about
 from tutelage.sweeps.manifest import Manifest
-from tutelage.sweeps.tables import Computed, Facts, Range, computed_of
+from tutelage.sweeps.tables import Computed, Facts, Range, check_rows, computed_of
 from tutelage.work.documents import shaped
 from tutelage.work.store import Store
 
@@ -122,21 +119,8 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
     with about(store.path(key_of(covered))):
         facts = _checked_facts(covered, content.facts)
         outcome = computed_of(content)
-        numbers = np.arange(covered.first, covered.first + covered.runs)
-        # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
-        cells, runs = _places(outcome.runs)
-        if not (np.array_equal(runs, numbers) and (cells == covered.cell).all()):
-            raise MalformedData("has other runs than its name says")
-        cells, runs = _places(outcome.records)
-        if not (np.isin(runs, numbers).all() and (cells == covered.cell).all()):
-            raise MalformedData("has records of other runs than its name says")
-        if any(values.ndim == 0 or len(values) != covered.runs for values in outcome.arrays.values()):
-            raise MalformedData("has arrays of another number of runs")
+        check_rows(covered, outcome)
     return facts, outcome
-
-
-def _places(table: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    return table["cell"].to_numpy(), table["run"].to_numpy()
 
 
 def _checked_facts(covered: Range, said: Mapping[str, Any]) -> Facts:

@@ -101,15 +101,13 @@ def content_of(covered: Range, outcome: Computed) -> Content:
     """Return what a range has computed as the content of a piece.
 
     Raises:
-        TutelageError: If the outcome does not have exactly one row for each run, or an array is of another length.
+        TutelageError: If the outcome has other rows than those of its runs; see `check_rows`.
     """
+    try:
+        check_rows(covered, outcome)
+    except MalformedData as error:
+        raise TutelageError(f"{covered} {error}") from error
     runs = outcome.runs
-    expected = np.arange(covered.first, covered.first + covered.runs)
-    if not (np.array_equal(runs["run"].to_numpy(), expected) and (runs["cell"].to_numpy() == covered.cell).all()):
-        raise TutelageError(f"{covered} must give one row for each of its runs, but gave {runs.height} rows")
-    for name, values in outcome.arrays.items():
-        if len(values) != covered.runs:
-            raise TutelageError(f"the array `{name}` of {covered} must have its runs as leading axis")
     arrays, columns = {f"{_ARRAYS}{name}": np.asarray(values) for name, values in outcome.arrays.items()}, {}
     for kind, table in (("runs", runs), ("records", outcome.records)):
         columns[kind] = {name: _kind_of(name, dtype) for name, dtype in table.schema.items()}
@@ -122,6 +120,26 @@ def content_of(covered: Range, outcome: Computed) -> Content:
         columns=columns,
     )
     return Content(facts.model_dump(), arrays)
+
+
+def check_rows(covered: Range, outcome: Computed) -> None:
+    """Compare the rows of an outcome with the runs of its range.
+
+    Raises:
+        MalformedData: If there is not exactly one row for each run, a record is of another one, or an array is of
+            another length; the text continues a sentence.
+    """
+    numbers = np.arange(covered.first, covered.first + covered.runs)
+    # In NumPy: Polars plans a query for every comparison, which takes longer than all the rest of a small piece.
+    cells, runs = (outcome.runs[name].to_numpy() for name in ("cell", "run"))
+    if not (np.array_equal(runs, numbers) and (cells == covered.cell).all()):
+        raise MalformedData("has other rows than one for each of its runs")
+    cells, runs = (outcome.records[name].to_numpy() for name in ("cell", "run"))
+    if not (np.isin(runs, numbers).all() and (cells == covered.cell).all()):
+        raise MalformedData("has records of other runs")
+    for name, values in outcome.arrays.items():
+        if np.ndim(values) == 0 or len(values) != covered.runs:
+            raise MalformedData(f"has an array `{name}` whose leading axis are not its runs")
 
 
 def failed_runs(covered: Range, reason: str, columns: Mapping[str, Any] = RUN_COLUMNS) -> pl.DataFrame:
