@@ -24,11 +24,6 @@ from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, T
 if TYPE_CHECKING:
     from tutelage.sweeps import Results
 
-Below = Annotated[
-    float | None,
-    typer.Option(help="A run succeeds if its loss is at most this; by default as the specification says."),
-]
-
 
 def sweep(
     specification: Annotated[
@@ -128,7 +123,10 @@ def summary(
     by: Annotated[
         list[str] | None, typer.Option(help="Field of the grid to group by, repeatedly; all by default.")
     ] = None,
-    below: Below = None,
+    below: Annotated[
+        float | None,
+        typer.Option(help="A run succeeds if its loss is at most this; by default as the specification says."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Rates of success with their 95 % intervals, steps and losses, for every setting.

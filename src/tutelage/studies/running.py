@@ -285,8 +285,7 @@ class _StudyFolder:
             conclusion = replace(conclusion, expectations=unjudged)
         files = {}
         for name, content in self._outputs(conclusion):
-            put(self.folder, self.folder / name, content, self._checksums.get(name), notice)
-            files[name] = digest(content)
+            files[name] = put(self.folder, self.folder / name, content, self._checksums.get(name), notice)
         for name in self.names:
             files[f"{PIECES}/{name}.npz"] = digest(read_regular(self.store.path(name)))
         concluding = time.perf_counter() - started

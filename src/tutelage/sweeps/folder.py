@@ -21,7 +21,6 @@ import polars as pl
 from pydantic import Field
 
 from tutelage.errors import MalformedData, Unreadable
-from tutelage.files import digest
 from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
 from tutelage.sweeps.manifest import FORMAT, Manifest, OtherFormat, difference, read_manifest, specification_digest
 from tutelage.sweeps.workers import Work
@@ -175,11 +174,10 @@ class SweepFolder:
 
     def export(self, tables: dict[str, pl.DataFrame]) -> None:
         """Write tables for others to read; what has their names and is not ours is set aside."""
-        written = {}
+        written, before = {}, self._manifest.files
         for name, table in tables.items():
-            content = table_bytes(table)
-            put(self.folder, self.folder / name, content, self._manifest.files.get(name), self._notice)
-            written[name] = digest(content)
+            path, content = self.folder / name, table_bytes(table)
+            written[name] = put(self.folder, path, content, before.get(name), self._notice)
         self._manifest = self._manifest.model_copy(update={"files": written})
 
     def show_progress(self, progress: Progress) -> None:

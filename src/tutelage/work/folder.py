@@ -148,8 +148,10 @@ def set_aside(folder: Path, path: Path) -> Path:
     return place
 
 
-def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: Notice) -> None:
-    """Write a file in a folder of ours; what is in its place and not known to be ours is set aside.
+def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: Notice) -> str:
+    """Write a file in a folder of ours, and return its checksum.
+
+    What is in its place and not known to be ours is set aside.
 
     Args:
         folder: The folder of ours.
@@ -161,16 +163,17 @@ def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: 
     Raises:
         Unreadable: If what is in its place cannot be read.
     """
+    written = digest(content)
     try:
-        there = read_regular(path)
+        there = digest(read_regular(path))
     except FileNotFoundError:
-        pass
-    else:
-        if there == content:
-            return
-        if digest(there) != checksum:
-            notice(f"{path} does not match its checksum: it is kept as {set_aside(folder, path)}, and written again.")
+        there = None
+    if there == written:
+        return written
+    if there not in (None, checksum):
+        notice(f"{path} does not match its checksum: it is kept as {set_aside(folder, path)}, and written again.")
     write_bytes(path, content)
+    return written
 
 
 def remove_temporary(folder: Path, age: float = 0.0) -> None:

@@ -81,11 +81,8 @@ def file_content(path: Path) -> bytes:
     try:
         return read_regular(path)
     except (Unreadable, FileNotFoundError) as error:
-        raise MalformedData(f"must be a regular file that can be read: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    return f"{error.filename}: {error.strerror}." if isinstance(error, OSError) else str(error)
+        reason = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) else str(error)
+        raise MalformedData(f"must be a regular file that can be read: {reason}") from error
 
 
 def read_array(path: Path, name: str | None = None, header: bool = False) -> np.ndarray:
