@@ -30,6 +30,17 @@ _NODES = 0.08
 # Runs that can end early mostly do before this many steps, whatever their limit.
 _USUAL_STEPS = 4096
 
+# What makes a step slow and what would make it cheaper, by how the expectation is taken.
+_ADVICE = {
+    "quadrature": "Each pair of neurons is an integral by quadrature. Activations with a closed form (relu, abs, erf, "
+    "sign, cosine) or a larger `tolerance` make it cheaper.",
+    "exact sum": "Each step sums over all points of the inputs. Fewer points, or stochastic descent on batches of "
+    "them, make it cheaper.",
+    "sampling": "Each step draws fresh samples. Smaller batches, or the population objective where it has a closed "
+    "form, make it cheaper.",
+}
+_USUAL_ADVICE = "Each step goes through all pairs of neurons. Fewer runs or a lower step limit make it cheaper."
+
 
 def tile_cost(built: Built) -> tuple[int, float]:
     """Return how many runs are followed side by side, and about how many seconds they take together."""
@@ -63,22 +74,8 @@ class Estimate(NamedTuple):
 def estimate_of(plan: Plan) -> Estimate:
     """Return about how long a sweep takes, with advice on its most expensive cell."""
     ranges = ranges_of(plan, math.inf, 1)
-    objective = plan.build(ranges[0].cell).objective
-    cheaper = "Fewer runs or a lower step limit make it cheaper"
-    if objective.exactness.kind == "quadrature":
-        reason = "Each pair of neurons is an integral by quadrature"
-        cheaper = (
-            "Activations with a closed form (relu, abs, erf, sign, cosine) or a larger `tolerance` make it cheaper"
-        )
-    elif objective.exactness.kind == "exact sum":
-        reason = "Each step sums over all points of the inputs"
-        cheaper = "Fewer points, or stochastic descent on batches of them, make it cheaper"
-    elif objective.exactness.kind == "sampling":
-        reason = "Each step draws fresh samples"
-        cheaper = "Smaller batches, or the population objective where it has a closed form, make it cheaper"
-    else:
-        reason = "Each step goes through all pairs of neurons"
-    return Estimate(sum(one.cost for one in ranges), f"{reason}. {cheaper}.")
+    kind = plan.build(ranges[0].cell).objective.exactness.kind
+    return Estimate(sum(one.cost for one in ranges), _ADVICE.get(kind, _USUAL_ADVICE))
 
 
 def ranges_of(plan: Plan, seconds: float, cores: int) -> list[Range]:

@@ -9,7 +9,7 @@ import math
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -48,21 +48,18 @@ def npy_array(content: bytes) -> np.ndarray:
         raise MalformedData(f"is no array, or damaged ({type(error).__name__}: {error})") from error
 
 
-class _Header(NamedTuple):
-    shape: tuple[int, ...]
-    by_columns: bool
-    kind: np.dtype
-
-
 @lru_cache(maxsize=256)
-def _header(content: bytes) -> _Header:
-    """Return what the header of an `.npy` file says; NumPy parses it as Python, and files of one kind share theirs."""
+def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return what the header of an `.npy` file says: the shape, whether it goes by columns, the kind of numbers.
+
+    NumPy parses it as Python, and files of one kind share theirs.
+    """
     file = io.BytesIO(content)
     version = npy.read_magic(file)
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in readers:
         raise MalformedData(f"has version {version} of .npy, which is not read")
-    return _Header(*readers[version](file))
+    return readers[version](file)
 
 
 def archive_names(content: bytes) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -155,12 +155,13 @@ class _Builder:
             return self._data_file(value)
         if isinstance(value, TomlTable):
             assert value.function is not None
-            return value.function(**self._arguments(value))
+            return value.function(**self._values(value.arguments()))
         return value
 
-    def _arguments(self, table: TomlTable) -> dict[str, Any]:
+    def _values(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the arguments of a table stand for."""
         arguments = {}
-        for name, value in table.arguments().items():
+        for name, value in said.items():
             if name == "solver":
                 arguments[name] = solvers()[value]()
             elif name == "scale" and value == "none":
@@ -179,10 +180,7 @@ class _Builder:
         """Return a problem; the teacher's dimension is that of the inputs."""
         said = table.arguments()
         law = said.pop("inputs", None)
-        arguments = {}
-        for name, value in said.items():
-            with _refused((name,), value):
-                arguments[name] = self.value(value)
+        arguments = self._values(said)
         if law is not None:
             teacher = next(arguments[name] for name in ("teacher", "target", "filter") if name in arguments)
             with _refused(("inputs",), law):
@@ -199,7 +197,7 @@ class _Builder:
                     components.append(self._law(component, dimension))
             weights = {} if law.weights is None else {"weights": self.value(law.weights)}  # type: ignore[attr-defined]
             return law.function(components, **weights)
-        arguments = self._arguments(law)
+        arguments = self._values(law.arguments())
         if "dimension" in type(law).model_fields:
             arguments.setdefault("dimension", dimension)
         return law.function(**arguments)
@@ -208,12 +206,12 @@ class _Builder:
         """Return an objective; a fixed sample is drawn from the problem or given."""
         assert table.function is not None
         if table.kind != "empirical":  # type: ignore[attr-defined]
-            return table.function(problem, **self._arguments(table))
+            return table.function(problem, **self._values(table.arguments()))
         inputs, samples = table.inputs, table.samples  # type: ignore[attr-defined]
         if (inputs is None) == (samples is None):
             raise MalformedData("needs either `samples` (a number, drawn with `sample_seed`) or `inputs` (an array).")
         if samples is None:
-            return empirical(problem, **self._arguments(table))
+            return empirical(problem, **self._values(table.arguments()))
         if table.labels is not None:  # type: ignore[attr-defined]
             raise invalid("labels", "be left out where samples are drawn", "an array", "Give `inputs` as well")
         drawn, labels = problem.sample(jax.random.key(table.sample_seed), samples)  # type: ignore[attr-defined]
@@ -221,7 +219,7 @@ class _Builder:
 
     def starts(self, table: TomlTable, problem: Problem) -> Callable[[int, int], Callable[[int, int], Any]]:
         """Return a function of the runs and the seed of a cell that returns its `Built.starts`."""
-        arguments = self._arguments(table)
+        arguments = self._values(table.arguments())
         for name, value in arguments.items():
             if isinstance(value, str) and value == "teacher":
                 arguments[name] = problem.target
