@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,9 +96,7 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[GridValues
     if issues:
         # One cell, to see what else is wrong.
         return shared, [_joined(tuple(axis[0] for axis in axes if axis))], issues
-    number = 1
-    for axis in axes:
-        number *= len(axis)
+    number = math.prod(map(len, axes))
     if number > MOST_CELLS:
         return shared, [], [Issue(("grid",), f"must have at most {MOST_CELLS} cells, but has {number}.")]
     return shared, [_joined(choice) for choice in itertools.product(*axes)], []

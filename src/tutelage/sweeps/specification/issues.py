@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tutelage.errors import InvalidArgument
@@ -46,18 +46,13 @@ class Source:
     """
 
     name: str = ""
-    lines: Mapping[Path, int] | None = None
+    lines: Mapping[Path, int] = field(default_factory=dict)
 
     def error(self, issues: Iterable[Issue]) -> SpecificationError:
         """Return the error that shows all issues, in the order of the file."""
-        placed = {(self._line(issue), f"{dotted(issue.path)}: {issue.text}") for issue in issues}
-        return SpecificationError("\n".join(f"{self._place(line)}{text}" for line, text in sorted(placed)))
-
-    def _line(self, issue: Issue) -> int:
-        return (line_of(self.lines, issue.path) if self.lines else None) or 1
-
-    def _place(self, line: int) -> str:
-        return f"{self.name}:{line}: " if self.name else ""
+        placed = {(line_of(self.lines, one.path) or 1, f"{dotted(one.path)}: {one.text}") for one in issues}
+        lines = (f"{self.name}:{line}: {text}" if self.name else text for line, text in sorted(placed))
+        return SpecificationError("\n".join(lines))
 
 
 def dotted(path: Path) -> str:
