@@ -9,7 +9,7 @@ from tutelage.errors import InvalidArgument, MalformedData
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps import open_sweep, run_sweep
 from tutelage.sweeps.figures import history_bands
-from tutelage.sweeps.tables import RECORD_COLUMNS, Computed, Range, computed_of, content_of
+from tutelage.sweeps.tables import RECORD_COLUMNS, Computed, Facts, Range, computed_of, content_of
 from tutelage.work.engines import Here
 from tutelage.work.store import packed, unpacked
 
@@ -174,7 +174,7 @@ def test_tables_come_back_as_they_were():
     records = pl.DataFrame(schema={**RECORD_COLUMNS, "angle": pl.List(pl.Float64)})
     made = content_of(Range(3, 5, 4), Computed(runs, records, {"end": np.arange(8.0).reshape(4, 2)}))
     found, content = unpacked(packed(made, "sweep", "stamp"))
-    back = computed_of(content)
+    back = computed_of(content, Facts.model_validate(content.facts))
     assert back.runs.equals(runs) and back.runs.schema == runs.schema
     assert back.records.equals(records) and back.records.schema == records.schema
     assert found.facts["runs"] == 4 and found.facts["failed"] == 0

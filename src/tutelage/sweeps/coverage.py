@@ -12,7 +12,7 @@ from tutelage.files import about
 from tutelage.sweeps.manifest import Manifest
 from tutelage.sweeps.tables import Computed, Facts, Range, check_rows, computed_of
 from tutelage.work.documents import shaped
-from tutelage.work.store import Store
+from tutelage.work.store import Content, Store
 
 JOB = "sweep"
 """Name of the job that the pieces of sweeps belong to."""
@@ -77,6 +77,7 @@ def read_coverage(store: Store, manifest: Manifest, thorough: bool) -> Coverage:
     Raises:
         Unreadable: If a piece cannot be read.
     """
+    read = read_range if thorough else _read_facts
     grid: dict[Any, Any] = dict(zip(manifest.grid["cell"], manifest.grid["runs"], strict=True))
     found: dict[Range, Facts] = {}
     damaged: list[str] = []
@@ -88,22 +89,25 @@ def read_coverage(store: Store, manifest: Manifest, thorough: bool) -> Coverage:
         if not covered.runs or end > grid.get(covered.cell, -1) or covered.first < ends.get(covered.cell, 0):
             continue
         try:
-            facts = _facts(store, covered, manifest.specification, thorough)
+            piece = read(store, covered, manifest.specification)
         except MalformedData as error:
             damaged.append(str(error).rstrip("."))
             continue
-        if facts is not None:
-            found[covered], ends[covered.cell] = facts, end
+        if piece is not None:
+            found[covered], ends[covered.cell] = piece[0], end
     return Coverage(found, tuple(damaged))
 
 
-def _facts(store: Store, covered: Range, specification: str, thorough: bool) -> Facts | None:
-    if thorough:
-        found = read_range(store, covered, specification)
-        return None if found is None else found[0]
-    content = store.read(key_of(covered), specification, arrays=False)
+def _read_facts(store: Store, covered: Range, specification: str, arrays: bool = False) -> tuple[Facts, Content] | None:
+    """Return what a range says of itself, compared with its name, and its content; `None` if it is not there."""
+    content = store.read(key_of(covered), specification, arrays)
+    if content is None:
+        return None
     with about(store.path(key_of(covered))):
-        return None if content is None else _checked_facts(covered, content.facts)
+        facts = shaped(dict(content.facts), Facts)
+        if facts.runs != covered.runs or facts.failed > facts.runs:
+            raise MalformedData("contradicts its name")
+    return facts, content
 
 
 def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts, Computed] | None:
@@ -113,18 +117,11 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
         MalformedData: If it is damaged, or contradicts itself.
         Unreadable: If it cannot be read.
     """
-    content = store.read(key_of(covered), specification)
-    if content is None:
+    found = _read_facts(store, covered, specification, arrays=True)
+    if found is None:
         return None
+    facts, content = found
     with about(store.path(key_of(covered))):
-        facts = _checked_facts(covered, content.facts)
-        outcome = computed_of(content)
+        outcome = computed_of(content, facts)
         check_rows(covered, outcome)
     return facts, outcome
-
-
-def _checked_facts(covered: Range, said: Mapping[str, Any]) -> Facts:
-    facts = shaped(dict(said), Facts)
-    if facts.runs != covered.runs or facts.failed > facts.runs:
-        raise MalformedData("contradicts its name")
-    return facts

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import Field
 
 from tutelage.errors import MalformedData, TutelageError
-from tutelage.work.documents import Document, parsed, shaped
+from tutelage.work.documents import Document, parsed
 from tutelage.work.store import Content
 
 TableName = Literal["runs", "records"]
@@ -156,15 +156,14 @@ def failed_content(covered: Range, reason: str) -> Content:
     return content_of(covered, Computed(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
 
 
-def computed_of(content: Content) -> Computed:
-    """Return what a range has computed from the content of its piece.
+def computed_of(content: Content, facts: Facts) -> Computed:
+    """Return what a range has computed from the content of its piece and what that says of itself.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
-    columns = shaped(dict(content.facts), Facts).columns
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
-    runs, records = (_table(content, kind, columns.get(kind, {})) for kind in COLUMNS)
+    runs, records = (_table(content, kind, facts.columns.get(kind, {})) for kind in COLUMNS)
     return Computed(runs, records, arrays)
 
 
