@@ -16,7 +16,12 @@ pytestmark = pytest.mark.optimized
 
 CASES = {
     "committee": lambda: (tl.population(tl.problems.committee(np.eye(20), 20)), tl.GradientDescent(0.1)),
-    "large committee": lambda: (tl.population(tl.problems.committee(np.eye(24), 24)), tl.GradientDescent(0.1)),
+    "small committee": lambda: (tl.population(tl.problems.committee(np.eye(6), 6)), tl.GradientDescent(0.1)),
+    "committee of ten": lambda: (tl.population(tl.problems.committee(np.eye(10), 10)), tl.GradientDescent(0.1)),
+    "committee, students remembered": lambda: (
+        tl.population(tl.problems.committee(np.eye(20), 20)),
+        tl.ChebyshevDescent(0.1),
+    ),
     "in the span of start and teacher": lambda: (
         tl.population(tl.problems.committee(np.eye(2, 2000), 2)),
         tl.GradientDescent(0.1),
@@ -49,8 +54,10 @@ def test_work_is_what_makes_tiles_narrow():
 @pytest.mark.parametrize(
     ("case", "thoroughness"),
     [
-        ("committee", "LOOP_OF_PAIRS"),
-        ("large committee", "LONG_LOOP"),
+        ("small committee", "LOOP_OF_PAIRS"),
+        ("committee of ten", "LOOP"),
+        ("committee", "LONG_LOOP"),
+        ("committee, students remembered", "LOOP_OF_PAIRS"),
         ("in the full space", "LONG_LOOP"),
         ("samples", "LOOP"),
     ],

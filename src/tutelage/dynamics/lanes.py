@@ -32,8 +32,11 @@ FAR = 1e10
 # Pairs of neurons (or samples times coordinates) of a tile: enough for vector units, few enough for a cache.
 _TILE_WORK = 20_000
 _LANES = (2, 128)
-# Work of a step of one run up to which a loop that is compiled with less effort is about as fast: 20 neurons.
-_LIGHT_WORK = 800
+# Work of a step of one run up to which a loop that is compiled with less effort is about as fast.
+_LIGHT_WORK = 200
+# The same for loops without a library and threads: 7 neurons or, if the method remembers so many students, 20. Such
+# loops evaluate a gradient once more for each of its norms, unless it is remembered.
+_PAIRS_WORK, _PAIRS_WORK_REMEMBERING, _REMEMBERED = 100, 800, 3
 
 
 class Lanes(NamedTuple):
@@ -92,7 +95,11 @@ def thoroughness(objective: Objective, method: Method, point: PyTree) -> Thoroug
     pairs = _exact_work(objective, point)
     if pairs <= _sample_work(objective, method):
         return Thoroughness.LOOP
-    return Thoroughness.LONG_LOOP if pairs > _LIGHT_WORK else Thoroughness.LOOP_OF_PAIRS
+    state = eqx.filter_eval_shape(method.init, objective, point)
+    numbers, remembered = (sum(leaf.size for leaf in jax.tree.leaves(tree)) for tree in (point, state))
+    if pairs <= (_PAIRS_WORK_REMEMBERING if remembered >= _REMEMBERED * numbers else _PAIRS_WORK):
+        return Thoroughness.LOOP_OF_PAIRS
+    return Thoroughness.LONG_LOOP if pairs > _LIGHT_WORK else Thoroughness.LOOP
 
 
 def _pair_cost(objective: Objective) -> int:

@@ -24,11 +24,10 @@ class Thoroughness(enum.Enum):
     """How thoroughly XLA compiles, by what a program is for; last bits may differ.
 
     A program that is executed `ONCE` for each row takes a quarter of the time to compile that XLA takes by default. A
-    `LOOP` takes half, and is up to a fifth slower than by default; one with large arrays is worth the whole
-    (`LONG_LOOP`). In a `LOOP_OF_PAIRS`, a few hundred pairs of neurons a step, products of small matrices are most of
-    the work, and handing them to a library or to other threads costs more than they do: without, it takes half the time
-    to compile and as long to run (six neurons, a little more than half). Programs are compiled side by side, so that
-    none is cut into parts.
+    `LOOP` takes half, and is as fast as by default where its arrays are small, else up to a fifth slower; one with
+    large arrays is worth the whole (`LONG_LOOP`). In a `LOOP_OF_PAIRS`, some hundred pairs of neurons a step, products
+    of small matrices are most of the work, and handing them to a library or to other threads costs more than they do.
+    Programs are compiled side by side, so that none is cut into parts.
     """
 
     ONCE = MappingProxyType({"xla_backend_optimization_level": "0", **_SOONER})
