@@ -18,7 +18,7 @@ CASES = {
     "committee": lambda: (tl.population(tl.problems.committee(np.eye(20), 20)), tl.GradientDescent(0.1)),
     "small committee": lambda: (tl.population(tl.problems.committee(np.eye(6), 6)), tl.GradientDescent(0.1)),
     "committee of ten": lambda: (tl.population(tl.problems.committee(np.eye(10), 10)), tl.GradientDescent(0.1)),
-    "committee, students remembered": lambda: (
+    "committee, gradients kept": lambda: (
         tl.population(tl.problems.committee(np.eye(20), 20)),
         tl.ChebyshevDescent(0.1),
     ),
@@ -57,7 +57,7 @@ def test_work_is_what_makes_tiles_narrow():
         ("small committee", "LOOP_OF_PAIRS"),
         ("committee of ten", "LOOP"),
         ("committee", "LONG_LOOP"),
-        ("committee, students remembered", "LOOP_OF_PAIRS"),
+        ("committee, gradients kept", "LOOP_OF_PAIRS"),
         ("in the full space", "LONG_LOOP"),
         ("samples", "LOOP"),
     ],

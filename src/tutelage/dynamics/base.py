@@ -30,6 +30,7 @@ class Traits(NamedTuple):
         reach: Norm at which vectors are pulled back; infinite where nothing is.
         batch: Number of samples that a step draws by itself.
         horizon: Time at which runs end; `None` where time is of no concern.
+        keeps_gradients: Whether gradients are part of its state.
     """
 
     equivariant: bool = False
@@ -39,6 +40,7 @@ class Traits(NamedTuple):
     reach: Any = math.inf
     batch: int = 0
     horizon: float | None = None
+    keeps_gradients: bool = False
 
 
 class Method(Module):

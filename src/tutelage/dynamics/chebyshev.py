@@ -128,7 +128,7 @@ class ChebyshevDescent(Method):
 
     @property
     def traits(self) -> Traits:
-        return Traits(equivariant=True, steady_step=self.step)
+        return Traits(equivariant=True, steady_step=self.step, keeps_gradients=True)
 
     def init(self, objective: Objective, point: PyTree) -> _State:
         nothing = jax.tree.map(jnp.zeros_like, point)

@@ -34,9 +34,9 @@ _TILE_WORK = 20_000
 _LANES = (2, 128)
 # Work of a step of one run up to which a loop that is compiled with less effort is about as fast.
 _LIGHT_WORK = 200
-# The same for loops without a library and threads: 7 neurons or, if the method remembers so many students, 20. Such
-# loops evaluate a gradient once more for each of its norms, unless it is remembered.
-_PAIRS_WORK, _PAIRS_WORK_REMEMBERING, _REMEMBERED = 100, 800, 3
+# The same for loops without a library and threads: 7 neurons or, if the method keeps gradients, 20. Such loops evaluate
+# a gradient once more for each of its norms, unless it is kept.
+_PAIRS_WORK, _PAIRS_WORK_KEPT = 100, 800
 
 
 class Lanes(NamedTuple):
@@ -95,9 +95,7 @@ def thoroughness(objective: Objective, method: Method, point: PyTree) -> Thoroug
     pairs = _exact_work(objective, point)
     if pairs <= _sample_work(objective, method):
         return Thoroughness.LOOP
-    state = eqx.filter_eval_shape(method.init, objective, point)
-    numbers, remembered = (sum(leaf.size for leaf in jax.tree.leaves(tree)) for tree in (point, state))
-    if pairs <= (_PAIRS_WORK_REMEMBERING if remembered >= _REMEMBERED * numbers else _PAIRS_WORK):
+    if pairs <= (_PAIRS_WORK_KEPT if method.traits.keeps_gradients else _PAIRS_WORK):
         return Thoroughness.LOOP_OF_PAIRS
     return Thoroughness.LONG_LOOP if pairs > _LIGHT_WORK else Thoroughness.LOOP
 
