@@ -59,3 +59,5 @@ from .sweeps import Sweep as Sweep
 from .sweeps import open_sweep as open_sweep
 from .sweeps import run_sweep as run_sweep
 from .work.cache import cache as cache
+
+__version__: str
