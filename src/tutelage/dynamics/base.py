@@ -12,6 +12,7 @@ from tutelage._html import briefly
 from tutelage.arrays import of_jax
 from tutelage.checks import positive, tried
 from tutelage.errors import invalid
+from tutelage.instant import instantly
 from tutelage.modules import Module
 from tutelage.objectives import Objective
 
@@ -123,3 +124,10 @@ def select(condition, first: PyTree, second: PyTree) -> PyTree:
 def norm(tree: PyTree) -> Float[Array, ""]:
     """Return the Euclidean norm of all entries of a pytree."""
     return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)))
+
+
+@instantly
+def values_at(objective: Objective, point: PyTree, key: PRNGKeyArray | None = None):
+    """Return loss, gradient norm, error estimate and whether there is no gradient at a point."""
+    size = norm(objective.gradient(point, key))
+    return objective.loss(point, key), size, objective.error_estimate(point), objective.singular(point)

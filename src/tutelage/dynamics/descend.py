@@ -15,7 +15,7 @@ from jaxtyping import Array, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import count, of_kind, random_seed
 from tutelage.dynamics import lanes as compiled
-from tutelage.dynamics.base import Method, norm
+from tutelage.dynamics.base import Method, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
@@ -350,8 +350,7 @@ def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array,
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step):
         key = None if objective.deterministic else jax.random.fold_in(compiled.run_key(seed, run), step)
-        loss, gradient = objective.loss(point, key), objective.gradient(point, key)
-        return loss, norm(gradient), objective.error_estimate(point), objective.singular(point)
+        return values_at(objective, point, key)
 
     return jax.vmap(one)(*rows)
 

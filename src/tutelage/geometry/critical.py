@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.checks import finite_number, of_kind, one_of, positive, settle
+from tutelage.dynamics.base import values_at
 from tutelage.dynamics.checks import deterministic
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
-from tutelage.geometry.polish import values_at
 from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.objectives import Objective

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tutelage.geometry.polish import values_at
+from tutelage.dynamics.base import values_at
 from tutelage.objectives import Objective
 
 

@@ -6,7 +6,7 @@ import scipy
 from jaxtyping import PyTree
 
 from tutelage.arrays import of_jax
-from tutelage.dynamics.base import norm
+from tutelage.dynamics.base import norm, values_at
 from tutelage.dynamics.newton import newton_steps
 from tutelage.dynamics.vectors import as_vector
 from tutelage.geometry.spectrum import hessian_operator
@@ -21,13 +21,6 @@ _FURTHEST = 1e-3
 
 # Points that are evaluated side by side, and numbers of parameters that these may have.
 _TILE, _TILE_PARAMETERS = 32, 20_000
-
-
-@instantly
-def values_at(objective: Objective, point: PyTree):
-    """Return loss, gradient norm, error estimate and whether there is no gradient at a point."""
-    size = norm(objective.gradient(point))
-    return objective.loss(point), size, objective.error_estimate(point), objective.singular(point)
 
 
 @instantly
