@@ -9,6 +9,7 @@ import sys
 import jax
 import numpy as np
 import pytest
+from compilations import compilations
 
 import tutelage as tl
 
@@ -19,8 +20,8 @@ STOP = tl.gradient_norm(2e-2) | tl.step_limit(90)
 RECORD = tl.record("loss", every=7)
 
 
-def follow(objective, starts, method, first_run: int = 0) -> tl.Runs:
-    return tl.descend(objective, starts, method, STOP, RECORD, seed=5, first_run=first_run)
+def follow(objective, starts, method, first_run: int = 0, compiled: bool = True) -> tl.Runs:
+    return tl.descend(objective, starts, method, STOP, RECORD, seed=5, first_run=first_run, compiled=compiled)
 
 
 def assert_same(first: tl.Runs, second: tl.Runs, pairs) -> None:
@@ -50,6 +51,31 @@ def test_a_run_does_not_depend_on_its_company(committee, starts, methods, name):
     if name != "stochastic":
         order = np.random.default_rng(0).permutation(11)
         assert_same(whole, follow(committee, starts[order], method), zip(order, range(11), strict=True))
+
+
+@pytest.mark.parametrize("name", ["descent", "stochastic", "flow", "accelerated"])
+def test_steps_by_numpy_are_the_compiled_ones_and_no_less_independent(committee, starts, methods, name):
+    """Runs that NumPy follows differ from the compiled ones by rounding, and depend on their company as little."""
+    compiled = follow(committee, starts, methods[name])
+    whole = follow(committee, starts, methods[name], compiled=False)
+    np.testing.assert_array_equal(whole.steps, compiled.steps)
+    np.testing.assert_array_equal(whole.reasons, compiled.reasons)
+    np.testing.assert_allclose(whole.points, compiled.points, rtol=0, atol=1e-10)
+    for run in range(len(starts)):
+        np.testing.assert_allclose(whole.curve("loss", run), compiled.curve("loss", run), rtol=1e-9)
+    part = follow(committee, starts[3:9], methods[name], first_run=3, compiled=False)
+    assert_same(whole, part, zip(range(3, 9), range(6), strict=True))
+    more = np.concatenate([starts, 3 * starts, starts[::-1]] * 4)  # a second tile
+    assert len(more) > 128
+    assert_same(whole, follow(committee, more, methods[name], compiled=False), [(run, run) for run in range(11)])
+
+
+def test_numpy_compiles_nothing(committee, starts):
+    """No program is compiled where that was not asked for."""
+    settings = tl.GradientDescent(0.31), tl.step_limit(20), tl.record("loss", every=3)
+    with compilations() as programs:
+        runs = tl.descend(committee, starts, *settings, compiled=False)
+    assert not programs and (runs.steps == 20).all()
 
 
 def test_runs_beyond_one_tile_do_not_depend_on_their_lane(committee, starts, methods, monkeypatch):

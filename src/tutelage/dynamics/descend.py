@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -12,14 +12,24 @@ import jax
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from tutelage.arrays import of_jax
-from tutelage.checks import count, of_kind, random_seed
-from tutelage.dynamics import lanes as compiled
+from tutelage.arrays import of_jax, row_of
+from tutelage.checks import count, flag, of_kind, random_seed
 from tutelage.dynamics.base import Method, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
-from tutelage.dynamics.lanes import FAR, Task
+from tutelage.dynamics.lanes import (
+    FAR,
+    Task,
+    begin,
+    follow,
+    follow_at_once,
+    lane_work,
+    late_tile_size,
+    run_key,
+    thoroughness,
+    tile_size,
+)
 from tutelage.dynamics.methods import as_method
 from tutelage.dynamics.newton import Newton
 from tutelage.dynamics.programs import Programs
@@ -66,7 +76,9 @@ def descend(
     *,
     seed: int = 0,
     first_run: int = 0,
+    teachers: PyTree | None = None,
     finish: Newton | NewtonKrylov | None = None,
+    compiled: bool = True,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Runs:
     """Follow a method from many starts at once.
@@ -86,9 +98,14 @@ def descend(
         record: What to remember along the runs, and how often.
         seed: Seed of random methods and of `stream` objectives.
         first_run: Number of the first run, for cutting one batch into pieces.
+        teachers: A teacher for each run in place of the objective's, runs first: averages over random teachers are one
+            call. The objective says what else the problem is; see `Objective.with_target`.
         finish: How to shorten the end of runs to a small gradient norm: `Newton` (dense, proves that descent would
             reach the same point) or `NewtonKrylov` (many runs at once, large students); none, or the earlier runs',
             by default.
+        compiled: Whether steps are compiled. If not, NumPy makes them: it begins at once, and a step of up to 128 small
+            students takes it half a millisecond, which is quicker for some hundred steps of a problem that is met once.
+            The results of both differ by rounding.
         progress: Called now and then with the numbers of ended runs, of all runs, and of steps of the slowest one.
 
     Returns:
@@ -99,7 +116,8 @@ def descend(
         Interrupted: On Ctrl-C; its `runs` can be passed to `descend` again.
     """
     objective, progress = checked_objective(objective), checked_progress(progress)
-    follower = _prepare(objective, starts, as_method(method), _stop(stop, objective), record, seed, first_run, finish)
+    method, stop = as_method(method), _stop(stop, objective)
+    follower = _prepare(objective, starts, method, stop, record, seed, first_run, teachers, finish, compiled)
     try:
         follower.follow_all(progress)
     except KeyboardInterrupt:
@@ -146,6 +164,7 @@ class _Follower:
     """The host's side of a batch: which runs are open, what they have reached, what was remembered."""
 
     objective: Objective
+    teachers: PyTree
     reduction: Reduction | None
     task: Task
     stop: Stop
@@ -157,6 +176,7 @@ class _Follower:
     newton_steps: np.ndarray
     recorder: Recorder | None
     thoroughness: Thoroughness
+    follow: Callable  # what moves a tile of runs, compiled or not
     programs: Programs
     started: float
     earlier_seconds: float
@@ -188,14 +208,14 @@ class _Follower:
             cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
             lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            self.programs.order(compiled.follow, tile, shared, (lanes, ends), self.thoroughness)
+            self.programs.order(self.follow, tile, shared, (lanes, ends), self.thoroughness)
             if self.newton is not None and (self.state.gate[open_runs] > 0).any():
                 assert self.stop.gradient is not None
                 objective, method, tolerance = self.task.objective, self.task.method, float(self.stop.gradient)
                 self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
             # What is evaluated at the end is traced while others compile.
             rows = jax.tree.map(lambda leaf: np.resize(leaf, (self.tile, *leaf.shape[1:])), lanes)
-            trace(_evaluate_tile, self.task.objective, self.task.seed, (rows.point, rows.run, rows.step))
+            trace(_evaluate_tile, self.task.objective, self.task.seed, (rows.point, rows.run, rows.step, rows.teacher))
 
     def _order_late(self) -> None:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
@@ -204,7 +224,7 @@ class _Follower:
         if soon.size and self.recorder is None:
             lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
             shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])
-            self.programs.order(compiled.follow, compiled.late_tile_size(self.tile), shared, rows, self.thoroughness)
+            self.programs.order(self.follow, late_tile_size(self.tile), shared, rows, self.thoroughness)
 
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
@@ -213,7 +233,7 @@ class _Follower:
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
             shared = (self.task, np.asarray(remembered))
-            outcome, values = self.programs(compiled.follow, tile, shared, (lanes, ends), self.thoroughness)
+            outcome, values = self.programs(self.follow, tile, shared, (lanes, ends), self.thoroughness)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
             if recorder is not None:
@@ -224,7 +244,7 @@ class _Follower:
         """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""
         steps = self.state.step[open_runs]
         most = int(self.task.most_steps) + 1
-        late = compiled.late_tile_size(self.tile)
+        late = late_tile_size(self.tile)
         if self.recorder is None:
             for chosen, tile, last in ((steps < _LATE, self.tile, _LATE), (steps >= _LATE, late, most)):
                 if chosen.any():
@@ -259,8 +279,8 @@ class _Follower:
         width = self.newton.width(self.tile)
         # Once a tile holds all other runs, a run that has to go on after all had better go on with them.
         soon = (self.state.code == Code.RUNNING).sum() <= self.tile
-        for begin in range(0, len(paused), width):
-            piece = paused[begin : begin + width]
+        for first in range(0, len(paused), width):
+            piece = paused[first : first + width]
             if len(piece) == width or soon:
                 self._finish(piece)
 
@@ -289,7 +309,7 @@ class _Follower:
     def result(self) -> Runs:
         """Return what the runs have reached."""
         shared = self.task.objective, self.task.seed
-        rows = self.state.point, self.state.run, self.state.step
+        rows = self.state.point, self.state.run, self.state.step, self.state.teacher
         losses, gradient_norms, errors, singular = in_tiles(_evaluate_tile, self.tile, shared, rows)
         self.state.code[singular & (self.state.code == Code.GRADIENT)] = Code.SINGULAR
         points = jax.tree.map(of_jax, self.state.point)
@@ -311,6 +331,7 @@ class _Follower:
             seconds=self.earlier_seconds + time.monotonic() - self.started,
             seed=self.seed,
             first_run=self.first_run,
+            teachers=self.teachers,
             _history=None if self.recorder is None else self.recorder.history(self.state, self.task),
             _resume=self,
         )
@@ -322,12 +343,17 @@ class _Follower:
         said, arrays = {}, jax.device_get(points)
         for run in np.flatnonzero(np.isin(self.state.code, _LIMITS)).tolist():
             point = jax.tree.map(lambda leaf, run=run: leaf[run], arrays)
-            if found := self.objective.problem.student.channel(point, self.objective.gradient):
+            if found := self.objective.problem.student.channel(point, partial(self._slope, run)):
                 neurons, outputs = (
                     " and ".join(text) for text in (map(str, found), map("{:.3g}".format, found.values()))
                 )
                 said[run] = f"; neurons {neurons} run away, with output weights {outputs}"
         return said
+
+    def _slope(self, run: int, point: PyTree) -> PyTree:
+        """Return the gradient of a run's own objective."""
+        own = self.objective if self.teachers is None else self.objective.with_target(row_of(self.teachers, run))
+        return own.gradient(point)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -346,45 +372,51 @@ class _Follower:
 
 
 @instantly
-def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array]):
+def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array, PyTree]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
-    def one(point, run, step):
-        key = None if objective.deterministic else jax.random.fold_in(compiled.run_key(seed, run), step)
-        return values_at(objective, point, key)
+    def one(point, run, step, teacher):
+        key = None if objective.deterministic else jax.random.fold_in(run_key(seed, run), step)
+        return values_at(objective if teacher is None else objective.with_target(teacher), point, key)
 
     return jax.vmap(one)(*rows)
 
 
-def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -> _Follower:
+def _prepare(objective, starts, method, stop, record, seed, first_run, teachers, newton, compiled) -> _Follower:
     if record is not None:
         of_kind("record", record, Record, "a record", 'Pass tutelage.record("loss")')
     if newton is not None:
         of_kind("finish", newton, (Newton, NewtonKrylov), "a Newton finish or None", "Pass tutelage.NewtonKrylov()")
     seed, first_run = random_seed("seed", seed), count("first_run", first_run, least=0)
     most_steps = DEFAULT_STEPS if stop.steps is None else stop.steps
+    compiled = flag("compiled", compiled)
     if isinstance(starts, Runs):
-        return _continued(objective, starts, method, stop, record, most_steps, newton)
+        if teachers is not None:
+            raise invalid("teachers", "be left out where runs go on", "teachers", "They keep the ones that they have")
+        return _continued(objective, starts, method, stop, record, most_steps, newton, compiled)
     points = objective.problem.points(starts)
     lengths = {leaf.shape[0] for leaf in jax.tree.leaves(points)}
     if len(lengths) > 1:
         raise invalid("starts", "have as many runs in all arrays", f"{sorted(lengths)} runs", "Cut them to one length")
     runs = first_run + np.arange(lengths.pop())
-    reduction = _reduction(objective, method, record, points)
+    if teachers is not None:
+        teachers = _checked_teachers(objective, teachers, len(runs), newton)
+    reduction = _reduction(objective, method, record, points, teachers)
     inner = objective if reduction is None else reduction.objective
     quantities = None if record is None else record.compiled()
     task = Task(inner, method, stop.compiled(), quantities, of_jax(seed), of_jax(most_steps))
-    points = jax.device_get(points if reduction is None else reduction.points)
+    points, own = jax.device_get((points, teachers) if reduction is None else (reduction.points, reduction.teachers))
     first = jax.tree.map(lambda leaf: leaf[0], points)
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = of_jax(newton.gate if usable and newton is not None else 0.0)
-    tile = compiled.tile_size(inner, method, first)
-    begun = in_tiles(compiled.begin, tile, (task, gate), (points, runs))
+    tile = tile_size(inner, method, first)
+    begun = in_tiles(begin, tile, (task, gate), (points, runs, own))
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)
         recorder.add_current(begun, task)
     return _Follower(
         objective=objective,
+        teachers=teachers,
         reduction=reduction,
         task=task,
         stop=stop,
@@ -395,7 +427,8 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, newton) -
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
-        thoroughness=compiled.thoroughness(inner, method, first),
+        thoroughness=thoroughness(inner, method, first),
+        follow=follow if compiled else follow_at_once,
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=0.0,
@@ -422,22 +455,36 @@ def tile_of(objective: Objective, method: Any, record: Record | None = None) -> 
     reduction = _reduction(objective, method, record, points)
     inner, points = (objective, points) if reduction is None else (reduction.objective, reduction.points)
     first = jax.tree.map(lambda leaf: leaf[0], points)
-    return compiled.tile_size(inner, method, first), compiled.lane_work(inner, method, first)
+    return tile_size(inner, method, first), lane_work(inner, method, first)
 
 
-def _reduction(objective: Objective, method: Method, record: Record | None, points: PyTree) -> Reduction | None:
+def _checked_teachers(objective: Objective, teachers: PyTree, runs: int, newton) -> PyTree:
+    """Return teachers of runs as arrays, or raise."""
+    if newton is not None:
+        raise invalid("finish", "be left out where runs have teachers of their own", repr(newton), "Leave it out")
+    teachers = objective.problem.teachers(teachers)
+    lengths = {leaf.shape[0] for leaf in jax.tree.leaves(teachers)}
+    if lengths != {runs}:
+        raise invalid("teachers", "be as many as the starts", f"{sorted(lengths)} for {runs} runs", "Pass one per run")
+    objective.with_target(row_of(teachers, 0))  # raises where labels are those of a teacher
+    return teachers
+
+
+def _reduction(
+    objective: Objective, method: Method, record: Record | None, points: PyTree, teachers: PyTree = None
+) -> Reduction | None:
     """Return the reduction to the span of start and teacher where that is allowed and smaller than the input space."""
     if not (method.traits.equivariant and objective.span_suffices and (record is None or record.invariant)):
         return None
     one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), points)
     students = eqx.filter_eval_shape(objective.problem.student.vectors, one)
-    teachers = objective.problem.teacher.vectors(objective.target)
-    if students.shape[0] + teachers.shape[0] >= students.shape[1]:
+    taught = objective.problem.teacher.vectors(objective.target)
+    if students.shape[0] + taught.shape[0] >= students.shape[1]:
         return None
-    return objective.reduced(points)
+    return objective.reduced(points, teachers)
 
 
-def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) -> _Follower:
+def _continued(objective, runs: Runs, method, stop, record, most_steps, newton, compiled) -> _Follower:
     earlier = runs._resume
     if earlier is None or runs.objective is not objective:
         raise invalid(
@@ -473,6 +520,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton) 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        follow=follow if compiled else follow_at_once,
         programs=Programs(),
         started=time.monotonic(),
         earlier_seconds=runs.seconds,

@@ -6,6 +6,7 @@ between two calls the caller refills them with other runs.
 """
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ class Lanes(NamedTuple):
     code: Int[Array, " lane"]
     gradient_norm: Float[Array, " lane"]
     gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish; zero for none
+    teacher: PyTree  # the run's own teacher; none where the objective's is that of all runs
 
 
 class Task(Module):
@@ -60,6 +62,10 @@ class Task(Module):
     record: Record | None
     seed: Int[Array, ""]
     most_steps: Int[Array, ""]
+
+    def of(self, teacher: PyTree) -> "Task":
+        """Return the task of a run with a teacher of its own, or this one if it has none."""
+        return self if teacher is None else replace(self, objective=self.objective.with_target(teacher))
 
 
 def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
@@ -107,7 +113,7 @@ def _pair_cost(objective: Objective) -> int:
     inputs, biased = objective.problem.inputs, objective.problem.biased
     # Under a Gaussian law with a mean a pair takes orthant probabilities, each an integral of its own.
     if objective.exactness.kind == "closed form" and isinstance(inputs, Gaussian) and (biased or not inputs.centred):
-        return 2_000
+        return 150
     return 1
 
 
@@ -125,18 +131,19 @@ def run_key(seed, run):
 
 
 @instantly
-def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"]]) -> Lanes:
-    """Return the lanes of fresh runs, given their points and numbers."""
-    points, runs = rows
+def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"], PyTree]) -> Lanes:
+    """Return the lanes of fresh runs, given their points, their numbers and their teachers, if they have some."""
+    points, runs, teachers = rows
     count = runs.shape[0]
     return Lanes(
         point=points,
-        method=jax.vmap(lambda point: task.method.init(task.objective, point))(points),
+        method=jax.vmap(lambda point, own: task.method.init(task.of(own).objective, point))(points, teachers),
         run=runs,
         step=jnp.zeros(count, int),
         code=jnp.zeros(count, int),
         gradient_norm=jnp.full(count, jnp.nan),
         gate=jnp.full(count, gate),
+        teacher=teachers,
     )
 
 
@@ -149,6 +156,7 @@ def _key(task: Task, lane: Lanes):
 
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
+    task = task.of(lane.teacher)
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
     key = _key(task, lane)
@@ -204,7 +212,7 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        values = task.record(task.objective, lane.point, _key(task, lane))
+        values = task.record(task.of(lane.teacher).objective, lane.point, _key(task, lane))
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)
@@ -248,3 +256,22 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
 
     lanes, values = jax.lax.scan(slot, lanes, (jnp.arange(ends.shape[1]), ends.T))
     return lanes, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), values)
+
+
+@instantly
+def _moved(task: Task, lanes: Lanes, ends: Int[Array, " lane"]) -> Lanes:
+    return jax.vmap(partial(_move, task))(lanes, ends)
+
+
+def follow_at_once(task: Task, remembered: np.ndarray, rows: tuple[Lanes, np.ndarray]) -> tuple[Lanes, PyTree]:
+    """Follow a tile of runs by NumPy; see `follow`."""
+    lanes, ends = rows
+    values = []
+    for end in ends.T:
+        while np.any((lanes.code == Code.RUNNING) & (lanes.step < end)):
+            lanes = _moved(task, lanes, end)
+        # Slots that nobody reads repeat the last one.
+        if task.record is not None and (len(values) < remembered or not values):
+            values.append(remember(task, lanes))
+    values += values[-1:] * (ends.shape[1] - len(values))
+    return lanes, jax.tree.map(lambda *slots: np.stack(slots, axis=1), *values) if values else {}

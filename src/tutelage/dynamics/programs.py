@@ -41,9 +41,12 @@ class Programs:
     def order(
         self, program: Callable[..., PyTree], tile: int, shared: tuple, rows: PyTree, thoroughness: Thoroughness
     ) -> None:
-        """Begin to compile a program, if that has not begun; the arguments are those of `to_compile`."""
+        """Begin to compile a program, if that has not begun; the arguments are those of `to_compile`.
+
+        Nothing is done for functions that are evaluated at once.
+        """
         name = id(program), tile
-        if name not in self._compiled:
+        if name not in self._compiled and hasattr(program, "lower"):
             self._compiled[name] = _compilers().submit(to_compile(program, tile, shared, rows, thoroughness))
 
     def __call__(
@@ -51,7 +54,9 @@ class Programs:
     ) -> PyTree:
         """Apply a program to rows, as `in_tiles` does."""
         self.order(program, tile, shared, rows, thoroughness)
-        compiled = self._compiled[id(program), tile]
+        compiled = self._compiled.get((id(program), tile))
+        if compiled is None:
+            return in_tiles(program, tile, shared, rows)
         if not compiled.done() and (work := _meanwhile.get()) is not None:
             _meanwhile.set(None)
             work()

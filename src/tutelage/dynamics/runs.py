@@ -13,7 +13,7 @@ from tutelage._html import grid
 from tutelage.arrays import row_of
 from tutelage.checks import count, one_of, text
 from tutelage.dynamics.status import STATUSES, Code
-from tutelage.errors import TutelageError
+from tutelage.errors import TutelageError, invalid
 from tutelage.objectives import Objective
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Runs:
         seconds: Wall time of the whole batch.
         seed: Seed of random methods.
         first_run: Number of the first run.
+        teachers: The teachers of the runs, runs first, where each has one of its own; else `None`.
     """
 
     objective: Objective
@@ -69,11 +70,18 @@ class Runs:
     seconds: float
     seed: int
     first_run: int
+    teachers: PyTree | None = None
     _history: History | None = field(repr=False, default=None)
     _resume: Any = field(repr=False, default=None)
 
     def __len__(self) -> int:
         return len(self.statuses)
+
+    def of_one_teacher(self) -> Runs:
+        """Return these runs, or raise if each has a teacher of its own: they are then runs of many problems."""
+        if self.teachers is None:
+            return self
+        raise invalid("runs", "have one teacher", repr(self), "Pass runs that descend was given no `teachers` for")
 
     def point(self, run: int) -> PyTree:
         """Return the student that one run has reached.

@@ -107,7 +107,7 @@ def atlas(
     one_of("how", how, HOW)
     tolerance, reach = positive("tolerance", tolerance), positive("reach", reach)
     problem = objective.problem
-    if isinstance(runs, Runs) and runs.objective.problem.template != problem.template:
+    if isinstance(runs, Runs) and runs.of_one_teacher().objective.problem.template != problem.template:
         raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")
     # Runs that diverged may not be finite; they are left out below.
     points = runs.points if isinstance(runs, Runs) else problem.points(runs, "runs")

@@ -34,11 +34,13 @@ class Reduction(NamedTuple):
         objective: The objective in the reduced coordinates.
         points: The given points in the reduced coordinates, runs first.
         lift: Takes reduced points (runs first) and the numbers of their runs back to the original coordinates.
+        teachers: The teachers of the given points in the reduced coordinates, where each has one of its own.
     """
 
     objective: "Objective"
     points: PyTree
     lift: Callable[[PyTree, Array | np.ndarray], PyTree]
+    teachers: PyTree = None
 
 
 class Objective(Module):
@@ -137,8 +139,8 @@ class Objective(Module):
         """Return the blocks; all has been checked, and the student is a sum of neurons with vectors."""
 
     @abc.abstractmethod
-    def _reduced(self, points: PyTree) -> Reduction:
-        """Return the reduction; the points have been checked, and the span suffices."""
+    def _reduced(self, points: PyTree, teachers: PyTree) -> Reduction:
+        """Return the reduction; points and teachers have been checked, and the span suffices."""
 
     def loss(self, point: PyTree, key: PRNGKeyArray | None = None) -> Float[Array, ""]:
         """Return the loss of a student.
@@ -206,8 +208,12 @@ class Objective(Module):
             f"{self.problem.name} problem under a {type(self).__name__.lower()} objective."
         )
 
-    def reduced(self, points: PyTree) -> Reduction:
+    def reduced(self, points: PyTree, teachers: PyTree | None = None) -> Reduction:
         """Return this objective in the span of the teacher and the given points, runs first.
+
+        Args:
+            points: Students, runs first.
+            teachers: A teacher for each of them in place of the objective's, runs first.
 
         Raises:
             UnsupportedCombination: If the span does not suffice; see `span_suffices`.
@@ -217,7 +223,7 @@ class Objective(Module):
                 f"The {self.problem.name} problem cannot be reduced to the span of student and teacher: its loss does "
                 "not depend on norms and angles alone. Work in the space of the inputs."
             )
-        return self._reduced(self.problem.points(points, "points"))
+        return self._reduced(self.problem.points(points, "points"), self.problem.teachers(teachers))
 
 
 class Expected(Objective):
@@ -273,7 +279,7 @@ class Sampled(Objective):
     def _hessian_lipschitz(self, point, radius):
         return jnp.asarray(jnp.inf)
 
-    def _reduced(self, points):
+    def _reduced(self, points, teachers):
         raise AssertionError("the span does not suffice")
 
 

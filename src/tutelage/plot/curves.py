@@ -151,7 +151,7 @@ def paths_in_plane(
         plane: Two orthonormal vectors, or `None` for the first two axes.
         number: How many runs.
     """
-    problem = runs.objective.problem
+    problem = runs.of_one_teacher().objective.problem
     basis = np.eye(2, problem.dimension) if plane is None else np.asarray(finite_array("plane", plane))
     if basis.shape != (2, problem.dimension) or np.abs(basis @ basis.T - np.eye(2)).max() > 1e-9:
         raise invalid(

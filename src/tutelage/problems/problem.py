@@ -105,9 +105,21 @@ class Problem(Module):
         Raises:
             InvalidArgument: If the shapes are others, or a number that can be looked at is not finite.
         """
-        owner = f"the teacher of this {self.name} problem"
-        fitting = fitted("target", target, template_of(self.target), owner=owner, largest=LARGEST)
+        fitting = self._taught("target", target, template_of(self.target))
         return eqx.tree_at(lambda problem: problem.target, self, jax.tree.map(of_jax, fitting))
+
+    def teachers(self, targets: PyTree | None, argument: str = "teachers") -> PyTree | None:
+        """Return the parameters of several teachers, runs first, as float64 arrays, or raise if they do not fit.
+
+        Args:
+            targets: The parameters; nothing, if there are none.
+            argument: Name to use in the error.
+        """
+        return None if targets is None else self._taught(argument, targets, template_of(self.target).batched())
+
+    def _taught(self, argument: str, target: PyTree, template: Template) -> PyTree:
+        owner = f"the teacher of this {self.name} problem"
+        return fitted(argument, target, template, owner=owner, largest=LARGEST)
 
     def __repr__(self) -> str:
         return f"Problem({self.summary()})"

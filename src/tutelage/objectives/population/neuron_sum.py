@@ -199,8 +199,8 @@ class NeuronSum(Expected):
         constant = _constant(problem, self.own_duals, self.biased)
         return _with_axes(dataclasses.replace(self, problem=problem, target=problem.target, constant=constant))
 
-    def _reduced(self, points: PyTree) -> Reduction:
-        reduction = reduced_to_span(self, points)
+    def _reduced(self, points: PyTree, teachers: PyTree) -> Reduction:
+        reduction = reduced_to_span(self, points, teachers)
         assert isinstance(reduction.objective, NeuronSum)
         return reduction._replace(objective=_with_axes(reduction.objective))
 

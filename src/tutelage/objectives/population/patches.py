@@ -42,8 +42,8 @@ class PatchObjective(Expected):
         problem = self.problem.with_teacher(target)
         return eqx.tree_at(lambda o: (o.problem, o.target), self, (problem, problem.target))
 
-    def _reduced(self, points: PyTree) -> Reduction:
-        return reduced_to_span(self, points)
+    def _reduced(self, points: PyTree, teachers: PyTree) -> Reduction:
+        return reduced_to_span(self, points, teachers)
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.arrays import of_jax
+from tutelage.arrays import of_jax, row_of
 from tutelage.inputs import Gaussian, gaussian
 from tutelage.instant import map_rows
 from tutelage.models import Model
@@ -34,26 +34,32 @@ def _teacher_coordinates(vectors: Float[Array, "teacher dim"]) -> tuple[Array, A
     return of_jax(basis.T), of_jax(coordinates.T)
 
 
-def reduced_to_span(objective: Objective, points: PyTree) -> Reduction:
+def reduced_to_span(objective: Objective, points: PyTree, teachers: PyTree = None) -> Reduction:
     """Return an objective, and a batch of students, in the span of the teacher and of each student.
 
     Args:
         objective: An objective that sees vectors only through their norms and angles.
         points: A batch of students, runs first.
+        teachers: A teacher for each of them in place of the objective's, if they have some.
     """
     student, teacher = objective.problem.student, objective.problem.teacher
-    basis, coordinates = _teacher_coordinates(teacher.vectors(objective.target))
-    # Along the basis first, then along axes of each student's own.
-    reduced, extras = in_tiles(_reduce, _tile(points), (student, basis), points)
-    padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
-    target = teacher.with_vectors(objective.target, of_jax(padded))
+    if teachers is None:
+        basis, coordinates = _teacher_coordinates(teacher.vectors(objective.target))
+        # Along the basis first, then along axes of each student's own.
+        reduced, extras = in_tiles(_reduce, _tile(points), (student, basis), points)
+        padded = np.pad(np.asarray(coordinates), ((0, 0), (0, basis.shape[0] + extras.shape[1] - coordinates.shape[1])))
+        target = teacher.with_vectors(objective.target, of_jax(padded))
+    else:
+        basis, rows = of_jax(np.zeros((0, objective.problem.dimension))), (points, teachers)
+        reduced, teachers, extras = in_tiles(_reduce_both, _tile(rows), (student, teacher), rows)
+        target = row_of(teachers, 0)
     moved = in_coordinates(objective, target, jax.tree.map(lambda leaf: leaf[0], reduced))
 
     def lift(reduced_points, runs):
         rows = (reduced_points, extras[np.asarray(runs)])
         return jax.tree.map(of_jax, in_tiles(_lift, _tile(rows), (student, basis), rows))
 
-    return Reduction(moved, reduced, lift)
+    return Reduction(moved, reduced, lift, teachers)
 
 
 def in_coordinates(objective: Objective, target: PyTree, point: PyTree) -> Objective:
@@ -95,6 +101,20 @@ def _reduce(student: Model, basis: Float[Array, "axis dim"], points: PyTree) -> 
         return student.with_vectors(point, reduced), extra.T
 
     return map_rows(one, points)
+
+
+@eqx.filter_jit
+def _reduce_both(student: Model, teacher: Model, rows: tuple[PyTree, PyTree]) -> tuple[PyTree, PyTree, Array]:
+    """Return students and their teachers in the span of both, and the axes of these coordinates."""
+
+    def one(row):
+        point, target = row
+        taught = teacher.vectors(target)
+        axes, coordinates = jnp.linalg.qr(jnp.concatenate([taught, student.vectors(point)]).T)
+        teachers, students = jnp.split(coordinates.T, [taught.shape[0]])
+        return student.with_vectors(point, students), teacher.with_vectors(target, teachers), axes.T
+
+    return map_rows(one, rows)
 
 
 @eqx.filter_jit

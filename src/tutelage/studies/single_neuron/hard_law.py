@@ -29,16 +29,13 @@ def _final_losses(starts: np.ndarray, step: float, iterations: int) -> np.ndarra
     r"""Return the losses at which descent ends, one for each start; the step is in units of $d$.
 
     At the input $-e_i$ a student is $\sigma(-w_i)$ and the teacher is $1/\sqrt d$, so that the loss is a sum over the
-    coordinates, $\frac1{2d}\sum_i(\sigma(-w_i) - 1/\sqrt d)^2$: the curvature is $1/d$, and any step below $2d$ descends.
+    coordinates, $\frac1{2d}\sum_i(\sigma(-w_i) - 1/\sqrt d)^2$, of curvature $1/d$: with a step of at most $d$ the residual
+    of a coordinate that sees its input shrinks by the same factor at every step, and that of any other stays.
     """
-    seen = -starts
-    wanted = 1 / np.sqrt(starts.shape[1])
-    for _ in range(iterations):
-        residuals = np.where(seen > 0, seen - wanted, 0.0)
-        if np.abs(residuals).max() < 1e-14:
-            break
-        seen = seen - step * residuals
-    return 0.5 * np.mean((np.maximum(seen, 0) - wanted) ** 2, axis=1)
+    assert 0 < step <= 1
+    seen, wanted = -starts, 1 / np.sqrt(starts.shape[1])
+    residuals = np.where(seen > 0, (1 - step) ** iterations * (seen - wanted), -wanted)
+    return 0.5 * np.mean(residuals**2, axis=1)
 
 
 def _exact(d: int) -> float:

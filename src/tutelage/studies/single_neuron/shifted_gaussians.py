@@ -4,13 +4,11 @@ Descent never leaves the span of start, teacher and mean, so that every dimensio
 axis is the mean's direction, the teacher lies in the plane of the first two, and what is left of the start is on the third.
 """
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from tutelage.dynamics import GradientDescent, descend, step_limit
 from tutelage.inputs import gaussian
-from tutelage.objectives import Objective, population
+from tutelage.objectives import population
 from tutelage.plot import COLOURS, intervals, panels
 from tutelage.problems import neuron
 from tutelage.studies.base import Arrays, Conclusion, Picture, Pieces, Study, Values, chosen
@@ -42,30 +40,15 @@ def _draw(random: np.random.Generator, runs: int, d: int) -> tuple[np.ndarray, n
     return flat, np.concatenate([inside, rest[:, None]], axis=1)
 
 
-@eqx.filter_jit
-def _follow(template: Objective, step, iterations, teachers, starts):
-    """Descend from every start towards its own teacher; return where and at which loss it ends."""
-
-    def one(teacher, start):
-        objective = template.with_target(teacher)
-        end = jax.lax.fori_loop(0, iterations, lambda _, student: student - step * objective.gradient(student), start)
-        return end, objective.loss(end)
-
-    return jax.vmap(one)(teachers, starts)
-
-
 def _measure(values: Values, seed: int, d: int, length: float) -> Arrays:
-    template = population(neuron(np.ones(3), inputs=gaussian(3, mean=[length, 0.0, 0.0])))
+    objective = population(neuron(np.ones(3), inputs=gaussian(3, mean=[length, 0.0, 0.0])))
     # The largest curvature is at most the largest second moment, 1 + |μ|².
-    step = jnp.asarray(values.step / (1 + length**2))
-    # Arrays, so that one compiled program serves all lengths.
-    iterations = jnp.asarray(int(values.horizon / values.step * (1 + length**2)))
-
+    step, iterations = values.step / (1 + length**2), int(values.horizon / values.step * (1 + length**2))
     teachers, starts = _draw(np.random.default_rng([seed, d, round(100 * length)]), values.runs, d)
-    ends, losses = _follow(template, step, iterations, jnp.asarray(teachers), jnp.asarray(starts))
+    runs = descend(objective, starts, GradientDescent(step), step_limit(iterations), teachers=teachers)
     return {
-        "distance": np.linalg.norm(np.asarray(ends) - teachers, axis=1),
-        "loss": np.asarray(losses),
+        "distance": np.linalg.norm(np.asarray(runs.points) - teachers, axis=1),
+        "loss": runs.losses,
         "mean_along_start": length * starts[:, 0] / np.linalg.norm(starts, axis=1),
         "mean_along_teacher": length * teachers[:, 0],
     }
