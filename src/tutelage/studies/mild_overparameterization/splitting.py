@@ -41,12 +41,12 @@ def _measure(values: Values, seed: int, k: int) -> Arrays:
             )
             starts.append(np.asarray(down.start(values.size)) if down is not None else np.asarray(halves))
     if not rows:
-        return {"rows": np.zeros((0, 7)), "loss": np.zeros(0), "settled": np.zeros(0, bool)}
+        return {"rows": np.zeros((0, 7)), "loss": np.zeros(0)}
     larger = wider(objective, 0)
     ends = descend(
         larger, np.stack(starts), GradientDescent(5 / (k + 1)), gradient_norm(1e-6) | step_limit(values.steps)
     )
-    return {"rows": np.array(rows, float), "loss": ends.losses, "settled": ends.statuses == "converged"}
+    return {"rows": np.array(rows, float), "loss": ends.losses}
 
 
 def _rows(arrays: Arrays, k: int):
