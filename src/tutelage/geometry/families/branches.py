@@ -249,7 +249,7 @@ def _events(curve: _Curve, x: np.ndarray, state: _State, new: _State) -> list[Ev
     counts = {name: sorted((state.negative.get(name, number), number)) for name, number in new.negative.items()}
     if turned and np.ptp(counts["trivial"]) != 1:
         raise NotProved("a branch turns back and an eigenvalue crosses zero within one step")
-    end = state.tangent @ (curve.pack(new.table, new.neurons) - x)
+    end = float(state.tangent @ (curve.pack(new.table, new.neurons) - x))
     found = []
     for name, (fewer, more) in counts.items():
         kind = "turning" if turned and name == "trivial" else "crossing"

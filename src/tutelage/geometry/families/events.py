@@ -63,7 +63,7 @@ class _Path(NamedTuple):
         layout = self.symmetry.layout(point[-1])
         return Geometry(layout, layout.table(point[:-1]))
 
-    def place(self, point: np.ndarray) -> arb:
+    def place(self, point: np.ndarray) -> Any:
         """Return the parameter t."""
         return (balls(self.along) * point).sum()
 
