@@ -23,7 +23,6 @@ has different signs at both ends: $k$ has an extremum between, where $H$ is sing
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -96,6 +95,27 @@ class _Path(NamedTuple):
                 return point
         raise NotProved("the event is not found again with more digits")
 
+    def box(self, centre: np.ndarray, place: arb, inverse: np.ndarray) -> np.ndarray:
+        """Return a box around a centre in which there is one solution for each t in a ball, all of them regular.
+
+        Raises:
+            NotProved: If Krawczyk's operator does not map the box into its interior.
+        """
+        arb = flint_module().arb
+        shift = inverse @ self.residual(centre, place)
+        # A little more than what is needed, so that the image is in the interior.
+        radii = [4 * abs(entry).upper() + arb(10) ** -_DIGITS for entry in shift]
+        for _ in range(_INFLATIONS):
+            around = np.array([arb(0, radius) for radius in radii], object)
+            box = centre + around
+            moved = (np.eye(len(centre)) - inverse @ self.jacobian(box)) @ around - shift
+            sizes = [abs(entry).upper() for entry in moved]
+            if all(size < radius for size, radius in zip(sizes, radii, strict=True)):
+                return box
+            # Where an entry does not move to first order, the others move it to second order.
+            radii = [radius.max(2 * size) for size, radius in zip(sizes, radii, strict=True)]
+        raise NotProved("no critical point is shown to be near")
+
 
 def enclosed_event(symmetry: SymmetryClass, event: Event, width: float) -> tuple[float, float]:
     """Return an interval of numbers of neurons within which an eigenvalue crosses zero, or a branch turns back.
@@ -120,11 +140,10 @@ def enclosed_event(symmetry: SymmetryClass, event: Event, width: float) -> tuple
         path, reach = _Path(symmetry, along, event.type), flint.arb(reach)
         centre = _located(path, start, size, event.place)
         place, inverse = path.place(centre).mid(), path.inverse(centre)
-        box = krawczyk(centre, inverse, path.residual(centre, place + flint.arb(0, reach)), path.jacobian)
+        box = path.box(centre, place + flint.arb(0, reach), inverse)
         ends, counts = (place - reach, place + reach), []
         for end in ends:
-            there = path.solved(centre, end, inverse)
-            small = krawczyk(there, inverse, path.residual(there, end), path.jacobian)
+            small = path.box(path.solved(centre, end, inverse), end, inverse)
             if not all(wide.contains(narrow) for wide, narrow in zip(box, small, strict=True)):
                 raise NotProved("the critical points at both ends are not shown to be on one branch")
             counts.append(negative_pivots(path.hessian(small)))
@@ -170,36 +189,6 @@ def _eigenvalue(matrix: Any, place: int) -> arb:
     vector: Any = balls(np.linalg.eigh(floats(matrix))[1][:, place])
     # Rayleigh's quotient: errors of the vector, as small as in float64, enter by their squares.
     return ((vector @ matrix @ vector) / (vector @ vector)).mid()
-
-
-def krawczyk(
-    centre: np.ndarray, inverse: np.ndarray, residual: np.ndarray, jacobian: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return a box around a centre in which equations have exactly one solution, at which they are regular.
-
-    Args:
-        centre: The centre, in balls.
-        inverse: A matrix that is close to the inverse of the equations' derivative.
-        residual: The equations' values at the centre, for all parameters at once.
-        jacobian: Their derivative in a box.
-
-    Raises:
-        NotProved: If Krawczyk's operator does not map the box into its interior.
-    """
-    arb = flint_module().arb
-    shift = inverse @ residual
-    # A little more than what is needed, so that the image is in the interior.
-    radii = [4 * abs(entry).upper() + arb(10) ** -_DIGITS for entry in shift]
-    for _ in range(_INFLATIONS):
-        around = np.array([arb(0, radius) for radius in radii], object)
-        box = centre + around
-        moved = (np.eye(len(centre)) - inverse @ jacobian(box)) @ around - shift
-        sizes = [abs(entry).upper() for entry in moved]
-        if all(size < radius for size, radius in zip(sizes, radii, strict=True)):
-            return box
-        # Where an entry does not move to first order, the others move it to second order.
-        radii = [radius.max(2 * size) for size, radius in zip(sizes, radii, strict=True)]
-    raise NotProved("no critical point is shown to be near")
 
 
 def negative_pivots(matrix: Any) -> int:
