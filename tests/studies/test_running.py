@@ -104,7 +104,7 @@ def test_an_interrupted_study_goes_on(run, monkeypatch):
     assert measured == ["b", "c"] and done.manifest["verdict"] == "reproduced"
 
 
-def _lucky(id, scale, seed, name):
+def _lucky(id, scale, seed, name, changes):
     calls.append(name)
     return Content({"seconds": 0.0}, {"x": np.ones(3)})
 

@@ -7,7 +7,7 @@ from these arrays alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -71,25 +71,13 @@ def chosen(name: str, value: Any, *, paper: Any = _SAME, note: str = "") -> Sett
     return Setting(name, value, value if paper is _SAME else paper, "chosen", note)
 
 
-class Values(Mapping[str, Any]):
+class Values(dict[str, Any]):
     """The values of a study's settings at one scale, as attributes and by name."""
 
-    def __init__(self, values: Mapping[str, Any]):
-        self._values = dict(values)
-
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._values:
+        if name not in self:
             raise AttributeError(name)
-        return self._values[name]
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+        return self[name]
 
 
 @dataclass(frozen=True)

@@ -83,19 +83,13 @@ def _like(before: Any, value: Any) -> Any:
             return None
         entries = [_like(form, entry) for form, entry in zip(forms, value, strict=True)]
         return None if None in entries else tuple(entries)
-    if isinstance(before, bool) or isinstance(value, bool):
-        return value if isinstance(value, bool) and isinstance(before, bool) else None
-    if isinstance(before, int):
-        return value if isinstance(value, int) else None
-    if isinstance(before, float):
-        return float(value) if isinstance(value, (int, float)) else None
-    return value if isinstance(before, str) and isinstance(value, str) else None
+    if isinstance(before, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return value if type(value) is type(before) else None
 
 
 def _is_read(study: Study, name: str) -> bool:
     """Whether the modules of a study, or those of its paper that it shares, read a setting."""
-    package = study.measure.__module__.rpartition(".")[0]
-    modules = [module for key, module in sys.modules.items() if key.startswith(package) and module is not None]
-    own = sys.modules[study.measure.__module__]
-    shared = [module for module in modules if module.__name__.endswith(".common")]
-    return any(re.search(rf"values\.{name}\b", inspect.getsource(module)) for module in [own, *shared])
+    own = study.measure.__module__
+    modules = [sys.modules[key] for key in (own, f"{own.rpartition('.')[0]}.common") if key in sys.modules]
+    return any(re.search(rf"values\.{name}\b", inspect.getsource(module)) for module in modules)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -164,7 +163,7 @@ def begun_studies(
         )
 
 
-def _measure(id: str, scale: Scale, seed: int, name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Content:
+def _measure(id: str, scale: Scale, seed: int, name: str, changes: Mapping[str, Any]) -> Content:
     study = with_settings(find([id])[0], changes)
     values = study.values(scale)
     started = time.perf_counter()
@@ -200,7 +199,7 @@ class _StudyFolder:
             yield Piece(
                 name=f"{self.study.id}: {name}",
                 function=_measure,
-                arguments=(self.study.id, self.scale, self.seed, name, *([self.changes] if self.changes else [])),
+                arguments=(self.study.id, self.scale, self.seed, name, self.changes),
                 store=self.store,
                 key=name,
                 stamp=self.specification,

@@ -77,8 +77,7 @@ class Branch:
     def enclose(self, event: Event, width: float = 1e-10) -> tuple[float, float]:
         """Prove that an eigenvalue crosses zero, or that the branch turns back, and between which numbers of neurons.
 
-        Needs python-flint, the extra `certify`. The arguments are written out in `tutelage.geometry.families.crossings`
-        and `tutelage.geometry.families.folds`.
+        Needs python-flint, the extra `certify`. The argument is written out in `tutelage.geometry.families.events`.
 
         Args:
             event: An event of this branch.
@@ -91,15 +90,13 @@ class Branch:
             InvalidArgument: If it is no event.
             TutelageError: If the proof does not succeed, with the reason.
         """
-        from tutelage.geometry.families.crossings import enclosed_crossing
-        from tutelage.geometry.families.folds import enclosed_turning
+        from tutelage.geometry.families.events import enclosed_event
 
         width = checks.positive("width", width)
         if not isinstance(event, Event):
             raise invalid("event", "be an event of the branch", shown(event), "Pass one of `branch.events`")
-        enclosed = enclosed_crossing if event.kind == "crossing" else enclosed_turning
         try:
-            return enclosed(self._class, event, width)
+            return enclosed_event(self._class, event, width)
         except NotProved as failure:
             name = "crossing" if event.kind == "crossing" else "turning point"
             raise TutelageError(f"The {name} is not proved: {failure}.") from failure
@@ -208,7 +205,7 @@ def followed(symmetry: SymmetryClass, table: np.ndarray, start: float, to: float
             last = at_number(symmetry, new.table, to)
             if last is not None:
                 new = _State(to, last, new.tangent, _negative(symmetry, last, to))
-        events.extend(_events(curve, x, state, new, step))
+        events.extend(_events(curve, x, state, new))
         numbers.append(new.neurons)
         tables.append(new.table)
         if beyond:
@@ -243,52 +240,39 @@ def _negative(symmetry: SymmetryClass, table: np.ndarray, neurons: float) -> dic
     return {kind.name: int((np.linalg.eigvalsh(kind.matrix(table)) < 0).sum()) for kind in isotypes(layout)}
 
 
-def _events(curve: _Curve, x: np.ndarray, state: _State, new: _State, step: float) -> list[Event]:
-    """Return where the branch turned, and where eigenvalues crossed zero, between two points."""
-    found = []
+def _events(curve: _Curve, x: np.ndarray, state: _State, new: _State) -> list[Event]:
+    """Return where eigenvalues crossed zero between two points, in this order.
+
+    Where the branch turned, the one that did is of symmetric students: there the equations are singular for given $k$.
+    """
     turned = state.tangent[-1] * new.tangent[-1] < 0
-    if turned:
-        found.append(_turning(curve, x, state, step))
-    for name, number in new.negative.items():
-        before = state.negative.get(name, number)
-        if before == number or (turned and name == "trivial"):
-            continue
-        if turned:
-            raise NotProved("a branch turns back and an eigenvalue crosses zero within one step")
-        for place in range(min(before, number), max(before, number)):
-            found.append(_crossing(curve.symmetry, name, place, state, new))
-    order = 1 if new.neurons >= state.neurons else -1
-    return sorted(found, key=lambda event: order * event.neurons)
+    counts = {name: sorted((state.negative.get(name, number), number)) for name, number in new.negative.items()}
+    if turned and np.ptp(counts["trivial"]) != 1:
+        raise NotProved("a branch turns back and an eigenvalue crosses zero within one step")
+    end = float(state.tangent @ (curve.pack(new.table, new.neurons) - x))
+    found = []
+    for name, (fewer, more) in counts.items():
+        kind = "turning" if turned and name == "trivial" else "crossing"
+        for place in range(fewer, more):
+            length, table, neurons = _zero(curve, x, state.tangent, end, name, place)
+            found.append((length, Event(kind, neurons, name, place, table)))
+    return [event for _, event in sorted(found, key=lambda one: one[0])]
 
 
-def _turning(curve: _Curve, x: np.ndarray, state: _State, step: float) -> Event:
-    def at(length: float) -> np.ndarray:
-        found = curve.corrected(x + length * state.tangent, state.tangent)
+def _zero(
+    curve: _Curve, x: np.ndarray, tangent: np.ndarray, end: float, name: str, place: int
+) -> tuple[float, np.ndarray, float]:
+    """Return how far along a step an eigenvalue is zero, and the table and the number of teachers there."""
+
+    def at(length: float) -> tuple[np.ndarray, float]:
+        found = curve.corrected(x + length * tangent, tangent)
         if found is None:
-            raise NotProved("a turning point cannot be located")
-        return found
+            raise NotProved("where an eigenvalue crosses zero cannot be located")
+        return curve.unpack(found)
 
-    length: Any = scipy.optimize.brentq(
-        lambda length: curve.tangent(at(length), state.tangent)[-1], 0.0, step, xtol=1e-14
-    )
-    table, neurons = curve.unpack(at(length))
-    values = np.abs(np.linalg.eigvalsh(isotypes(curve.symmetry.layout(neurons))[0].matrix(table)))
-    return Event("turning", neurons, "trivial", int(values.argmin()), table)
+    def value(length: float) -> float:
+        table, neurons = at(length)
+        return float(np.linalg.eigvalsh(isotype(curve.symmetry.layout(neurons), name).matrix(table))[place])
 
-
-def _crossing(symmetry: SymmetryClass, name: str, place: int, state: _State, new: _State) -> Event:
-    ends = (math.log(state.neurons), math.log(new.neurons))
-
-    def at(logarithm: float) -> np.ndarray:
-        share = (logarithm - ends[0]) / (ends[1] - ends[0])
-        found = at_number(symmetry, state.table + share * (new.table - state.table), math.exp(logarithm))
-        if found is None:
-            raise NotProved("a crossing cannot be located")
-        return found
-
-    def value(logarithm: float) -> float:
-        kind = isotype(symmetry.layout(math.exp(logarithm)), name)
-        return float(np.linalg.eigvalsh(kind.matrix(at(logarithm)))[place])
-
-    logarithm: Any = scipy.optimize.brentq(value, *ends, xtol=1e-15)
-    return Event("crossing", math.exp(logarithm), name, place, at(logarithm))
+    length: Any = scipy.optimize.brentq(value, 0.0, end, xtol=1e-14)
+    return length, *at(length)

@@ -17,7 +17,7 @@ from tutelage.geometry.proving import FEWER, GUARD, assembled, checked_digits, s
 if TYPE_CHECKING:
     from tutelage.geometry.families.points import FamilyPoint
 
-# A table this close to that of the teacher is compared with it first.
+# A table this close to that of the teacher may be the teacher's.
 _CLOSE = 1e-6
 
 
@@ -33,25 +33,19 @@ def certified(point: FamilyPoint, digits: int) -> Certificate:
         f"{point.neurons:.0f} teachers, the coordinate axes, under standard Gaussian inputs"
     )
     described = {"centre": point.table, "digits": digits, "problem": problem}
-    teacher = _teacher(layout)
+    # Close to the teacher, where there is one student for each of its neurons, the table is compared with it first.
+    alike = layout.owners == tuple(range(layout.blocks))
+    zero = alike and bool(np.abs(point.table - layout.teachers).max() <= _CLOSE)
     flint = flint_module()
     with flint.ctx.workdps(digits + GUARD):
         try:
-            zero = teacher is not None and bool(np.abs(point.table - teacher).max() <= _CLOSE)
-            proof = symmetric_proof(layout, teacher if zero and teacher is not None else point.table, zero, digits)
+            proof = symmetric_proof(layout, layout.teachers if zero else point.table, zero, digits)
             away = _distance(layout, proof.decimals, point.table)
             left_open = "" if students >= point.neurons else FEWER
             numbers = assembled(proof, away, flint.arb(0), zero, left_open)
             return Certificate(**numbers, **described, blocks="+".join(sizes))
         except NotProved as failure:
             return Certificate(kind="not proved", reason=str(failure), **described)
-
-
-def _teacher(layout: Layout) -> np.ndarray | None:
-    """Return the table of the teacher, if there is one student for each."""
-    if layout.owners != tuple(range(layout.blocks)):
-        return None
-    return np.where(np.arange(layout.blocks + 1) == layout.blocks, 1.0, np.zeros((layout.blocks, 1)))
 
 
 def _distance(layout: Layout, decimals: tuple[tuple[str, ...], ...], table: np.ndarray) -> float:

@@ -28,9 +28,7 @@ class Size:
 
     def at(self, neurons: Any) -> Any:
         """Return the size for a number of teachers, a float or a ball."""
-        if isinstance(neurons, (int, float)):
-            return float(self.slope) * neurons + float(self.intercept)
-        # In balls, fractions as quotients of whole numbers.
+        # Fractions as quotients of whole numbers, of which there are balls.
         return (
             self.slope.numerator * neurons / self.slope.denominator
             + (0 * neurons + self.intercept.numerator) / self.intercept.denominator

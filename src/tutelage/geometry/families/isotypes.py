@@ -49,13 +49,19 @@ class Finer:
         """Return a table of the coarser layout as one of the finer one."""
         return students[..., list(self.orbits), :][..., [*self.blocks, -1]]
 
-    def orbit(self, orbit: int, part: int = 0) -> int:
-        """Return the number of a part of an orbit."""
-        return self.orbits.index(orbit) + part
+    def rows(self, orbit: int, number: int) -> list[int]:
+        """Return the numbers of the first parts of an orbit."""
+        return list(range(self.orbits.index(orbit), self.orbits.index(orbit) + number))
 
-    def block(self, block: int, part: int = 0) -> int:
-        """Return the number of a part of a block."""
-        return self.blocks.index(block) + part
+    def columns(self, block: int, number: int) -> list[int]:
+        """Return the numbers of the first parts of a block."""
+        return list(range(self.blocks.index(block), self.blocks.index(block) + number))
+
+    def direction(self, rows: list[int], columns: list[int], entries: np.ndarray) -> np.ndarray:
+        """Return the table with given entries in some rows and columns, and zeros elsewhere."""
+        table = np.zeros((len(self.orbits), len(self.blocks) + 1))
+        table[np.ix_(rows, columns)] = entries
+        return table
 
 
 @dataclass(frozen=True)
@@ -114,21 +120,16 @@ def refined(layout: Layout, parts: Mapping[int, int]) -> Finer:
 
 def isotypes(layout: Layout) -> list[Isotype]:
     """Return all types of a layout; dimensions times copies add up to the number of parameters."""
-    types = [_trivial(layout)]
-    sizes = [float(size) for size in layout.sizes]
+    types = [Isotype("trivial", 0 * layout.sizes[0] + 1, refined(layout, {}), layout.units)]
     for a, size in enumerate(layout.sizes):
-        if sizes[a] == 1:
+        if float(size) == 1:
             continue
         types.append(_standard(layout, a))
-        types += [_product(layout, a, b) for b in range(a + 1, layout.blocks) if sizes[b] != 1]
-        own = [orbit for orbit, owner in enumerate(layout.owners) if owner == a]
-        if sizes[a] > 2:
-            cycle = {(0, 1): 1, (1, 2): 1, (2, 0): 1, (1, 0): -1, (2, 1): -1, (0, 2): -1}
-            types.append(_pattern("antisymmetric", layout, a, 3, (size - 1) * (size - 2) / 2, own, cycle))
-        if sizes[a] > 3:
-            pair = {(0, 2): 1, (0, 3): -1, (1, 2): -1, (1, 3): 1}
-            pair |= {(j, i): sign for (i, j), sign in pair.items()}
-            types.append(_pattern("symmetric", layout, a, 4, size * (size - 3) / 2, own, pair))
+        types += [_product(layout, a, b) for b in range(a + 1, layout.blocks) if float(layout.sizes[b]) != 1]
+        if float(size) > 2:
+            types.append(_within("antisymmetric", layout, a, (size - 1) * (size - 2) / 2, _CYCLE))
+        if float(size) > 3:
+            types.append(_within("symmetric", layout, a, size * (size - 3) / 2, _PAIRS))
     return [kind for kind in types if len(kind.directions)]
 
 
@@ -136,14 +137,6 @@ def isotype(layout: Layout, name: str) -> Isotype:
     """Return the type of a name."""
     (kind,) = [kind for kind in isotypes(layout) if kind.name == name]
     return kind
-
-
-def _table(finer: Finer) -> np.ndarray:
-    return np.zeros((len(finer.orbits), len(finer.blocks) + 1))
-
-
-def _trivial(layout: Layout) -> Isotype:
-    return Isotype("trivial", 0 * layout.sizes[0] + 1, refined(layout, {}), layout.units)
 
 
 def _standard(layout: Layout, a: int) -> Isotype:
@@ -154,53 +147,39 @@ def _standard(layout: Layout, a: int) -> Isotype:
 
 def _standard_directions(layout: Layout, finer: Finer, a: int) -> Iterator[np.ndarray]:
     u = np.array([1.0, -1.0, 0.0])
-    columns = [finer.block(a, part) for part in range(3)]
+    columns = finer.columns(a, 3)
     for orbit, owner in enumerate(layout.owners):
         if owner != a:
-            table = _table(finer)
-            table[np.ix_([finer.orbit(orbit)], columns)] = u
-            yield table
+            yield finer.direction(finer.rows(orbit, 1), columns, u)
             continue
-        rows = [finer.orbit(orbit, part) for part in range(3)]
-        others = [finer.block(block) for block in range(layout.blocks) if block != a]
-        for column in (-1, *others):
-            table = _table(finer)
-            table[rows, column] = u
-            yield table
+        rows = finer.rows(orbit, 3)
+        for column in (-1, *(finer.blocks.index(block) for block in range(layout.blocks) if block != a)):
+            yield finer.direction(rows, [column], u[:, None])
         for sign in (1, -1) if float(layout.sizes[a]) > 2 else (-1,):
-            table = _table(finer)
-            table[np.ix_(rows, columns)] = u[:, None] + sign * u
-            yield table
+            yield finer.direction(rows, columns, u[:, None] + sign * u)
 
 
 def _product(layout: Layout, a: int, b: int) -> Isotype:
-    finer = refined(layout, {a: 2, b: 2})
-    directions = []
-    for orbit, owner in enumerate(layout.owners):
-        if owner in (a, b):
-            other = b if owner == a else a
-            table = _table(finer)
-            for i, u in enumerate((1, -1)):
-                for j, v in enumerate((1, -1)):
-                    table[finer.orbit(orbit, i), finer.block(other, j)] = u * v
-            directions.append(table)
+    finer, u = refined(layout, {a: 2, b: 2}), np.array([1.0, -1.0])
+    directions = [
+        finer.direction(finer.rows(orbit, 2), finer.columns(b if owner == a else a, 2), np.outer(u, u))
+        for orbit, owner in enumerate(layout.owners)
+        if owner in (a, b)
+    ]
     dimension = (layout.sizes[a] - 1) * (layout.sizes[b] - 1)
     return Isotype(f"standard of {a + 1} and of {b + 1}", dimension, finer, np.array(directions))
 
 
-def _pattern(
-    name: str,
-    layout: Layout,
-    a: int,
-    alone: int,
-    dimension: Any,
-    own: list[int],
-    entries: Mapping[tuple[int, int], int],
-) -> Isotype:
-    """Return a type of matrices within one block: `entries` are those of its vector among the first teachers."""
-    finer = refined(layout, {a: alone})
-    directions = np.zeros((len(own), len(finer.orbits), len(finer.blocks) + 1))
-    for place, orbit in enumerate(own):
-        for (i, j), sign in entries.items():
-            directions[place, finer.orbit(orbit, i), finer.block(a, j)] = sign
-    return Isotype(f"{name} of {a + 1}", dimension, finer, directions)
+# The vectors of the types of matrices within one block: their entries among its first teachers.
+_CYCLE = np.array([[0.0, 1.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, 0.0]])
+_PAIRS = np.outer([1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0])
+_PAIRS = _PAIRS + _PAIRS.T
+
+
+def _within(name: str, layout: Layout, a: int, dimension: Any, entries: np.ndarray) -> Isotype:
+    """Return a type of matrices within one block, given its vector's entries among the first teachers."""
+    number = len(entries)
+    finer = refined(layout, {a: number})
+    own = [orbit for orbit, owner in enumerate(layout.owners) if owner == a]
+    directions = [finer.direction(finer.rows(orbit, number), finer.columns(a, number), entries) for orbit in own]
+    return Isotype(f"{name} of {a + 1}", dimension, finer, np.array(directions))

@@ -105,7 +105,7 @@ class Layout:
     @cached_property
     def cells(self) -> tuple[np.ndarray, ...]:
         """The cells of the table that stand for something: their rows, and their columns."""
-        return np.nonzero([[weight != 0 for weight in row] for row in self.weights])
+        return np.nonzero(self.weights != 0)
 
     @cached_property
     def units(self) -> np.ndarray:
@@ -133,16 +133,8 @@ class Layout:
                 number = self.members[x] * (self.members[y] - 1 if together else self.members[y])
                 if y > x or together:
                     rows.append(self._pair(x, y, False, number / 2 if y == x else number))
-        first, second, same, count, first_cells, second_cells, classes = zip(*rows, strict=True)
-        return PairTypes(
-            np.array(first),
-            np.array(second),
-            np.array(same),
-            np.array(count, self.dtype),
-            np.array(first_cells),
-            np.array(second_cells),
-            np.array(classes, self.dtype),
-        )
+        types = PairTypes(*map(np.array, zip(*rows, strict=True)))
+        return types._replace(count=types.count.astype(self.dtype), classes=types.classes.astype(self.dtype))
 
     def _pair(self, x: int, y: int, same: bool, count: Any) -> tuple[Any, ...]:
         owner, other = self._all_owners[x], self._all_owners[y]

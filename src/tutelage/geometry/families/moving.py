@@ -34,13 +34,11 @@ class Moving:
     def __neg__(self) -> Moving:
         return Moving(-self.value, -self.slope)
 
-    @_of_one
-    def __sub__(self, other: Moving) -> Moving:
+    def __sub__(self, other: Any) -> Moving:
         return self + -other
 
-    @_of_one
-    def __rsub__(self, other: Moving) -> Moving:
-        return other - self
+    def __rsub__(self, other: Any) -> Moving:
+        return -self + other
 
     @_of_one
     def __mul__(self, other: Moving) -> Moving:

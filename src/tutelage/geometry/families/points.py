@@ -79,8 +79,7 @@ class FamilyPoint:
     @property
     def index(self) -> float:
         """Number of negative eigenvalues of the Hessian."""
-        negative = [one.multiplicity for one in self.spectrum if one.eigenvalue < -_ZERO]
-        return sum(negative) if negative else 0
+        return sum(one.multiplicity for one in self.spectrum if one.eigenvalue < -_ZERO)
 
     @property
     def smallest_eigenvalue(self) -> float:

@@ -54,8 +54,7 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     Raises:
         NotProved: If the conditions of the theorem do not hold, with the reason.
     """
-    arb = flint_module().arb
-    geometry = Geometry(layout, table)
+    flint, geometry = flint_module(), Geometry(layout, table)
     number = len(layout.owners)
     gradient_norm = 0.0
     if not critical:
@@ -63,7 +62,7 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     bounds = [
         (low, high, int(kind.dimension.unique_fmpz()))
         for kind in isotypes(layout)
-        for low, high in zip(*_bounds(kind.matrix(table)), strict=True)
+        for low, high in zip(*eigenvalue_bounds(flint.arb_mat(kind.matrix(table).tolist())), strict=True)
     ]
     counts = [int(count.unique_fmpz()) for count in layout.members]
     students, teachers = counts[:number], sum(counts[number:])
@@ -72,13 +71,9 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     norms = list(geometry.norms[:number])
 
     def lipschitz(radius: float) -> arb:
-        return lipschitz_bound(norms, students, arb(teachers), arb(1) / 4, radius)
+        return lipschitz_bound(norms, students, flint.arb(teachers), flint.arb(1) / 4, radius)
 
     return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)), critical)
-
-
-def _bounds(matrix: np.ndarray) -> tuple[list[arb], list[arb]]:
-    return eigenvalue_bounds(flint_module().arb_mat(matrix.tolist()))
 
 
 def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[int]]:

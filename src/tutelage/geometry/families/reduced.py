@@ -178,12 +178,8 @@ class Geometry:
         found = found[..., :number, :] * reciprocal(layout.weights)
         own = self.students * (one / 2 - 1)
         spread = np.asarray(self.length)[..., None, None] * units[..., :number, :]
-        mean = np.stack(
-            [np.concatenate([self.total, self.total[..., [max(owner, 0)]]], axis=-1) for owner in layout.owners],
-            axis=-2,
-        )
-        there = np.array([[weight != 0 for weight in row] for row in layout.weights])
-        return (mean / 4 + (spread + found + own) / (2 * one)) * there
+        mean = self.total[..., [[*range(layout.blocks), max(owner, 0)] for owner in layout.owners]]
+        return (mean / 4 + (spread + found + own) / (2 * one)) * (layout.weights != 0)
 
     def second_derivative(self, directions: np.ndarray) -> np.ndarray:
         """Return the Hessian's values at all pairs of some directions.

@@ -92,7 +92,6 @@ def _measure(values: Values, seed: int, activation: str, students: int) -> Array
         "cosines": np.stack(cosines),
         "divided": np.array([_loss_of(sizes) for sizes in divisions]),
         "gradients": np.array([_largest(objective.gradient(_point_of(sizes))) for sizes in divisions]),
-        "misses": np.array([abs(objective.loss(_point_of(sizes)) - _loss_of(sizes)) for sizes in divisions]),
     }
 
 

@@ -102,10 +102,6 @@ def _distance(channel: _Channel, size: float) -> float:
     return float(np.sqrt(np.outer(weights, weights).ravel() @ (pair - unit) ** 2 / (2 * np.pi)))
 
 
-def _flat(student: Layers) -> np.ndarray:
-    return np.asarray(ravel_pytree(student)[0])
-
-
 def _pieces(values: Values):
     return {"channel": {}}
 

@@ -12,6 +12,9 @@ from tutelage.studies.expectations import below, described
 from tutelage.studies.mild_overparameterization.common import SPURIOUS, objective_of
 from tutelage.studies.tables import table
 
+# What is measured of every split point.
+_COLUMNS = ("class", "block", "block_size", "reached", "loss_before", "smallest_eigenvalue", "index", "loss_after")
+
 
 def _pieces(values: Values):
     return {f"k{k}": {"k": k} for k in sorted(values.neurons, reverse=True)}
@@ -36,34 +39,21 @@ def _measure(values: Values, seed: int, k: int) -> Arrays:
             halves = split(point, int(neuron), values.fraction)
             larger = wider(objective, int(neuron))
             saddle = critical_point(larger, halves)
-            rows.append(
-                [number, block, sizes[block], entry.loss, entry.count, float(saddle.smallest_eigenvalue), saddle.index]
-            )
+            lowest = float(saddle.smallest_eigenvalue)
+            rows.append((number, block, sizes[block], entry.count, entry.loss, lowest, saddle.index))
             starts.append(np.asarray(down.start(values.size)) if down is not None else np.asarray(halves))
     if not rows:
-        return {"rows": np.zeros((0, 7)), "loss": np.zeros(0), "settled": np.zeros(0, bool)}
+        return {name: np.zeros(0) for name in _COLUMNS}
     larger = wider(objective, 0)
     ends = descend(
         larger, np.stack(starts), GradientDescent(5 / (k + 1)), gradient_norm(1e-6) | step_limit(values.steps)
     )
-    return {"rows": np.array(rows, float), "loss": ends.losses, "settled": ends.statuses == "converged"}
+    return dict(zip(_COLUMNS, (*map(np.array, zip(*rows, strict=True)), ends.losses), strict=True))
 
 
 def _rows(arrays: Arrays, k: int):
-    for (number, block, size, loss, count, eigenvalue, index), after in zip(
-        arrays["rows"], arrays["loss"], strict=True
-    ):
-        yield {
-            "k": k,
-            "class": int(number),
-            "block": int(block),
-            "block_size": int(size),
-            "reached": int(count),
-            "loss_before": loss,
-            "smallest_eigenvalue": eigenvalue,
-            "index": int(index),
-            "loss_after": float(after),
-        }
+    for split_point in zip(*(arrays[name] for name in _COLUMNS), strict=True):
+        yield {"k": k, **dict(zip(_COLUMNS, split_point, strict=True))}
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:

@@ -85,11 +85,7 @@ def _shared(values: Values, seed: int) -> Arrays:
             starts,
             GradientDescent(1 / (9 * patches)),
             step_limit(values.counted),
-            record(
-                every=1,
-                at_most=values.counted + 1,
-                distance=lambda point, target=target: jnp.linalg.norm(point - target),
-            ),
+            record("distance", at_most=values.counted + 1),
         )
         # A run whose gradient has become zero ends early, and stays where it is.
         curves = [runs.curve("distance", run)[1] for run in range(len(runs))]

@@ -6,7 +6,12 @@ import numpy as np
 import polars as pl
 
 from tutelage.claims.weight_sharing.formulas import teacher_norm
-from tutelage.claims.weight_sharing.plane import learning_time, patch_parts, predicted_exponent, shared_learning_time
+from tutelage.claims.weight_sharing.plane import (
+    learning_time,
+    predicted_exponent,
+    shared_learning_time,
+    teacher_square,
+)
 from tutelage.dynamics import GradientDescent, descend, loss_below, step_limit
 from tutelage.objectives import population
 from tutelage.plot import BLACK, COLOURS, panels
@@ -67,8 +72,8 @@ def _descent(values: Values, seed: int) -> Arrays:
             )
             # On the teacher's side in every patch.
             start[..., 0] = np.abs(start[..., 0])
-            threshold = values.goal * patch_parts(target[0], 0.0, target[0])[0] ** patches
-            runs = descend(objective, start[None], GradientDescent(1.0), loss_below(threshold) | step_limit(100_000))
+            stop = loss_below(values.goal * teacher_square(patches)) | step_limit(100_000)
+            runs = descend(objective, start[None], GradientDescent(1.0), stop)
             time = (shared_learning_time if sharing else learning_time)(
                 patches, float(dimension), 1.0, True, values.goal
             )
@@ -174,10 +179,8 @@ def _exponents_picture(frame: pl.DataFrame) -> Picture:
     ):
         rows = frame.filter(target=kind)
         k = np.linspace(1 if kind == "high" else 2, rows["degree"].to_numpy().max(), 100)
-        factors = k if kind == "high" else k - 1
-        panel.plot(
-            k, np.maximum((factors - 1) * (factors - 2) / factors, 0), color=colour, linewidth=0.8, linestyle=":"
-        )
+        power = np.maximum(predicted_exponent(k, kind == "both"), 0)  # type: ignore[arg-type]
+        panel.plot(k, power, color=colour, linewidth=0.8, linestyle=":")
         panel.plot(rows["degree"], rows["unshared"], "o", color=colour, label=label)
     degrees = np.arange(1, frame["degree"].to_numpy().max() + 1)
     panel.plot(degrees, degrees, color=BLACK, linewidth=0.9, label="printed: $d^k$")
