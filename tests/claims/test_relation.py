@@ -288,6 +288,33 @@ def test_recipes_are_written_from_the_relation():
     assert relation.violated(names["left"], names["right"]) > 0 > relation.violated(names["right"], names["left"])
 
 
+def test_a_form_that_varies_nothing_is_its_statement():
+    """Formulas have the values of the print as defaults: forms say what they vary, recipes what they have."""
+    claim = Claim(
+        "p.lemma-3",
+        hypotheses="vectors of three numbers, not small",
+        draw={"w": real((3,))},
+        left=lambda w: np.linalg.norm(w),
+        relation="<=",
+        right=lambda w, factor=0.5: factor * np.sum(np.abs(w)),
+        where=lambda w, least=0.1: np.linalg.norm(w) > least,
+        as_printed="at most half of the sum",
+        corrected=Form("at most the sum", factor=1.0),
+        control=Form("at most 0.99 of the sum", factor=0.99),
+    )
+    assert claim.hypotheses == ("vectors of three numbers, not small",)
+    assert claim.forms["as_printed"] == Form("at most half of the sum")
+    printed, corrected = judge(claim, SMALL)
+    assert (printed.verdict, corrected.verdict) == ("refuted", "holds")
+    assert corrected.refuted_from["parameter"] == "factor"
+    names: dict = {}
+    exec(claim.paste(printed), names)
+    assert (names["factor"], names["least"]) == (0.5, 0.1)
+    np.testing.assert_allclose([names["left"], names["right"]], [printed.witness["left"], printed.witness["right"]])
+    own = replace(claim, as_printed=Form("with a recipe", recipe="left, right = 2.0, 1.0"))
+    assert "assert np.linalg.norm(w) > least" in own.paste(judge(own, SMALL)[0])
+
+
 def test_formulas_beyond_numpy_have_no_recipe():
     """What this library computes is not written out; the witness is shown alone."""
     import tutelage as tl

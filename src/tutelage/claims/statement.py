@@ -69,13 +69,14 @@ _NO_FORM = cast(Form, None)
 class Claim:
     """A statement of a paper as a program.
 
-    The parts of the relation are those of `tutelage.claims.Relation`.
+    The parts of the relation are those of `tutelage.claims.Relation`. If its formulas have the values of the print as
+    defaults of their parameters, forms say what they vary; one that varies nothing is given by its statement alone.
 
     Attributes:
         id: Paper and number, as `convolutional_filter.lemma-4.2`.
         place: Where it is printed; told by the identifier if left out.
         title: A few words that name it.
-        hypotheses: What it assumes.
+        hypotheses: What it assumes, a text or several.
         as_printed: The statement as printed.
         control: A deliberately false variant, about as hard, that the same test must refute.
         corrected: The form that holds, where the print fails; the one that is meant if left out.
@@ -106,13 +107,13 @@ class Claim:
     id: str
     place: str = ""
     title: str = ""
-    hypotheses: Sequence[str] = ()
-    as_printed: Form = _NO_FORM
+    hypotheses: str | Sequence[str] = ()
+    as_printed: Form | str = _NO_FORM
     control: Form = _NO_FORM
-    corrected: Form | None = None
+    corrected: Form | str | None = None
     correction: str = ""
     arithmetic: str = "closed form in float64"
-    as_meant: Form | None = None
+    as_meant: Form | str | None = None
     supplied: str = ""
     scope: str = ""
     kind: str = ""
@@ -136,12 +137,15 @@ class Claim:
     def __post_init__(self):
         for name in ("id", "place", "title", "correction", "arithmetic", "supplied", "scope", "kind", "defect", "note"):
             checks.text(name, getattr(self, name))
-        checks.settle(self, hypotheses=checks.sequence("hypotheses", self.hypotheses, "a tuple of texts"))
+        several = (self.hypotheses,) if isinstance(self.hypotheses, str) else self.hypotheses
+        checks.settle(self, hypotheses=checks.sequence("hypotheses", several, "a tuple of texts"))
         for hypothesis in self.hypotheses:
             checks.text("hypotheses", hypothesis)
         for name in ("as_printed", "control", "corrected", "as_meant"):
             form = getattr(self, name)
-            if not (name in ("corrected", "as_meant") and form is None):
+            if isinstance(form, str):
+                checks.settle(self, **{name: Form(form)})
+            elif not (name in ("corrected", "as_meant") and form is None):
                 checks.of_kind(name, form, Form, "a Form", "Pass tutelage.claims.Form(statement, …)")
         if self.as_meant is not None and not self.supplied:
             remedy = "Say in `supplied` which place of the paper supplies what is added"
@@ -169,7 +173,7 @@ class Claim:
             if getattr(self, name) is None:
                 remedy = "A claim has `draw`, `left`, `relation` and `right`"
                 raise invalid(name, "be given", "None", remedy)
-        self.relations(self.as_printed)  # what does not fit is refused when the claim is written
+        self.relations(self.forms["as_printed"])  # what does not fit is refused when the claim is written
 
     def __repr__(self) -> str:
         return f"Claim({self.id}: {self.title})"
@@ -182,12 +186,8 @@ class Claim:
     @property
     def forms(self) -> dict[Reading, Form]:
         """The forms that are judged, the control not among them."""
-        forms: dict[Reading, Form] = {"as_printed": self.as_printed}
-        if self.as_meant is not None:
-            forms["as_meant"] = self.as_meant
-        if self.corrected is not None:
-            forms["corrected"] = self.corrected
-        return forms
+        forms = {"as_printed": self.as_printed, "as_meant": self.as_meant, "corrected": self.corrected}
+        return cast(dict[Reading, Form], {reading: form for reading, form in forms.items() if form is not None})
 
     def relations(self, form: Form, programs: dict[Any, Any] | None = None) -> tuple[Relation, ...]:
         """Return the relations by which a form is judged: the claim's own first, then the others that have to hold.

@@ -221,15 +221,16 @@ def _entries(paper: str) -> tuple[list[_Entry], list[_Entry]]:
 
 def _entry(defect: Defect, claims: dict[str, Claim], judged: dict) -> _Entry:
     record, claim = defect.records[0], claims[defect.records[0].id]
+    forms = claim.forms
     places = "; ".join(dict.fromkeys(claims[one.id].place for one in defect.records))
     supplied = f" As meant, by {claim.supplied}, it holds." if record.standing == "slip" else ""
     glyph = " It hangs on one glyph, which our copy of the text may have lost." if record.glyph else ""
     return _Entry(
         places,
         record.finding + supplied + glyph,
-        claim.as_printed.statement,
+        forms["as_printed"].statement,
         _numbers(judged[claim.id, "as_printed"]),
-        claim.corrected.statement if claim.corrected is not None else "",
+        forms["corrected"].statement if "corrected" in forms else "",
         claim.correction,
         record.downstream,
     )

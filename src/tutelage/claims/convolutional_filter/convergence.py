@@ -69,7 +69,7 @@ THEOREM_3_1 = Claim(
     ),
     draw=_starts,
     runs=True,
-    where=lambda wide, widest: wide <= widest,
+    where=lambda wide, widest=1.0: wide <= widest,
     left=lambda distance: distance,
     relation="<=",
     right=1e-3,
@@ -80,10 +80,9 @@ THEOREM_3_1 = Claim(
     as_printed=Form(
         "If $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|$, gradient descent converges to the global minimum.",
         draw=_large_sum,
-        widest=1.0,
         recipe=f"{NUMBERS}{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000)  # the angle to the teacher's filter\nright = 1e-3\n",
     ),
-    as_meant=Form("It does if $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", widest=1.0),
+    as_meant="It does if $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.",
     supplied="Section 4.1, “without loss of generality $\\|w^*\\| = 1$”, and the proof of Theorem 3.2",
     correction="The teacher's real output weights are $\\|w^*\\|a^*$, and the condition on the sums has to be on them, as the proof of Theorem 3.2 "
     "has it; the proofs take $\\|w^*\\| = 1$, where both are the same. For $\\|w^*\\| < 1$ a larger sum of $a^0$ can hide components "
@@ -225,7 +224,7 @@ THEOREM_3_1_PHASE_1 = Claim(
     draw=_as_starts_open,
     left=lambda small, times: fitted_order(np.log(small), times),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=0.1: most,
     also=[
         Relation(
             _without_sums,
@@ -241,7 +240,6 @@ THEOREM_3_1_PHASE_1 = Claim(
         "not grow with the signal (fitted power of $\\log a^0\\cdot a^*$ at most 0.1).",
         draw=_from_large_signals,
         left=lambda sizes, first: fitted_order(np.log(sizes), first),
-        most=0.1,
         recipe=_COUNTS.format(done="phi <= np.pi / 4 and 0.25 <= signal <= 4", size="np.log(sizes)"),
     ),
     as_meant=Form(
@@ -268,14 +266,12 @@ THEOREM_3_1_PHASE_2 = Claim(
     id=f"{PAPER}.theorem-3.1.phase-2",
     place="Theorem 3.1, Phase II",
     title="the fast phase is linear",
-    hypotheses=(
-        "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form the end of the first "
-        "phase, $\\phi = \\pi/4$ and $a = a^*/4$, for $k = 4$, $\\|a^*\\| = \\mathbf 1\\cdot a^* = 0.3, 1, 3$ and $\\eta = 0.03$",
-    ),
+    hypotheses="as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form the end of the first "
+    "phase, $\\phi = \\pi/4$ and $a = a^*/4$, for $k = 4$, $\\|a^*\\| = \\mathbf 1\\cdot a^* = 0.3, 1, 3$ and $\\eta = 0.03$",
     draw=_as_accuracy_grows,
     left=lambda sizes, second: fitted_order(sizes, second),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=0.1: most,
     also=[
         # The order itself, with the constant two: at every ε, from small teachers to large ones.
         Relation(
@@ -290,7 +286,6 @@ THEOREM_3_1_PHASE_2 = Claim(
         "$T_2 = \\tilde O((1/(\\eta\\|a^*\\|^2) + 1/\\eta)\\log(1/\\epsilon))$, whatever the start: the steps do not grow like a power of "
         "$a^0\\cdot a^*$.",
         draw=_from_large_signals,
-        most=0.1,
         recipe=_COUNTS.format(done="phi**2 + (signal - 1) ** 2 <= 1e-6", size="sizes"),
     ),
     as_meant=Form(
@@ -338,11 +333,10 @@ SECTION_C_2_COUNT = Claim(
     draw=_as_steps_shrink,
     left=lambda steps, first: fitted_order(1 / steps, first),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=0.1: most,
     note="the fitted power of $1/\\eta$",
     as_printed=Form(
         "After $O(1/(\\cos\\phi^0\\beta^0))$ iterations $\\cos\\phi^t = \\Omega(1)$: their number does not depend on the step (fitted power at most 0.1).",
-        most=0.1,
         recipe=RUN
         + """
 counts = []
@@ -379,15 +373,13 @@ SECTION_C_3_COUNT = Claim(
         "$\\eta = 1/k$, $k \\in \\{4, 16, 64, 256\\}$, $\\epsilon = 10^{-3}$",
     ),
     draw=_as_patches_multiply,
-    left=lambda sizes, steps, counts, power: fitted_order(sizes, counts * steps * sizes**power),
+    left=lambda sizes, steps, counts, power=1.0: fitted_order(sizes, counts * steps * sizes**power),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=0.1: most,
     note="the fitted power of $k$ in the number of iterations over the printed order",
     as_printed=Form(
         "After $\\tilde O(\\frac1{\\eta k}\\log\\frac1\\epsilon)$ iterations $\\ell \\le C_1\\epsilon\\|a^*\\|^2\\|w^*\\|^2$ with an absolute constant: their number times "
         "$\\eta k$ does not grow with $k$ (fitted power at most 0.1).",
-        power=1.0,
-        most=0.1,
         recipe="""
 counts = []
 for k, step in zip(sizes, steps):

@@ -25,7 +25,7 @@ from tutelage.claims.statement import Claim, Form
 _GAUSSIAN = ("independent standard Gaussian patches", "$w \\ne 0$")
 
 
-def _expanded(v, a, w_star, a_star, factor):
+def _expanded(v, a, w_star, a_star, factor=1.0):
     """The quadratic form with the print's A(w), A(w*) and B(w, w*)."""
 
     def form(a, b, own):
@@ -51,7 +51,6 @@ EXPANSION = Claim(
     as_printed=Form(
         "$\\ell = a^{*\\top}A(w^*)a^* + a^\\top A(w)a - 2a^\\top B(w, w^*)a^*$, with $A$ and $B$ as computed below it (the last $a^*$ is printed "
         "as $w^*$).",
-        factor=1.0,
         recipe=PATCHES
         + """
 difference = relu(Z @ v) @ a - relu(Z @ w_star) @ a_star
@@ -78,7 +77,7 @@ def _written_out(v, a, w_star, a_star, Z):
     return times(own - np.einsum("...j,...jp,...p->...", a_star * seen, Z, w_star), rows)
 
 
-def _first_line(v, a, w_star, a_star, Z, letter):
+def _first_line(v, a, w_star, a_star, Z, letter=1.0):
     hidden, targets = (np.maximum(np.sum(Z * w[..., None, :], -1), 0.0) for w in (v, w_star))
     residual = dot(letter * a_star + (1 - letter) * a, hidden) - dot(a_star, targets)
     return times(residual, np.sum((a * (hidden > 0))[..., None] * Z, -2))
@@ -88,7 +87,7 @@ EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
     place="Section A, gradient of a sample, the line before Equations (7) and (8)",
     title="the gradient of a sample",
-    hypotheses=("$w \\ne 0$, any patches",),
+    hypotheses="$w \\ne 0$, any patches",
     draw=[{**draw, "Z": real((draw["a"].shape[0], 2))} for draw in ANYWHERE],
     left=_written_out,
     relation="==",
@@ -100,7 +99,6 @@ EQUATION_7 = Claim(
     as_printed=Form(
         "It is $(\\sum_ia_i^*\\sigma(Z_i\\cdot w) - \\sum_ia_i^*\\sigma(Z_i\\cdot w^*))\\sum_ia_iZ_i\\mathbb 1(Z_i\\cdot w \\ge 0)$, which is then written out "
         "as (7) and (8).",
-        letter=1.0,
         recipe="""
 hidden = np.maximum(Z @ v, 0)
 rows = (a * (hidden > 0)) @ Z
@@ -123,15 +121,15 @@ OWN_PART = Claim(
     draw=ANYWHERE,
     left=own_gradient,
     relation="==",
-    right=lambda v, a, factor: times(dot(a, a) / 2 + factor * (total(a) ** 2 - dot(a, a)) / (2 * np.pi), v),
+    right=lambda v, a, factor=1.0: times(dot(a, a) / 2 + factor * (total(a) ** 2 - dot(a, a)) / (2 * np.pi), v),
     scale=lambda v, a: (dot(a, a) * norm(v))[..., None],
     arithmetic=QUADRATURE,
-    as_printed=Form("It is $\\sum_ia_i^2\\frac w2 + \\sum_{i\\ne j}a_ia_j\\frac w{2\\pi}$.", factor=1.0),
+    as_printed="It is $\\sum_ia_i^2\\frac w2 + \\sum_{i\\ne j}a_ia_j\\frac w{2\\pi}$.",
     control=Form("The second sum one per cent larger.", factor=1.01),
 )
 
 
-def _teacher_part(v, a, w_star, a_star, twice):
+def _teacher_part(v, a, w_star, a_star, twice=2.0):
     phi, ratio = angle(v, w_star), norm(w_star) / norm(v)
     own = times(np.pi - phi, w_star) + times(np.sin(phi) * ratio, v)
     pairs = times((total(a) * total(a_star) - dot(a, a_star)) * ratio, v)
@@ -153,7 +151,6 @@ TEACHER_PART = Claim(
     as_printed=Form(
         "It is $a\\cdot a^*(\\frac1\\pi(\\pi-\\phi)w^* + \\frac1\\pi\\sin\\phi\\frac{\\|w^*\\|}{\\|w\\|}w) + \\sum_{i\\ne j}a_ia_j^*\\frac1{2\\pi}"
         "\\frac{\\|w^*\\|}{\\|w\\|}w$.",
-        twice=2.0,
         recipe=PATCHES
         + """
 hidden = np.einsum("nk,nkp->np", a * (Z @ v > 0), Z)
@@ -195,10 +192,9 @@ DIAGONAL = Claim(
     **_ANY_PAIR,
     where=lambda v: dot(v, v) > 0,
     left=_across,
-    right=lambda value: value,
+    right=lambda value=1.0: value,
     as_printed=Form(
         "$\\langle e_ie_i^\\top, E[zz^\\top\\mathbb 1(z\\cdot w \\ge 0)]\\rangle = 1$ for $i \\ne 1$.",
-        value=1.0,
         recipe=PATCH
         + """
 across = np.array([-v[1], v[0]]) / norm(v)
@@ -220,7 +216,7 @@ def _moments(v, w_star):
     return np.stack([dot(x, applied(matrix, y)) for x, y in ((first, first), (first, second), (second, second))], -1)
 
 
-def _printed_moments(v, w_star, factor):
+def _printed_moments(v, w_star, factor=1.0):
     phi = angle(v, w_star)
     mixed = np.sin(phi) * np.cos(phi)
     return factor * np.stack([np.pi - phi + mixed, np.sin(phi) ** 2, np.pi - phi - mixed], -1) / (2 * np.pi)
@@ -236,10 +232,7 @@ POLAR = Claim(
     where=lambda v, w_star: (dot(v, v) > 0) & (dot(w_star, w_star) > 0),
     left=_moments,
     right=_printed_moments,
-    as_printed=Form(
-        "The entries are $\\frac1{2\\pi}$ times $\\pi-\\phi+\\sin\\phi\\cos\\phi$, $\\sin^2\\phi$ and $\\pi-\\phi-\\sin\\phi\\cos\\phi$.",
-        factor=1.0,
-    ),
+    as_printed="The entries are $\\frac1{2\\pi}$ times $\\pi-\\phi+\\sin\\phi\\cos\\phi$, $\\sin^2\\phi$ and $\\pi-\\phi-\\sin\\phi\\cos\\phi$.",
     control=Form("One per cent more.", factor=1.01),
 )
 

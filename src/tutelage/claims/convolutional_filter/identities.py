@@ -78,14 +78,11 @@ THEOREM_2_2_FILTER = Claim(
     draw=ANYWHERE,
     left=filter_gradient,
     relation="==",
-    right=lambda v, a, w_star, a_star, factor: factor * printed_filter_gradient(v, a, w_star, a_star),
+    right=lambda v, a, w_star, a_star, factor=1.0: factor * printed_filter_gradient(v, a, w_star, a_star),
     # The gradient vanishes at angles 0 and π; its natural size is that of its factors.
     scale=lambda v, a, w_star, a_star: (norm(a) * (norm(a) + norm(a_star) * norm(w_star)) / norm(v))[..., None],
     arithmetic=QUADRATURE,
-    as_printed=Form(
-        "$\\partial_v\\ell = -\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\bigl(I - vv^\\top/\\|v\\|^2\\bigr)w^*$.",
-        factor=1.0,
-    ),
+    as_printed="$\\partial_v\\ell = -\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\bigl(I - vv^\\top/\\|v\\|^2\\bigr)w^*$.",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
 )
 
@@ -97,21 +94,18 @@ THEOREM_2_2_OUTPUT = Claim(
     draw=ANYWHERE,
     left=output_gradient,
     relation="==",
-    right=lambda v, a, w_star, a_star, shift: (
+    right=lambda v, a, w_star, a_star, shift=0.0: (
         printed_output_gradient(v, a, w_star, a_star) - times(shift * norm(w_star) / (2 * np.pi), a_star)
     ),
     scale=lambda a, w_star, a_star: (norm(a) + norm(a_star) * norm(w_star))[..., None],
     arithmetic=QUADRATURE,
-    as_printed=Form(
-        "$\\partial_a\\ell = \\frac1{2\\pi}(\\mathbf{11}^\\top + (\\pi-1)I)a - "
-        "\\frac{\\|w^*\\|}{2\\pi}(\\mathbf{11}^\\top + (g(\\phi)-1)I)a^*$.",
-        shift=0.0,
-    ),
+    as_printed="$\\partial_a\\ell = \\frac1{2\\pi}(\\mathbf{11}^\\top + (\\pi-1)I)a - "
+    "\\frac{\\|w^*\\|}{2\\pi}(\\mathbf{11}^\\top + (g(\\phi)-1)I)a^*$.",
     control=Form("The same with $g(\\phi) - 0.99$ in place of $g(\\phi) - 1$.", shift=0.01),
 )
 
 
-def _unnormalised_gradient(v, a, w_star, a_star, sign):
+def _unnormalised_gradient(v, a, w_star, a_star, sign=1.0):
     """The aggregated gradient in w (called v here), the teacher's terms with a sign."""
     phi, ratio = angle(v, w_star), norm(w_star) / norm(v)
     cross = total(a) * total(a_star) - dot(a, a_star)
@@ -133,7 +127,6 @@ SECTION_A_GRADIENT = Claim(
     arithmetic=QUADRATURE,
     as_printed=Form(
         "The terms with the teacher enter $\\partial_w\\ell$ with a plus sign.",
-        sign=1.0,
         recipe=PATCHES
         + """
 hidden = Z @ v

@@ -62,17 +62,17 @@ G_BOUNDS = Claim(
     id=f"{PAPER}.section-4.1.g",
     place="Section 4.1, remarks on g before Lemmas 4.3 and 4.4",
     title="range of g",
-    hypotheses=("$0 \\le \\phi \\le \\pi/2$",),
+    hypotheses="$0 \\le \\phi \\le \\pi/2$",
     draw={"phi": uniform(0.0, np.pi / 2)},
     left=lambda phi: np.stack([g(phi), -g(phi)], -1),
     relation=">=",
-    right=lambda least, most: np.array([least, -most]),
-    as_printed=Form("$1 \\le g(\\phi) \\le \\pi$.", least=1.0, most=np.pi),
-    control=Form("$1 \\le g(\\phi) \\le 3.14$.", least=1.0, most=3.14),
+    right=lambda least=1.0, most=np.pi: np.array([least, -most]),
+    as_printed="$1 \\le g(\\phi) \\le \\pi$.",
+    control=Form("$1 \\le g(\\phi) \\le 3.14$.", most=3.14),
 )
 
 
-def _predicted_signal(v, a, w_star, a_star, step, own):
+def _predicted_signal(v, a, w_star, a_star, step, own=1.0):
     """Equation (4), its middle term with a share of |a|² in place of |a*|²."""
     square = own * (dot(a, a)) + (1 - own) * (dot(a_star, a_star))
     sums = total(a_star) ** 2 - total(a) * total(a_star)
@@ -83,13 +83,13 @@ def _predicted_signal(v, a, w_star, a_star, step, own):
 EQUATION_4 = Claim(
     id=f"{PAPER}.equation-4",
     title="dynamics of the signal of the second layer",
-    hypotheses=("$\\|w^*\\| = 1$",),
+    hypotheses="$\\|w^*\\| = 1$",
     draw=_UNIT_TEACHERS,
     left=_signal,
     relation="==",
     right=_predicted_signal,
     scale=_size,
-    as_printed=Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^t\\|^2$.", own=1.0),
+    as_printed="The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^t\\|^2$.",
     as_meant=Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", own=0.0),
     supplied="the proof of Lemma C.1, where the equation stands again",
     correction="$\\|a^t\\|^2$ should be $\\|a^*\\|^2$, as in the proof of Lemma C.1.",
@@ -143,7 +143,7 @@ LEMMA_4_2 = Claim(
     id=f"{PAPER}.lemma-4.2",
     place="Lemma 4.2 (Invariance I)",
     title="the angle never increases",
-    hypotheses=("$a^t\\cdot a^* > 0$",),
+    hypotheses="$a^t\\cdot a^* > 0$",
     **_one_way(1.0, "<=", ">="),
     as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf, everywhere=0.0),
     as_meant=Form("The same for $\\eta \\le \\cos\\phi^t/\\lambda^t$.", most=1.0, everywhere=1.0),
@@ -163,7 +163,7 @@ SECTION_4_1_SIGN = Claim(
     id=f"{PAPER}.section-4.1.sign",
     place="Section 4.1, before Lemma 4.2; Section E, where the angle increases",
     title="against the teacher the angle never decreases",
-    hypotheses=("$a^t\\cdot a^* < 0$",),
+    hypotheses="$a^t\\cdot a^* < 0$",
     **_one_way(-1.0, ">=", "<="),
     as_printed=Form(
         "If the inner product is negative, a step increases the angle, whatever the step.", most=np.inf, everywhere=0.0
@@ -183,12 +183,12 @@ SECTION_B_SIGN = Claim(
     id=f"{PAPER}.section-B.sign",
     place="Section B, proof of Lemma 4.2",
     title="the gradient in the filter points away from the teacher",
-    hypotheses=("$a\\cdot a^* > 0$",),
+    hypotheses="$a\\cdot a^* > 0$",
     draw=ANYWHERE,
     where=lambda a, a_star: dot(a, a_star) > 0,
-    left=lambda v, a, w_star, a_star, sign: sign * dot(printed_filter_gradient(v, a, w_star, a_star), w_star),
+    left=lambda v, a, w_star, a_star, sign=1.0: sign * dot(printed_filter_gradient(v, a, w_star, a_star), w_star),
     relation=">=",
-    right=lambda v, a, w_star, a_star, factor: (
+    right=lambda v, a, w_star, a_star, factor=1.0: (
         factor
         * dot(a, a_star)
         * dot(w_star, w_star)
@@ -197,13 +197,9 @@ SECTION_B_SIGN = Claim(
         * (np.pi - angle(v, w_star))
     ),
     scale=lambda v, a, w_star, a_star: dot(a, a_star) * dot(w_star, w_star) / norm(v),
-    as_printed=Form(
-        "The gradient is $c\\,(I - vv^\\top/\\|v\\|^2)w^*$ with $c > 0$, so that $\\langle\\partial_v\\ell, w^*\\rangle = "
-        "\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\|w^*\\|^2\\sin^2\\phi$, which is not negative.",
-        sign=1.0,
-        factor=1.0,
-    ),
-    as_meant=Form("Minus the gradient is.", sign=-1.0, factor=1.0),
+    as_printed="The gradient is $c\\,(I - vv^\\top/\\|v\\|^2)w^*$ with $c > 0$, so that $\\langle\\partial_v\\ell, w^*\\rangle = "
+    "\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\|w^*\\|^2\\sin^2\\phi$, which is not negative.",
+    as_meant=Form("Minus the gradient is.", sign=-1.0),
     supplied="Theorem 2.2, and the conclusion, that an update makes the angle smaller",
     correction="A sign: Theorem 2.2 has the minus.",
     glyph=True,
@@ -228,7 +224,7 @@ LEMMA_4_3 = Claim(
         "$\\eta < 2$",
     ),
     draw=STARTS,
-    build=lambda phi, a, a_star, boost, share, most: {
+    build=lambda phi, a, a_star, boost, share, most=2.0: {
         **start(phi, a, a_star, boost),
         "step": share * most,
     },
@@ -239,12 +235,12 @@ LEMMA_4_3 = Claim(
     relation=">=",
     right=0.0,
     scale=_size,
-    as_printed=Form("$a^{t+1}\\cdot a^* > 0$.", most=2.0),
+    as_printed="$a^{t+1}\\cdot a^* > 0$.",
     control=Form("The same for $\\eta < 3$; the sharp bound is $2\\pi/(\\pi-1) = 2.93$.", most=3.0),
 )
 
 
-def _sums_bounded(v, a, w_star, a_star, step, offset, divisor):
+def _sums_bounded(v, a, w_star, a_star, step, offset=-np.pi - 1, divisor=2.0):
     k = a.shape[-1]
     sums, square, value = total(a) * total(a_star), total(a_star) ** 2, g(angle(v, w_star))
     return (1 - step * (k + offset) / (2 * np.pi)) * sums + step * (k + value - 1) / divisor * square
@@ -265,12 +261,8 @@ SUMMATION_BOUND = Claim(
     relation="<=",
     right=_sums_bounded,
     scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * _size(a, a_star),
-    as_printed=Form(
-        "$(\\mathbf 1\\cdot a^{t+1})(\\mathbf 1\\cdot a^*) \\le (1 - \\frac{\\eta(k-\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^t)"
-        "(\\mathbf 1\\cdot a^*) + \\frac{\\eta(k+g(\\phi^t)-1)}2(\\mathbf 1\\cdot a^*)^2$.",
-        offset=-np.pi - 1,
-        divisor=2.0,
-    ),
+    as_printed="$(\\mathbf 1\\cdot a^{t+1})(\\mathbf 1\\cdot a^*) \\le (1 - \\frac{\\eta(k-\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^t)"
+    "(\\mathbf 1\\cdot a^*) + \\frac{\\eta(k+g(\\phi^t)-1)}2(\\mathbf 1\\cdot a^*)^2$.",
     as_meant=Form(
         "The same with $k + \\pi - 1$ for $k - \\pi - 1$ and $2\\pi$ for $2$; it is then an equality, and judged as one.",
         relation="==",
@@ -292,20 +284,17 @@ SUMMATION_RECURSION = Claim(
     id=f"{PAPER}.section-4.1.summation-recursion",
     place="Section 4.1, last display before Lemma 4.4",
     title="recursion for the sum of output weights",
-    hypotheses=("$\\|w^*\\| = 1$",),
+    hypotheses="$\\|w^*\\| = 1$",
     draw=_SUMS,
     build=with_step_of_sums,
     left=lambda v, a, w_star, a_star, step: _gap(_sums(v, a, w_star, a_star, step), a_star),
     relation=">=",
-    right=lambda a, a_star, step, offset: (
+    right=lambda a, a_star, step, offset=np.pi - 1: (
         (1 - step * (a.shape[-1] + offset) / (2 * np.pi)) * _gap(total(a) * total(a_star), a_star)
     ),
     scale=_size,
-    as_printed=Form(
-        "$(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1})\\,\\mathbf 1\\cdot a^* \\ge (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})"
-        "(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^t)\\,\\mathbf 1\\cdot a^*$.",
-        offset=np.pi - 1,
-    ),
+    as_printed="$(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1})\\,\\mathbf 1\\cdot a^* \\ge (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})"
+    "(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^t)\\,\\mathbf 1\\cdot a^*$.",
     control=Form("The same with $k + 2.1$ for $k + \\pi - 1$.", offset=2.1),
 )
 
@@ -316,16 +305,13 @@ LEMMA_4_4 = Claim(
     hypotheses=("$\\|w^*\\| = 1$", "$\\eta < 2\\pi/(k+\\pi-1)$"),
     draw=_SUMS,
     build=with_step_of_sums,
-    where=lambda a, a_star, most: total(a) * total(a_star) <= most * total(a_star) ** 2,
+    where=lambda a, a_star, most=np.inf: total(a) * total(a_star) <= most * total(a_star) ** 2,
     left=_sums,
     relation="<=",
     right=lambda a_star: total(a_star) ** 2,
     scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * _size(a, a_star),
-    as_printed=Form(
-        "If $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (which always holds) then "
-        "$(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^{t+1}) \\le (\\mathbf 1\\cdot a^*)^2$.",
-        most=np.inf,
-    ),
+    as_printed="If $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (which always holds) then "
+    "$(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^{t+1}) \\le (\\mathbf 1\\cdot a^*)^2$.",
     as_meant=Form(
         "The same under $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^t) \\le (\\mathbf 1\\cdot a^*)^2$.", most=1.0
     ),
@@ -338,7 +324,7 @@ LEMMA_4_4 = Claim(
 )
 
 
-def _small_step(phi, a, a_star, boost, share, largest):
+def _small_step(phi, a, a_star, boost, share, largest=np.inf):
     """A step up to the middle term of Lemma 4.5's minimum, constant one, and 1/k."""
     begun = start(phi, a, a_star, boost, largest)
     most = np.minimum(np.cos(phi) / signal_bound(begun["w_star"], a_star), 1.0 / a.shape[-1])
@@ -379,10 +365,7 @@ LEMMA_4_5 = Claim(
         }
     ],
     as_printed=Form(
-        "$\\sin^2\\phi^{t+1} \\le (1 - \\eta\\cos\\phi^t\\lambda^t)\\sin^2\\phi^t$.",
-        linear=1.0,
-        square=0.0,
-        largest=np.inf,
+        "$\\sin^2\\phi^{t+1} \\le (1 - \\eta\\cos\\phi^t\\lambda^t)\\sin^2\\phi^t$.", linear=1.0, square=0.0
     ),
     as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", linear=1.0, square=0.0, largest=1.0),
     supplied="Lemma C.2, which the proof cites",
@@ -426,15 +409,14 @@ DROPPED = Claim(
     place="Section C.1, proof of Lemma 4.5, sentence below the display",
     scope="proof step",
     title="the order of the term that is dropped",
-    hypotheses=("$0.2 \\le \\phi^t \\le 1.5$, $\\eta\\lambda^t$ from 0.001 to 0.1",),
+    hypotheses="$0.2 \\le \\phi^t \\le 1.5$, $\\eta\\lambda^t$ from 0.001 to 0.1",
     draw={"phi": uniform(0.2, 1.5)},
     left=lambda phi: fitted_order(_SHARES, _dropped(phi, -1.0)),
     relation=">=",
-    right=lambda order: order,
+    right=lambda order=3.9: order,
     note="the fitted power of $\\eta$",
     as_printed=Form(
         "The first inequality drops a negative term proportional to $\\eta^4$ (fitted power at least 3.9).",
-        order=3.9,
         recipe="""
 x, s, c = np.geomspace(1e-3, 1e-1, 5), np.sin(phi) ** 2, np.cos(phi)
 after = np.sin(phi - np.arctan(x * np.sqrt(s))) ** 2  # the squared sine after a step with ηλ = x
@@ -460,8 +442,8 @@ RATE_BOUND = Claim(
     build=lambda phi, a, a_star, boost: start(phi, a, a_star, boost, 1.0),
     left=rate,
     relation="<=",
-    right=lambda w_star, a_star, fraction: fraction * signal_bound(w_star, a_star),
-    as_printed=Form("$\\lambda^t \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2/4$.", fraction=0.25),
+    right=lambda w_star, a_star, fraction=0.25: fraction * signal_bound(w_star, a_star),
+    as_printed="$\\lambda^t \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2/4$.",
     corrected=Form("The same with $1/2$ for $1/4$.", fraction=0.5),
     correction="$\\pi - \\phi \\le \\pi$, not $\\pi/2$: the bound holds with $1/2$, reached as $\\phi \\to 0$.",
     control=Form("The same with $0.49$.", fraction=0.49),
@@ -472,7 +454,7 @@ def _goal(v, w_star, a_star):
     return (g(angle(v, w_star)) - 1) / (np.pi - 1) * (dot(a_star, a_star))
 
 
-def _grown(v, a, w_star, a_star, step, factor):
+def _grown(v, a, w_star, a_star, step, factor=1.0):
     goal, signal = _goal(v, w_star, a_star), dot(a, a_star)
     return np.minimum(signal + step * factor * (goal - signal), goal)
 
@@ -487,11 +469,8 @@ LEMMA_C_1 = Claim(
     relation=">=",
     right=_grown,
     scale=_size,
-    as_printed=Form(
-        "$a^{t+1}\\cdot a^* \\ge \\min\\{a^t\\cdot a^* + \\eta(\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2 - a^t\\cdot a^*), "
-        "\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2\\}$.",
-        factor=1.0,
-    ),
+    as_printed="$a^{t+1}\\cdot a^* \\ge \\min\\{a^t\\cdot a^* + \\eta(\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2 - a^t\\cdot a^*), "
+    "\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2\\}$.",
     corrected=Form("The same with $\\eta\\frac{\\pi-1}{2\\pi}$ for $\\eta$.", factor=(np.pi - 1) / (2 * np.pi)),
     correction="The growth is slower by the factor $(\\pi-1)/(2\\pi) \\approx 0.34$ that the line before it carries.",
     defect="the growth of Lemma C.1 lacks (π−1)/(2π)",

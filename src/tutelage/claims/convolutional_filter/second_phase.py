@@ -81,13 +81,10 @@ LEMMA_C_4 = Claim(
     draw=_sums_followed,
     left=lambda lacks: lacks,
     relation="<=",
-    right=lambda accuracy, factor: factor * accuracy,
+    right=lambda accuracy, factor=2.0: factor * accuracy,
     known=lambda gap: gap,
-    as_printed=Form(
-        "After $T$ steps $|\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^T| \\le 2\\epsilon\\|a^*\\|$. (The proof gives the factor $1 + \\frac1{k+\\pi-1}$, which "
-        "is $1.32$ at most.)",
-        factor=2.0,
-    ),
+    as_printed="After $T$ steps $|\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^T| \\le 2\\epsilon\\|a^*\\|$. (The proof gives the factor $1 + \\frac1{k+\\pi-1}$, which "
+    "is $1.32$ at most.)",
     control=Form("The same with $1.05\\,\\epsilon$ for $2\\epsilon$.", factor=1.05),
 )
 
@@ -139,14 +136,12 @@ LEMMA_C_5 = Claim(
         "judged at starts with $\\pi - g(\\phi^0) \\le \\epsilon$, which the print has in the proof of the second phase only",
     ),
     draw=_outputs_followed,
-    left=lambda begins, ends, times: (1 - times) * begins + times * ends,
+    left=lambda begins, ends, times=0.0: (1 - times) * begins + times * ends,
     relation="<=",
-    right=lambda accuracy, constant: constant * accuracy,
+    right=lambda accuracy, constant=10.0: constant * accuracy,
     known=lambda begins: begins,
     as_printed=Form(
         "After $T$ steps $\\|a^* - a^0\\| \\le C\\epsilon\\|a^*\\|$: a statement on the start; judged with $C = 10$.",
-        times=0.0,
-        constant=10.0,
         recipe="left = begins  # the distance of the output weights from the teacher's\nright = 10 * accuracy\n",
     ),
     as_meant=_OUTPUT,
@@ -181,7 +176,7 @@ LEMMA_C_5_RECURSION = Claim(
         / step
     ),
     relation="<=",
-    right=lambda accuracy, constant: constant * accuracy**2,
+    right=lambda accuracy, constant=4.0: constant * accuracy**2,
     scale=lambda accuracy: accuracy**2,
     # Where the constant is 1/(2π(π−1)): a is a multiple of a*, and the direction as wrong as it may be.
     corners=[
@@ -197,11 +192,8 @@ LEMMA_C_5_RECURSION = Claim(
             "accuracy": 0.5,
         }
     ],
-    as_printed=Form(
-        "$\\|a^{t+1} - a^*\\|^2 \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\|a^t - a^*\\|^2 + 4\\eta\\epsilon^2\\|a^*\\|^2$. (The supposition "
-        "$\\|a^t - a^*\\| \\le \\epsilon\\|a^*\\|$ above it, which is what is to be shown, is not needed.)",
-        constant=4.0,
-    ),
+    as_printed="$\\|a^{t+1} - a^*\\|^2 \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\|a^t - a^*\\|^2 + 4\\eta\\epsilon^2\\|a^*\\|^2$. (The supposition "
+    "$\\|a^t - a^*\\| \\le \\epsilon\\|a^*\\|$ above it, which is what is to be shown, is not needed.)",
     control=Form("The same with $0.07$ for 4; the sharp constant is $1/(2\\pi(\\pi-1)) = 0.074$.", constant=0.07),
 )
 
@@ -238,9 +230,7 @@ LEMMA_C_5_CLOSE = Claim(
     place="Lemma C.5, proof, third display",
     scope="proof step",
     title="both bounds close to the teacher",
-    hypotheses=(
-        "$\\|w^*\\| = 1$, $\\pi - g(\\phi) \\le \\epsilon \\le 1$, $\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$, $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le \\frac\\epsilon k\\|a^*\\|$",
-    ),
+    hypotheses="$\\|w^*\\| = 1$, $\\pi - g(\\phi) \\le \\epsilon \\le 1$, $\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$, $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le \\frac\\epsilon k\\|a^*\\|$",
     draw=[
         {"a": real((k,)), "a_star": real((k,)), "share": uniform(0.0, 1.0), "accuracy": log_uniform(1e-3, 1.0)}
         for k in (1, 2, 4)
@@ -249,15 +239,12 @@ LEMMA_C_5_CLOSE = Claim(
     where=lambda v, w_star, accuracy: np.pi - g(angle(v, w_star)) <= accuracy,
     left=_lack_and_square,
     relation="<=",
-    right=lambda a_star, accuracy, factor: times(
+    right=lambda a_star, accuracy, factor=1.0: times(
         factor * accuracy**2 * dot(a_star, a_star), np.array([1 / (2 * np.pi), 3.0])
     ),
     scale=lambda a_star, accuracy: (accuracy**2 * dot(a_star, a_star))[..., None],
-    as_printed=Form(
-        "$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{\\epsilon^2}{2\\pi}\\|a^*\\|^2$ and $\\|\\partial_a\\ell\\|^2 \\le 3\\epsilon^2\\|a^*\\|^2$. (The first is sharp; in the "
-        "second $(\\pi+1)^2/(4\\pi^2) = 0.43$ is enough.)",
-        factor=1.0,
-    ),
+    as_printed="$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{\\epsilon^2}{2\\pi}\\|a^*\\|^2$ and $\\|\\partial_a\\ell\\|^2 \\le 3\\epsilon^2\\|a^*\\|^2$. (The first is sharp; in the "
+    "second $(\\pi+1)^2/(4\\pi^2) = 0.43$ is enough.)",
     control=Form("With 0.95 times $\\epsilon^2$.", factor=0.95),
     arithmetic=QUADRATURE,
 )

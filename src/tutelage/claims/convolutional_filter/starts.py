@@ -38,12 +38,9 @@ THEOREM_3_2_START = Claim(
     build=_in_ball,
     left=lambda a: np.abs(np.sum(a, -1)),
     relation="<=",
-    right=lambda w_star, a_star, power: np.abs(np.sum(a_star, -1)) * np.linalg.norm(w_star, axis=-1) ** power,
-    as_printed=Form(
-        "Some choice of signs has $a^0\\cdot a^* > 0$, $\\phi^0 < \\pi/2$ (almost surely) and $|\\mathbf 1\\cdot a^0| \\le "
-        "|\\mathbf 1\\cdot a^*|$; the last, which no sign changes, is judged.",
-        power=0.0,
-    ),
+    right=lambda w_star, a_star, power=0.0: np.abs(np.sum(a_star, -1)) * np.linalg.norm(w_star, axis=-1) ** power,
+    as_printed="Some choice of signs has $a^0\\cdot a^* > 0$, $\\phi^0 < \\pi/2$ (almost surely) and $|\\mathbf 1\\cdot a^0| \\le "
+    "|\\mathbf 1\\cdot a^*|$; the last, which no sign changes, is judged.",
     as_meant=Form("The last condition is $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.", power=1.0),
     supplied="the end of its proof, in Section D",
     correction="For $\\|w^*\\| > 1$ the ball is too large for the printed condition. With $\\|w^*\\|a^*$ for $a^*$ everywhere (the "
@@ -82,7 +79,7 @@ THEOREM_3_2_SIGNAL = Claim(
     id=f"{PAPER}.theorem-3.2.signal",
     place="Theorem 3.2, second part",
     title="size of the initial signal of the second layer",
-    hypotheses=("as in the first part; with high probability is judged by three quantiles, 5, 50 and 95 per cent",),
+    hypotheses="as in the first part; with high probability is judged by three quantiles, 5, 50 and 95 per cent",
     **_SCALING,
     left=lambda sizes, signal: fitted_order(sizes, signal),
     as_printed=Form(
@@ -97,7 +94,7 @@ THEOREM_3_2_ANGLE = Claim(
     id=f"{PAPER}.theorem-3.2.angle",
     place="Theorem 3.2, second part",
     title="size of the initial angle",
-    hypotheses=("$v$ uniform on the unit sphere in dimension $p$, its sign chosen so that $\\phi^0 < \\pi/2$",),
+    hypotheses="$v$ uniform on the unit sphere in dimension $p$, its sign chosen so that $\\phi^0 < \\pi/2$",
     **_SCALING,
     left=lambda sizes, cosine: fitted_order(sizes, cosine),
     as_printed=Form(
@@ -148,20 +145,17 @@ POLYNOMIAL = Claim(
     id=f"{PAPER}.section-3.polynomial",
     place="Section 3, below Theorem 3.2",
     title="steps of polynomial size are small enough",
-    hypotheses=(
-        "Theorem 3.1's minimum with constants one, $\\|w^*\\| = 1$; 4000 starts of Theorem 3.2, of which 95 per cent allow the step",
-    ),
+    hypotheses="Theorem 3.1's minimum with constants one, $\\|w^*\\| = 1$; 4000 starts of Theorem 3.2, of which 95 per cent allow the step",
     scope="remark",
     draw=_steps_as_sizes_grow,
     left=lambda sizes, inverse: fitted_order(sizes, inverse),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=0.1: most,
     note="the fitted power of what grows in one over the step",
     as_printed=Form(
         "The step need only be $O(1/\\mathrm{poly}(k, p))$: at fixed $k$ and $p$ it does not depend on the teacher (fitted power of "
         "$\\|a^*\\|/|\\mathbf 1\\cdot a^*|$ at most 0.1).",
         draw=_steps_as_sums_vanish,
-        most=0.1,
         recipe="""
 random, k, p, inverse = np.random.default_rng(0), 4, 5, []
 for share in 1 / sizes:  # |a*| = 1, 1·a* = share; the first term of the minimum
@@ -228,7 +222,7 @@ THEOREM_3_3 = Claim(
     ),
     draw=_against_the_teacher,
     runs=True,
-    where=lambda share, open: share >= open,
+    where=lambda share, open=1.0: share >= open,
     left=lambda loss: loss,
     relation=">=",
     right=_LEAST - 1e-6,
@@ -242,11 +236,8 @@ THEOREM_3_3 = Claim(
             scale=lambda a_star: dot(a_star, a_star),
         )
     ],
-    as_printed=Form(
-        "Gradient descent ends with a loss of order $\\|a^*\\|^2$: at least $\\frac{\\pi-2}{4(\\pi-1)}\\|a^*\\|^2 = 0.133\\,\\|a^*\\|^2$, the least that the second "
-        "stationary point can have, at $\\mathbf 1\\cdot a^* = 0$.",
-        open=1.0,
-    ),
+    as_printed="Gradient descent ends with a loss of order $\\|a^*\\|^2$: at least $\\frac{\\pi-2}{4(\\pi-1)}\\|a^*\\|^2 = 0.133\\,\\|a^*\\|^2$, the least that the second "
+    "stationary point can have, at $\\mathbf 1\\cdot a^* = 0$.",
     control=Form("It does with $g(\\phi^0) \\le 1 - \\rho/10$ for the condition on the angle.", open=0.05),
     arithmetic="exact gradients in float64, up to 20,000 steps",
 )
@@ -344,7 +335,7 @@ SUCCESS = Claim(
     id=f"{PAPER}.section-1.probability",
     place="Section 1 (and the abstract)",
     title="random starts succeed with probability at least one quarter",
-    hypotheses=(_RANDOM,),
+    hypotheses=_RANDOM,
     draw=_successes,
     runs=True,
     left=Chance(),
@@ -363,13 +354,13 @@ RESTARTS = Claim(
     id=f"{PAPER}.section-1.restarts",
     place="Section 1 (and the abstract)",
     title="three more starts with other signs make success certain",
-    hypotheses=(_RANDOM,),
+    hypotheses=_RANDOM,
     draw=_successes,
     runs=True,
-    left=lambda best, tries: best[..., int(tries) - 1],
+    left=lambda best, tries=4: best[..., int(tries) - 1],
     relation=">=",
     right=1.0,
-    as_printed=Form("Of the four choices of signs one succeeds, from all starts.", tries=4),
+    as_printed="Of the four choices of signs one succeeds, from all starts.",
     control=Form("Of those two that leave the filter as it is, one does.", tries=2),
     scope="theorem",
     arithmetic="exact gradients in float64; 400 starts of each teacher",
@@ -439,18 +430,13 @@ REMARK_2 = Claim(
     id=f"{PAPER}.remark-2",
     place="Section 3, Remark 2",
     title="rotation-invariant inputs",
-    hypotheses=(
-        "the law of the input $x \\in \\mathbb R^{pk}$ is invariant under rotations; judged on the unit sphere for $p = k = 2$",
-    ),
+    hypotheses="the law of the input $x \\in \\mathbb R^{pk}$ is invariant under rotations; judged on the unit sphere for $p = k = 2$",
     draw={**ANYWHERE[0], "a": real((2,)), "a_star": real((2,))},
     left=_on_the_sphere,
     relation="==",
-    right=lambda v, a, w_star, a_star, factor: factor * loss(v, a, w_star, a_star) / 4,
+    right=lambda v, a, w_star, a_star, factor=1.0: factor * loss(v, a, w_star, a_star) / 4,
     scale=lambda a, w_star, a_star: dot(w_star, w_star) * dot(a_star, a_star) + dot(a, a),
-    as_printed=Form(
-        "The result generalises, with the same conditions: the loss is $E\\|x\\|^2/(pk)$ times that of Gaussian inputs for all students, since it is homogeneous in $x$.",
-        factor=1.0,
-    ),
+    as_printed="The result generalises, with the same conditions: the loss is $E\\|x\\|^2/(pk)$ times that of Gaussian inputs for all students, since it is homogeneous in $x$.",
     control=Form("It is one per cent more.", factor=1.01),
     arithmetic="Gauss–Legendre quadrature in three angles, float64",
 )
@@ -488,7 +474,7 @@ REMARK_2_PATCHES = Claim(
     ),
     draw=_under_other_laws,
     runs=True,
-    where=lambda phi, critical, letter, widest: phi < widest * (letter * np.pi / 2 + (1 - letter) * critical),
+    where=lambda phi, critical, letter=1.0, widest=1.0: phi < widest * (letter * np.pi / 2 + (1 - letter) * critical),
     left=lambda end: end,
     relation="<=",
     right=0.1,
@@ -496,8 +482,6 @@ REMARK_2_PATCHES = Claim(
     note="the angle at the end",
     as_printed=Form(
         "If each of the independent patches has a rotation-invariant law, with the same conditions: from $\\phi^0 < \\pi/2$ descent finds the teacher.",
-        letter=1.0,
-        widest=1.0,
         recipe=f"{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000, mean)  # the angle at the end\nright = 0.1\n",
     ),
     as_meant=Form(
@@ -522,20 +506,17 @@ SECTION_E_STEP = Claim(
     id=f"{PAPER}.section-E.step",
     place="Section E, proof of Theorem 3.3, condition on the step",
     title="largest step for the invariance of the sums",
-    hypotheses=("$1 \\le k \\le 100$",),
+    hypotheses="$1 \\le k \\le 100$",
     draw={"k": integers(1, 100), "share": uniform(0.0, 1.0)},
-    build=lambda k, share, power, factor=1.0: {
+    build=lambda k, share, power=1.0, factor=1.0: {
         "k": k,
         "step": factor * share * ((k + np.pi - 1) / (2 * np.pi)) ** power,
     },
     left=lambda k, step: np.abs(1 - step * (k + np.pi - 1) / (2 * np.pi)),
     relation="<=",
     right=1.0,
-    as_printed=Form(
-        "For $\\eta < (k+\\pi-1)/(2\\pi)$ the deviation of $\\mathbf 1\\cdot a^t$ from its fixed point, multiplied by "
-        "$1 - \\eta(k+\\pi-1)/(2\\pi)$ at every step, does not grow.",
-        power=1.0,
-    ),
+    as_printed="For $\\eta < (k+\\pi-1)/(2\\pi)$ the deviation of $\\mathbf 1\\cdot a^t$ from its fixed point, multiplied by "
+    "$1 - \\eta(k+\\pi-1)/(2\\pi)$ at every step, does not grow.",
     as_meant=Form("The same for $\\eta < 2\\pi/(k+\\pi-1)$, the condition of Lemma 4.4.", power=-1.0),
     supplied="Lemma 4.4, which the next sentence cites",
     correction="The fraction is upside down: for $k = 100$ the printed condition allows $\\eta = 16$, which diverges.",

@@ -32,7 +32,7 @@ from tutelage.problems import convolution
 _TEACHERS = [{"w_star": real((2,)), "a_star": real((k,)), "length": log_uniform(np.exp(-3), np.exp(3))} for k in (1, 4)]
 
 
-def _gradients(w_star, a_star, length, factor):
+def _gradients(w_star, a_star, length, factor=1.0):
     """Both gradients at both points, the filter's in units of its length."""
     scale, filters = norm(w_star), times(length / norm(w_star), w_star)
     points = ((filters, times(scale, a_star)), (-filters, spurious_output(a_star, scale)))
@@ -45,18 +45,15 @@ LEMMA_4_1_POINTS = Claim(
     id=f"{PAPER}.lemma-4.1.points",
     place="Lemma 4.1",
     title="both points are stationary",
-    hypotheses=("$w^*, a^* \\ne 0$",),
+    hypotheses="$w^*, a^* \\ne 0$",
     draw=_TEACHERS,
     left=_gradients,
     relation="==",
     right=0.0,
     scale=lambda w_star, a_star: (norm(w_star) * norm(a_star) * (1 + norm(w_star) * norm(a_star)))[..., None],
     arithmetic=QUADRATURE,
-    as_printed=Form(
-        "The gradient vanishes at $\\phi = 0$, $a = \\|w^*\\|a^*$ and at $\\phi = \\pi$, "
-        "$a = (\\mathbf{11}^\\top + (\\pi-1)I)^{-1}(\\mathbf{11}^\\top - I)\\|w^*\\|a^*$.",
-        factor=1.0,
-    ),
+    as_printed="The gradient vanishes at $\\phi = 0$, $a = \\|w^*\\|a^*$ and at $\\phi = \\pi$, "
+    "$a = (\\mathbf{11}^\\top + (\\pi-1)I)^{-1}(\\mathbf{11}^\\top - I)\\|w^*\\|a^*$.",
     control=Form("The same with output weights one per cent larger.", factor=1.01),
 )
 
@@ -67,7 +64,7 @@ def _exact_gradient(v, a, w_star, a_star):
     return np.concatenate([(norm(filter_gradient(*student)) * norm(v))[..., None], output_gradient(*student)], -1)
 
 
-def _where_it_vanishes(v, a, w_star, a_star, factor):
+def _where_it_vanishes(v, a, w_star, a_star, factor=1.0):
     phi, scale = angle(v, w_star), norm(w_star)
     turn = np.abs(dot(a, a_star)) * (np.pi - phi) * np.sin(phi) * scale
     gap = a - stationary_output(a_star, scale, g(phi))
@@ -84,12 +81,9 @@ LEMMA_4_1_ONLY = Claim(
     relation="==",
     right=_where_it_vanishes,
     scale=lambda a, w_star, a_star: ((norm(a) + norm(w_star) * norm(a_star)) * (1 + norm(a) + norm(a_star)))[..., None],
-    as_printed=Form(
-        "The filter's gradient has norm $|a\\cdot a^*|\\,(\\pi-\\phi)\\sin\\phi\\,\\|w^*\\|/(2\\pi\\|v\\|)$, which vanishes only at "
-        "$\\phi \\in \\{0, \\pi\\}$; the other one is $(\\mathbf{11}^\\top + (\\pi-1)I)(a - a_\\phi)/(2\\pi)$, which vanishes only at "
-        "$a_\\phi$, the point of the lemma for $\\phi = 0$ and for $\\phi = \\pi$.",
-        factor=1.0,
-    ),
+    as_printed="The filter's gradient has norm $|a\\cdot a^*|\\,(\\pi-\\phi)\\sin\\phi\\,\\|w^*\\|/(2\\pi\\|v\\|)$, which vanishes only at "
+    "$\\phi \\in \\{0, \\pi\\}$; the other one is $(\\mathbf{11}^\\top + (\\pi-1)I)(a - a_\\phi)/(2\\pi)$, which vanishes only at "
+    "$a_\\phi$, the point of the lemma for $\\phi = 0$ and for $\\phi = \\pi$.",
     control=Form("Both are one per cent larger.", factor=1.01),
     arithmetic=QUADRATURE,
 )
@@ -198,7 +192,7 @@ def _hessians(w_star, a_star, length):
     return jnp.stack([objective.hessian(student) for student in students])
 
 
-def _closed_hessians(w_star, a_star, length, second):
+def _closed_hessians(w_star, a_star, length, second=0.0):
     p, k = w_star.shape[0], a_star.shape[0]
     scale = w_star @ w_star
     across = jnp.eye(p) - jnp.outer(w_star, w_star) / scale
@@ -217,12 +211,9 @@ LEMMA_4_1_HESSIAN = Claim(
     relation="==",
     right=_closed_hessians,
     scale=lambda w_star, a_star, length: (w_star @ w_star) * (a_star @ a_star) / length**2 + 1.0,
-    as_printed=Form(
-        "Both Hessians are block diagonal, with $(\\mathbf{11}^\\top + (\\pi-1)I)/(2\\pi)$ in the output weights. In the filter it is "
-        "$\\frac{\\|w^*\\|^2\\|a^*\\|^2}{2\\|v\\|^2}$ times the projection across $w^*$ at the first point (its only null direction is "
-        "the length of $v$), and zero at the second: there second derivatives do not tell a minimum from a saddle.",
-        second=0.0,
-    ),
+    as_printed="Both Hessians are block diagonal, with $(\\mathbf{11}^\\top + (\\pi-1)I)/(2\\pi)$ in the output weights. In the filter it is "
+    "$\\frac{\\|w^*\\|^2\\|a^*\\|^2}{2\\|v\\|^2}$ times the projection across $w^*$ at the first point (its only null direction is "
+    "the length of $v$), and zero at the second: there second derivatives do not tell a minimum from a saddle.",
     control=Form("The second point has a hundredth of that curvature.", second=0.005),
     derivatives=False,
 )

@@ -44,17 +44,13 @@ LEMMA_C_1_DISPLAY = Claim(
     title="the goal of the signal is a fixed point",
     hypotheses=("$0 \\le \\phi \\le \\pi/2$", "$0 < \\eta \\le 2$", "$\\|a^*\\| = 1$"),
     draw={"phi": uniform(0.0, np.pi / 2), "step": uniform(0.01, 2.0)},
-    left=lambda phi, step, divisor, shift: (
+    left=lambda phi, step, divisor=np.pi - 1, shift=0.0: (
         (1 - step * (np.pi - 1) / (2 * np.pi)) * (g(phi) - 1) / (np.pi - 1) + step * (g(phi) - shift) / divisor
     ),
     relation="==",
     right=lambda phi: (g(phi) - 1) / (np.pi - 1),
     scale=1e-2,
-    as_printed=Form(
-        "$(1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\frac{g-1}{\\pi-1}\\|a^*\\|^2 + \\frac{\\eta g}{\\pi-1}\\|a^*\\|^2 = \\frac{g-1}{\\pi-1}\\|a^*\\|^2$.",
-        divisor=np.pi - 1,
-        shift=0.0,
-    ),
+    as_printed="$(1 - \\frac{\\eta(\\pi-1)}{2\\pi})\\frac{g-1}{\\pi-1}\\|a^*\\|^2 + \\frac{\\eta g}{\\pi-1}\\|a^*\\|^2 = \\frac{g-1}{\\pi-1}\\|a^*\\|^2$.",
     as_meant=Form("The second term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", divisor=2 * np.pi, shift=1.0),
     supplied="the display before it",
     correction="The second term is printed with $g$ for $g - 1$ and $\\pi - 1$ for $2\\pi$.",
@@ -72,16 +68,13 @@ LEMMA_C_2_DISPLAY = Claim(
     build=started_with_step,
     left=lambda v, a, w_star, a_star, step: dot(output_step(v, a, w_star, a_star, step), a_star),
     relation="<=",
-    right=lambda a, a_star, step, factor: (
+    right=lambda a, a_star, step, factor=np.pi - 1: (
         (1 - step * (np.pi - 1) / (2 * np.pi)) * (dot(a, a_star))
         + step * ((np.pi - 1) * (dot(a_star, a_star)) + factor * total(a_star) ** 2) / (2 * np.pi)
     ),
     scale=lambda a, a_star: dot(a_star, a_star) + dot(a, a),
-    as_printed=Form(
-        "$a^{t+1}\\cdot a^* \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})a^t\\cdot a^* + \\frac{\\eta(\\pi-1)}{2\\pi}(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)$. "
-        "(The last factor $\\pi - 1$ may be 2.)",
-        factor=np.pi - 1,
-    ),
+    as_printed="$a^{t+1}\\cdot a^* \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})a^t\\cdot a^* + \\frac{\\eta(\\pi-1)}{2\\pi}(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)$. "
+    "(The last factor $\\pi - 1$ may be 2.)",
     control=Form("The last term with 1.95 for $\\pi - 1$.", factor=1.95),
 )
 
@@ -101,17 +94,13 @@ LEMMA_C_3_LENGTH = Claim(
     build=lambda phi, a, a_star, boost, share: started_with_step(phi, a, a_star, boost, share, 1.0),
     left=_lengthened,
     relation="<=",
-    right=lambda v, w_star, a_star, step, power, factor: (
+    right=lambda v, w_star, a_star, step, power=1.0, factor=1.0: (
         factor * step**2 * signal_bound(w_star, a_star) ** power * np.sin(angle(v, w_star)) ** 2
     ),
     scale=lambda v, w_star, a_star, step: (
         1e-3 * step**2 * signal_bound(w_star, a_star) ** 2 * np.sin(angle(v, w_star)) ** 2 + 1e-20
     ),
-    as_printed=Form(
-        "$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\eta^2(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2\\sin^2\\phi^t$.",
-        power=1.0,
-        factor=1.0,
-    ),
+    as_printed="$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\eta^2(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2\\sin^2\\phi^t$.",
     corrected=Form(
         "$\\|v^{t+1}\\|^2 \\le \\|v^t\\|^2 + \\frac{\\eta^2}4(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)^2\\sin^2\\phi^t$, for $\\|w^*\\| = 1 \\le \\|v^t\\|$.",
         power=2.0,
@@ -145,7 +134,7 @@ BETA = Claim(
     id=f"{PAPER}.lemma-C.3.beta",
     place="Lemmas 4.5 and C.3, definition of β⁰, beside that of Theorem 3.1",
     title="two definitions of the initial signal",
-    hypotheses=("Theorem 3.1's conditions on the start, $\\|v^0\\| = 1$, any $\\|w^*\\|$ from 0.1 to 10",),
+    hypotheses="Theorem 3.1's conditions on the start, $\\|v^0\\| = 1$, any $\\|w^*\\|$ from 0.1 to 10",
     draw=[{**draw, "size": log_uniform(0.1, 10.0)} for draw in STARTS],
     build=_scaled,
     left=rate,
@@ -181,24 +170,20 @@ LEMMA_C_4_RECURSION = Claim(
     place="Lemma C.4, proof, last two displays",
     scope="proof step",
     title="recursion for what the sum lacks",
-    hypotheses=(_STEP,),
+    hypotheses=_STEP,
     glyph=True,
     draw=[{**draw, "share": uniform(0.0, 0.99)} for draw in _UNIT],
     build=with_step_of_sums,
     left=_next_remainder,
     relation="==",
-    right=lambda v, a, w_star, a_star, step, own, factor: (
+    right=lambda v, a, w_star, a_star, step, own=0.0, factor=1.0: (
         (1 - factor * step * (a.shape[-1] + np.pi - 1) / (2 * np.pi))
         * _remainder(v, own * a + (1 - own) * a_star, w_star, a_star)
     ),
     scale=lambda a, a_star: norm(a) + norm(a_star),
-    as_printed=Form(
-        "$\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1} - c_t = (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^* - c_t)$ "
-        "with $c_t = (\\pi - g(\\phi^t))\\mathbf 1\\cdot a^*/(k+\\pi-1)$.",
-        own=0.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same with $a^t$ in the second sum on the right.", own=1.0, factor=1.0),
+    as_printed="$\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1} - c_t = (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^* - c_t)$ "
+    "with $c_t = (\\pi - g(\\phi^t))\\mathbf 1\\cdot a^*/(k+\\pi-1)$.",
+    as_meant=Form("The same with $a^t$ in the second sum on the right.", own=1.0),
     supplied="the dynamics at the head of the proof",
     correction="One $a^*$ should be $a^t$, in both displays.",
     control=Form("That with a step one per cent longer.", own=1.0, factor=1.01),
@@ -220,11 +205,11 @@ LEMMA_C_5_INNER = Claim(
     place="Lemma C.5, proof, first display",
     scope="proof step",
     title="gradient times distance",
-    hypotheses=("$\\|w^*\\| = 1$",),
+    hypotheses="$\\|w^*\\| = 1$",
     **_INNER,
     left=_inner,
     relation="==",
-    right=lambda v, a, w_star, a_star, factor: (
+    right=lambda v, a, w_star, a_star, factor=1.0: (
         ((np.pi - 1) * dot(a - a_star, a - a_star) + (np.pi - g(angle(v, w_star))) * dot(a_star, a - a_star))
         / (2 * np.pi)
         + factor * total(a - a_star) ** 2
@@ -232,7 +217,6 @@ LEMMA_C_5_INNER = Claim(
     as_printed=Form(
         "$\\langle\\partial_a\\ell, a - a^*\\rangle = \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}a^*\\cdot(a - a^*) + "
         "(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2$.",
-        factor=1.0,
         recipe="""
 norm = np.linalg.norm
 phi = np.arccos(np.clip(v @ w_star / norm(v), -1, 1))
@@ -252,11 +236,11 @@ LEMMA_C_5_LOWER = Claim(
     place="Lemma C.5, proof, second line of the first display",
     scope="proof step",
     title="lower bound on gradient times distance",
-    hypotheses=("$\\|w^*\\| = 1$",),
+    hypotheses="$\\|w^*\\| = 1$",
     **_INNER,
     left=_inner,
     relation=">=",
-    right=lambda v, a, w_star, a_star, sign: (
+    right=lambda v, a, w_star, a_star, sign=1.0: (
         (
             (np.pi - 1) * dot(a - a_star, a - a_star)
             + sign * (np.pi - g(angle(v, w_star))) * norm(a_star) * norm(a - a_star)
@@ -266,7 +250,6 @@ LEMMA_C_5_LOWER = Claim(
     as_printed=Form(
         "$\\langle\\partial_a\\ell, a - a^*\\rangle \\ge \\frac{\\pi-1}{2\\pi}\\|a - a^*\\|^2 - \\frac{g-\\pi}{2\\pi}\\|a^*\\|\\|a - a^*\\|$; since "
         "$g \\le \\pi$, the last term is added.",
-        sign=1.0,
         recipe="""
 norm = np.linalg.norm
 phi = np.arccos(np.clip(v @ w_star / norm(v), -1, 1))
@@ -285,14 +268,12 @@ LEMMA_C_5_FIXED_POINT = Claim(
     place="Lemma C.5, proof, implication between the last two displays",
     scope="proof step",
     title="what the distance shrinks towards",
-    hypotheses=(
-        "$x_{t+1} \\le (1 - c)x_t + 4\\eta\\epsilon^2$, $c = \\frac{\\eta(\\pi-1)}{2\\pi}$, in units of $\\epsilon^2\\|a^*\\|^2$",
-    ),
+    hypotheses="$x_{t+1} \\le (1 - c)x_t + 4\\eta\\epsilon^2$, $c = \\frac{\\eta(\\pi-1)}{2\\pi}$, in units of $\\epsilon^2\\|a^*\\|^2$",
     draw={"x": log_uniform(1e-3, 1e3), "step": log_uniform(1e-4, 1.0)},
     left=lambda x, step: (1 - step * (np.pi - 1) / (2 * np.pi)) * x + 4 * step,
     relation="<=",
-    right=lambda x, step, point: (1 - step * (np.pi - 1) / (2 * np.pi)) * (x - point) + point,
-    as_printed=Form("$x_{t+1} - X \\le (1 - c)(x_t - X)$ with $X = 8(\\pi-1)/(\\pi-1)$.", point=8.0),
+    right=lambda x, step, point=8.0: (1 - step * (np.pi - 1) / (2 * np.pi)) * (x - point) + point,
+    as_printed="$x_{t+1} - X \\le (1 - c)(x_t - X)$ with $X = 8(\\pi-1)/(\\pi-1)$.",
     corrected=Form("The same with $X = 8\\pi/(\\pi-1)$.", point=8 * np.pi / (np.pi - 1)),
     correction="$4\\eta/c = 8\\pi/(\\pi-1)$, and the constant of the lemma with it.",
     control=Form("The same with $X = 11.7$.", point=11.7),
@@ -304,11 +285,11 @@ LEMMA_C_5_GRADIENT = Claim(
     place="Lemma C.5, proof, second display",
     scope="proof step",
     title="bound on the gradient in the output weights",
-    hypotheses=("$\\|w^*\\| = 1$",),
+    hypotheses="$\\|w^*\\| = 1$",
     **_INNER,
     left=lambda v, a, w_star, a_star: np.sum(output_gradient(v, a, w_star, a_star) ** 2, -1),
     relation="<=",
-    right=lambda v, a, w_star, a_star, factor: (
+    right=lambda v, a, w_star, a_star, factor=3.0: (
         factor
         * (
             (np.pi - 1) ** 2 * dot(a - a_star, a - a_star)
@@ -317,10 +298,7 @@ LEMMA_C_5_GRADIENT = Claim(
         )
         / (4 * np.pi**2)
     ),
-    as_printed=Form(
-        "$\\|\\partial_a\\ell\\|^2 \\le \\frac3{4\\pi^2}((\\pi-1)^2\\|a - a^*\\|^2 + (\\pi-g)^2\\|a^*\\|^2 + k^2(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2)$.",
-        factor=3.0,
-    ),
+    as_printed="$\\|\\partial_a\\ell\\|^2 \\le \\frac3{4\\pi^2}((\\pi-1)^2\\|a - a^*\\|^2 + (\\pi-g)^2\\|a^*\\|^2 + k^2(\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*)^2)$.",
     control=Form("The same with 2.7 for 3; the sharp factor for $k = 1$ is 2.77.", factor=2.7),
 )
 
@@ -328,9 +306,9 @@ EXPONENT = Claim(
     id=f"{PAPER}.section-C.3.exponent",
     place="Section C.3, proof of the second phase",
     title="from the angle to g",
-    hypotheses=("$0 < \\epsilon \\le 0.9$, $\\phi < \\pi/2$",),
+    hypotheses="$0 < \\epsilon \\le 0.9$, $\\phi < \\pi/2$",
     draw={"accuracy": log_uniform(1e-2, 0.9), "share": uniform(0.0, 1.0)},
-    build=lambda accuracy, share, power: {
+    build=lambda accuracy, share, power=10.0: {
         "accuracy": accuracy,
         "phi": np.arcsin(np.sqrt(share) * accuracy ** (power / 2)),
     },
@@ -338,10 +316,7 @@ EXPONENT = Claim(
     left=lambda phi: 2 * np.pi * np.sin(phi / 2) ** 2 + phi * np.cos(phi) - np.sin(phi),
     relation="<=",
     right=lambda accuracy: accuracy,
-    as_printed=Form(
-        "$\\sin^2\\phi \\le \\epsilon^{10}$ implies $\\pi - g(\\phi) \\le \\epsilon$. (The power 3 is enough.)",
-        power=10.0,
-    ),
+    as_printed="$\\sin^2\\phi \\le \\epsilon^{10}$ implies $\\pi - g(\\phi) \\le \\epsilon$. (The power 3 is enough.)",
     control=Form("$\\sin^2\\phi \\le \\epsilon^{3/2}$ does.", power=1.5),
 )
 
@@ -353,7 +328,7 @@ def _against(phi, a, a_star, boost, share):
     return with_step_of_sums(v, -begun["a"], begun["w_star"], a_star, share)
 
 
-def _below(v, a_star, w_star, step, power, factor):
+def _below(v, a_star, w_star, step, power=1.0, factor=1.0):
     size = norm(a_star) ** power
     return factor * step * ((g(angle(v, w_star)) - 1) * size + 2 * total(a_star) ** 2) / (2 * np.pi)
 
@@ -376,12 +351,8 @@ SECTION_E_SIGNAL = Claim(
     right=_below,
     scale=lambda a, a_star: 1e-3 * (dot(a_star, a_star) + dot(a, a)),
     glyph=True,
-    as_printed=Form(
-        "$a^{t+1}\\cdot a^* \\le \\frac\\eta{2\\pi}((g(\\phi^t)-1)\\|a^*\\| + 2(\\mathbf 1\\cdot a^*)^2)$.",
-        power=1.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same with $\\|a^*\\|^2$.", power=2.0, factor=1.0),
+    as_printed="$a^{t+1}\\cdot a^* \\le \\frac\\eta{2\\pi}((g(\\phi^t)-1)\\|a^*\\| + 2(\\mathbf 1\\cdot a^*)^2)$.",
+    as_meant=Form("The same with $\\|a^*\\|^2$.", power=2.0),
     supplied="the condition on $g(\\phi^0)$, with which the right-hand side is negative",
     correction="A square is missing (and the induction begins with $a^t\\cdot a^* > 0$ for $< 0$).",
     control=Form("That with 1.1 times the right-hand side.", power=2.0, factor=1.1),

@@ -95,7 +95,10 @@ def _followed_on(count, random):
     yield from (_runs(4 * count, seed), _slow_runs(seed))
 
 
-_RUNS = {"draw": _followed, "where": lambda strength, long, largest, longest: (strength <= largest) & (long <= longest)}
+_RUNS = {
+    "draw": _followed,
+    "where": lambda strength, long, largest=np.inf, longest=1.0: (strength <= largest) & (long <= longest),
+}
 
 
 INVARIANTS = Claim(
@@ -114,8 +117,6 @@ INVARIANTS = Claim(
         "At each of the first 300 steps the angle does not increase (Lemma 4.2), $a^t\\cdot a^* > 0$ (Lemma 4.3), "
         "$(\\mathbf 1\\cdot a^t)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (Lemma 4.4), and $\\sin^2\\phi^t$ contracts as in "
         "Lemma 4.5.",
-        largest=np.inf,
-        longest=1.0,
         recipe=RUN
         + """
 phi, signal, _, size = (np.array(part) for part in zip(*run(phi, signal, total, 300)))
@@ -125,7 +126,7 @@ worst = np.argmin(bound - np.sin(phi[1:]) ** 2)
 left, right = bound[worst], np.sin(phi[worst + 1]) ** 2  # the first should not be smaller
 """,
     ),
-    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0, longest=1.0),
+    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0),
     supplied="Lemma C.2, which the proof of Lemma 4.5 cites",
     correction="The step of Lemma C.3 is small enough for signals that obey Lemma C.2 at the start; see there.",
     defect=NO_BOUND,
@@ -144,26 +145,23 @@ COROLLARY_C_1 = Claim(
     **_RUNS,
     left=lambda least: least,
     relation=">=",
-    right=lambda phi, signal, square, factor: factor * np.minimum(signal, (g(phi) - 1) / (np.pi - 1) * square),
+    right=lambda phi, signal, square, factor=1.0: factor * np.minimum(signal, (g(phi) - 1) / (np.pi - 1) * square),
     scale=lambda square, sums: square + sums**2,
     as_printed=Form(
         "$a^t\\cdot a^* \\ge \\min\\{a^0\\cdot a^*, \\frac{g(\\phi^0)-1}{\\pi-1}\\|a^*\\|^2\\}$ for all $t$.",
-        largest=np.inf,
-        longest=1.0,
-        factor=1.0,
         recipe=RUN
         + """
 left = min(one for _, one, _, _ in list(run(phi, signal, total, 300))[1:])
 right = min(signal, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) / (np.pi - 1) * square)
 """,
     ),
-    as_meant=Form(f"The same if {SUPPLIED_BOUND}", largest=1.0, longest=1.0, factor=1.0),
+    as_meant=Form(f"The same if {SUPPLIED_BOUND}", largest=1.0),
     supplied="Lemma C.2, “we also need an upper bound”",
     correction="The bound needs an angle that never grows, Lemma 4.2, and that needs a step that is small for the signal. The step of Lemma C.3 is, if the "
     "signal obeys Lemma C.2 at the start; Theorem 3.1's conditions do not bound it.",
     defect=NO_BOUND,
     scope="lemma",
-    control=Form("That with 1.01 times the right-hand side.", largest=1.0, longest=1.0, factor=1.01),
+    control=Form("That with 1.01 times the right-hand side.", largest=1.0, factor=1.01),
 )
 
 # What is left of the way to the goal after 1/η steps, if the angle rests.
@@ -216,18 +214,16 @@ COROLLARY_C_2_GROWTH = Claim(
         **shown(begun(phi, length, strength, k, lean, part)),
         "step": share * sums_step(k),
     },
-    where=lambda phi, signal, square, shift: signal <= 0.5 * (g(phi) - shift) / (np.pi - 1) * square,
+    where=lambda phi, signal, square, shift=0.0: signal <= 0.5 * (g(phi) - shift) / (np.pi - 1) * square,
     left=lambda phi, signal, total, k, square, sums, step: (
         State(phi, signal, total, k, square, sums, step).stepped().signal - signal
     ),
     relation=">=",
-    right=lambda phi, square, step, shift, factor: factor * step * (g(phi) - shift) * square,
+    right=lambda phi, square, step, shift=0.0, factor=1 / (np.pi - 1): factor * step * (g(phi) - shift) * square,
     scale=lambda square: 1e-3 * square,
     as_printed=Form(
         "If $a\\cdot a^* \\le \\frac12\\frac{g(\\phi)}{\\pi-1}\\|a^*\\|^2$, each iteration increases $a\\cdot a^*$ by "
         "$\\eta\\frac{g(\\phi)}{\\pi-1}\\|a^*\\|^2$.",
-        shift=0.0,
-        factor=1 / (np.pi - 1),
         recipe=f"{RUN}_, (_, after, _, _) = run(phi, signal, total, 1)\nleft = after - signal\n"
         "right = step * ((np.pi - phi) * np.cos(phi) + np.sin(phi)) / (np.pi - 1) * square\n",
     ),
@@ -248,24 +244,16 @@ LEMMA_C_2 = Claim(
     **_RUNS,
     left=lambda most: most,
     relation="<=",
-    right=lambda square, sums, factor: factor * (square + sums**2),
+    right=lambda square, sums, factor=1.0: factor * (square + sums**2),
     as_printed=Form(
         "$a^t\\cdot a^* \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2$ for all $t \\ge 0$.",
-        largest=np.inf,
-        longest=1.0,
-        factor=1.0,
         recipe="left = signal  # already at the start\nright = square + sums**2\n",
     ),
-    corrected=Form(
-        "The same if it holds at $t = 0$, as it does for the start of Theorem 3.2.",
-        largest=1.0,
-        longest=1.0,
-        factor=1.0,
-    ),
+    corrected=Form("The same if it holds at $t = 0$, as it does for the start of Theorem 3.2.", largest=1.0),
     correction="The induction has no base: Theorem 3.1's conditions bound $\\mathbf 1\\cdot a^0$ but not $a^0\\cdot a^*$. With the "
     "bound at $t = 0$ as a hypothesis it holds for all $t$. Lemmas 4.5 and C.3, whose proofs cite this one, need it too.",
     defect=NO_BOUND,
-    control=Form("The corrected form with 0.99 times the right-hand side.", largest=1.0, longest=1.0, factor=0.99),
+    control=Form("The corrected form with 0.99 times the right-hand side.", largest=1.0, factor=0.99),
 )
 
 LEMMA_C_2_NORM = Claim(
@@ -276,13 +264,9 @@ LEMMA_C_2_NORM = Claim(
     draw=[{"a_star": real((k,)), "size": log_uniform(0.1, 10.0)} for k in (1, 2, 5)],
     left=lambda a_star, size: size * dot(a_star, a_star),
     relation="<=",
-    right=lambda a_star, size, power, factor: factor * (dot(a_star, a_star) + total(a_star) ** 2) * size**power,
-    as_printed=Form(
-        "$a^t\\cdot a^* \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2$ in the limit $a^t \\to \\|w^*\\|a^*$.",
-        power=2.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same with $\\|w^*\\|$ for $\\|w^*\\|^2$.", power=1.0, factor=1.0),
+    right=lambda a_star, size, power=2.0, factor=1.0: factor * (dot(a_star, a_star) + total(a_star) ** 2) * size**power,
+    as_printed="$a^t\\cdot a^* \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2$ in the limit $a^t \\to \\|w^*\\|a^*$.",
+    as_meant=Form("The same with $\\|w^*\\|$ for $\\|w^*\\|^2$.", power=1.0),
     supplied="the first sentence of the proof, “without loss of generality $\\|w^*\\| = 1$”",
     correction="Output weights tend to $\\|w^*\\|a^*$: for $\\|w^*\\| < 1$ the teacher itself violates the print. With $\\|w^*\\|a^*$ for $a^*$ in the "
     "proof the bound has one norm.",
@@ -305,11 +289,11 @@ LEMMA_C_3 = Claim(
         _FOLLOWED_ON,
     ),
     draw=_followed_on,
-    where=lambda phi, resolved, strength, long, largest: (
+    where=lambda phi, resolved, strength, long, largest=np.inf: (
         (strength <= largest) & (long <= 1) & (resolved >= 1e-8) & (phi >= 1e-3)
     ),
     # The mean rate at which sin²φ, or sin²φ over its value at the start, shrinks; and what the norm lacks to its bound.
-    left=lambda plain, own, unit, size, share, fraction, cap: np.stack(
+    left=lambda plain, own, unit, size, share=0.0, fraction=1 / 8, cap=2.0: np.stack(
         [(1 - share) * plain + share * own + np.log1p(-fraction * unit) / unit, cap - size], -1
     ),
     relation=">=",
@@ -317,10 +301,6 @@ LEMMA_C_3 = Claim(
     scale=1.0,
     as_printed=Form(
         "$\\sin^2\\phi^t \\le (1 - \\eta\\cos\\phi^0\\beta^0/8)^t$ and $\\|v^t\\| \\le 2$ for all $t$.",
-        largest=np.inf,
-        share=0.0,
-        fraction=1 / 8,
-        cap=2.0,
         recipe=f"{RUN}*_, (_, _, _, size) = run(phi, signal, total, 20)  # it never shrinks\nleft = 2 - size\nright = 0.0\n",
     ),
     as_meant=_JOINT,
@@ -353,11 +333,10 @@ LEMMA_C_3_RATE = Claim(
     where=lambda strength, long: (strength <= 1) & (long <= 1),
     left=lambda rate: rate,
     relation=">=",
-    right=lambda beta, fraction: fraction * beta,
+    right=lambda beta, fraction=1 / 8: fraction * beta,
     known=0.0,
     as_printed=Form(
         "$\\lambda^t \\ge \\beta^0/8$ for all $t$.",
-        fraction=1 / 8,
         recipe=f"""{RUN}
 left = min((np.pi - one) * two / (2 * np.pi * size**2) for one, two, _, size in run(phi, signal, total, {_LONG}))
 right = min(signal, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) * square) / 8

@@ -34,16 +34,14 @@ AVERAGE = Claim(
     id=f"{PAPER}.section-5.2.average",
     place="Section 5.2, below Lemma 8",
     title="the average neuron is never zero",
-    hypotheses=(SMALL,),
+    hypotheses=SMALL,
     draw=_averages,
     where=is_small,
-    left=lambda average, turned_average, lines: turned_average if lines else average,
+    left=lambda average, turned_average, lines=0.0: turned_average if lines else average,
     relation=">=",
-    right=lambda share: share,
+    right=lambda share=0.5: share,
     as_printed=Form(
         "$\\hat w_i \\ne 0$; judged as $\\|\\hat w_i\\| \\ge \\frac12\\|w^*_i\\|$.",
-        lines=0.0,
-        share=0.5,
         recipe="""
 (teacher,) = teachers  # one is enough
 products = np.linalg.norm(students, axis=1)[:, None] * students
@@ -51,7 +49,7 @@ left = np.linalg.norm(np.sum(products, axis=0)) / np.linalg.norm(teacher)  # opp
 right = 0.5
 """,
     ),
-    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, share=0.5),
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0),
     supplied=ACUTE,
     corrected=Form(f"$\\|\\hat w_i\\| \\ge 0.7\\|w^*_i\\|$ with the {TURNED}.", lines=1.0, share=0.7),
     correction="Students at $w^*_i$ and $-w^*_i$ with half of the mass each have loss zero, one of them is nearby with enough mass for Lemma 8, and "
@@ -61,7 +59,7 @@ right = 0.5
 )
 
 
-def _average_bound(loss, largest, separation, r, power, constant, logarithm=0.0):
+def _average_bound(loss, largest, separation, r, power=0.375, constant=4.0, logarithm=0.0):
     count = np.log(2 * r) ** logarithm if logarithm else r**2.75
     return constant * count * largest ** (1 - 2 * power) * separation**-1.5 * loss**power
 
@@ -69,18 +67,15 @@ def _average_bound(loss, largest, separation, r, power, constant, logarithm=0.0)
 LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
     title="the average student is close to the teacher",
-    hypotheses=(SMALL,),
+    hypotheses=SMALL,
     draw=_averages,
     where=is_small,
-    left=lambda gap, turned_gap, lines: turned_gap if lines else gap,
+    left=lambda gap, turned_gap, lines=0.0: turned_gap if lines else gap,
     relation="<=",
     right=_average_bound,
     as_printed=Form(
         "$\\|v_i\\| \\le \\mathrm{poly}(r, w_{max}, 1/\\Delta)\\,\\epsilon^{3/8}$; judged with $4r^{11/4}w_{max}^{1/4}\\Delta^{-3/2}\\epsilon^{3/8}$, the order in "
         "its proof with an observed constant.",
-        lines=0.0,
-        power=0.375,
-        constant=4.0,
         recipe=CLOSED_FORMS
         + """
 (teacher,) = teachers  # one is enough
@@ -89,7 +84,7 @@ left = np.linalg.norm(np.sum(products, axis=0) - teacher)
 right = 4 * np.linalg.norm(teacher) ** 0.25 * (np.pi / 2) ** -1.5 * loss(students, teachers) ** 0.375
 """,
     ),
-    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, power=0.375, constant=4.0),
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0),
     supplied=ACUTE,
     corrected=Form(
         f"$\\|v_i\\| \\le 7\\Delta^{{-3/2}}(\\log2r)^{{3/4}}\\epsilon^{{1/2}}$ with the {TURNED}.",
@@ -115,7 +110,7 @@ LEMMA_11 = Claim(
     hypotheses=(SMALL, "also up to 256 orthonormal teachers with stray students along all diagonals"),
     draw=_averages,
     where=is_small,
-    left=lambda spikes, turned_spikes, lines: turned_spikes if lines else spikes,
+    left=lambda spikes, turned_spikes, lines=0.0: turned_spikes if lines else spikes,
     relation="<=",
     right=_spike_bound,
     also=[
@@ -131,7 +126,6 @@ LEMMA_11 = Claim(
     ],
     as_printed=Form(
         "$\\|R_2\\|^2 = O(r^{5/2}w_{max}^{1/2}\\epsilon^{3/4})$; judged with the constant 4, which is observed.",
-        lines=0.0,
         power=0.75,
         constant=4.0,
         recipe=CLOSED_FORMS
@@ -197,7 +191,7 @@ LEMMA_C_3 = Claim(
     id=f"{PAPER}.lemma-C.3.mass",
     place="Lemma C.3 (Section C.4.2)",
     title="the students' mass is bounded",
-    hypotheses=("Assumption 2, $L \\le \\frac12r^2w_{max}^2$",),
+    hypotheses="Assumption 2, $L \\le \\frac12r^2w_{max}^2$",
     **_MASS,
     left=lambda mass: mass,
     right=lambda bulk, constant: constant * bulk,
@@ -215,12 +209,10 @@ MASS_PROOF = Claim(
     title="the sum of norms in the proof of Lemma C.3",
     hypotheses=("Assumption 2, $L \\le \\frac12r^2w_{max}^2$", "up to 128 students"),
     **_MASS,
-    left=lambda mass, norms, squares: mass if squares else norms,
-    right=lambda bulk, squares, constant: constant * (bulk if squares else np.sqrt(bulk)),
+    left=lambda mass, norms, squares=0.0: mass if squares else norms,
+    right=lambda bulk, squares=0.0, constant=8.0: constant * (bulk if squares else np.sqrt(bulk)),
     as_printed=Form(
         "$\\sum_j\\|w_j\\| = O(rw_{max})$; in units that fit, $\\sum_j\\|w_j\\| \\le 8\\sqrt{rw_{max}}$.",
-        squares=0.0,
-        constant=8.0,
         recipe="""
 left = np.sum(np.linalg.norm(students, axis=1))  # grows with the number of students that share the mass
 right = 8 * np.sqrt(len(teachers) * np.max(np.linalg.norm(teachers, axis=1)))

@@ -101,16 +101,13 @@ THEOREM_4 = Claim(
     runs=True,
     left=lambda losses: losses[..., 1:],
     relation="<=",
-    right=lambda teachers, step, times, power: (
+    right=lambda teachers, step, times, power=2.0: (
         6.1 * teachers.shape[-2] / (f.separation(teachers) ** 3 * step**2)[..., None] / times[..., 1:] ** power
     ),
     known=lambda losses: losses[..., :1] + 0 * losses[..., 1:],
-    as_printed=Form(
-        "$L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$: $L(W^{(t)}) = O(rw_{max}/(\\eta t))$ at every step; judged as $L(W^{(t)}) \\le 6.1\\,r\\Delta^{-3}(\\eta t)^{-2}$, "
-        "which is stronger: from below the threshold it gives $0.35\\,w_{min}/(r\\eta t)$. (The bound of Theorem 3 gives $4/0.9^4 = 6.1$ for small steps; with students "
-        "between two orthonormal teachers it is 2.1 in the limit of many steps.)",
-        power=2.0,
-    ),
+    as_printed="$L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$: $L(W^{(t)}) = O(rw_{max}/(\\eta t))$ at every step; judged as $L(W^{(t)}) \\le 6.1\\,r\\Delta^{-3}(\\eta t)^{-2}$, "
+    "which is stronger: from below the threshold it gives $0.35\\,w_{min}/(r\\eta t)$. (The bound of Theorem 3 gives $4/0.9^4 = 6.1$ for small steps; with students "
+    "between two orthonormal teachers it is 2.1 in the limit of many steps.)",
     control=Form("The same with $t^{-2.3}$ for $t^{-2}$.", power=2.3),
     arithmetic="exact gradients in float64; 1000 steps",
 )
@@ -190,9 +187,7 @@ STEP = Claim(
     id=f"{PAPER}.section-D.3.step",
     place="Section D.3, first displays (and Appendix F)",
     title="how much one step gains",
-    hypotheses=(
-        "$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 2.8(r/w_{min})^{1/2}$ as in Theorem 3",
-    ),
+    hypotheses="$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 2.8(r/w_{min})^{1/2}$ as in Theorem 3",
     draw=_one_step,
     where=lambda small: small,
     left=lambda after: after[..., None],
@@ -319,7 +314,7 @@ FOURTH_MOMENT = Claim(
     id=f"{PAPER}.section-F.moment",
     place="Appendix F, proof of Lemma F.1, second display",
     title="second moment of a sampled gradient",
-    hypotheses=("two students and two teachers in the plane",),
+    hypotheses="two students and two teachers in the plane",
     draw=_pairs,
     left=_fourth_moments,
     relation="<=",
@@ -347,19 +342,17 @@ VARIANCE = Claim(
     id=f"{PAPER}.section-F.variance",
     place="Appendix F, proof of Lemma F.1, first display, last equality",
     title="variance of a sampled gradient",
-    hypotheses=("two students and two teachers in the plane",),
+    hypotheses="two students and two teachers in the plane",
     draw=_pairs,
     left=lambda students, teachers: (
         _fourth_moments(students, teachers) - np.sum(f.gradient(students, teachers)[..., 0, :] ** 2, -1)
     ),
     relation="<=",
-    right=lambda students, teachers, factor, mean: (
+    right=lambda students, teachers, factor=2.0, mean=2.0: (
         factor * _fourth_moments(students, teachers) + mean * np.sum(f.gradient(students, teachers)[..., 0, :] ** 2, -1)
     ),
     as_printed=Form(
         "$E\\|X - \\nabla_{w_j}L\\|^2 = 2E\\|X\\|^2 + 2\\|\\nabla_{w_j}L\\|^2$ for the sampled gradient $X$ with mean $\\nabla_{w_j}L$.",
-        factor=2.0,
-        mean=2.0,
         relation="==",
         recipe=_SAMPLED_MOMENT
         + """
@@ -368,7 +361,7 @@ mean = np.linalg.norm(students[0]) * (slopes + (w @ slopes) * w)
 left, right = moment - mean @ mean, 2 * moment + 2 * mean @ mean
 """,
     ),
-    as_meant=Form("The same with $\\le$.", factor=2.0, mean=2.0),
+    as_meant="The same with $\\le$.",
     supplied="the conclusion, which needs an upper bound",
     corrected=Form("$E\\|X - \\nabla_{w_j}L\\|^2 \\le E\\|X\\|^2$.", factor=1.0, mean=0.0),
     correction="It is an inequality; the variance is $E\\|X\\|^2 - \\|\\nabla_{w_j}L\\|^2$, less than a half of the right-hand side.",
@@ -380,9 +373,9 @@ INNER = Claim(
     id=f"{PAPER}.section-F.inner",
     place="Appendix F, proof of Theorem 6, inner products",
     title="sampled gradients point along the gradient",
-    hypotheses=("$\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",),
+    hypotheses="$\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",
     draw={"slope": real((3,)), "direction": unit(3), "share": uniform(0, 1)},
-    build=lambda slope, direction, share, reach: {
+    build=lambda slope, direction, share, reach=0.5: {
         "slope": slope,
         "sampled": slope + (reach * share * f.norms(slope))[..., None] * direction,
     },
@@ -391,10 +384,7 @@ INNER = Claim(
     right=lambda slope, sampled: np.stack(
         [-np.sum(slope**2, -1) / 2, 2 * np.sum(slope**2, -1) + 2 * np.sum((sampled - slope) ** 2, -1)], -1
     ),
-    as_printed=Form(
-        "$\\langle\\nabla L, \\nabla\\hat L\\rangle \\ge \\frac12\\|\\nabla L\\|^2$ and $\\|\\nabla\\hat L\\|^2 \\le 2\\|\\nabla L\\|^2 + 2\\|\\nabla\\hat L - \\nabla L\\|^2$.",
-        reach=0.5,
-    ),
+    as_printed="$\\langle\\nabla L, \\nabla\\hat L\\rangle \\ge \\frac12\\|\\nabla L\\|^2$ and $\\|\\nabla\\hat L\\|^2 \\le 2\\|\\nabla L\\|^2 + 2\\|\\nabla\\hat L - \\nabla L\\|^2$.",
     control=Form("The same with 0.51 for $\\frac12$ in the hypothesis.", reach=0.51),
 )
 
@@ -403,18 +393,14 @@ SAMPLED_STEP = Claim(
     id=f"{PAPER}.section-F.step",
     place="Appendix F, proof of Theorem 6, what one step gains",
     title="how much one step along a sampled gradient gains",
-    hypotheses=(
-        "$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",
-    ),
+    hypotheses="$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",
     draw=_one_step,
     where=lambda small, resolved: small & resolved,
     left=lambda gain: gain,
     relation=">=",
-    right=lambda step, bulk, share, less: share - less * np.sqrt(step * bulk),
+    right=lambda step, bulk, share=1.0, less=5.0: share - less * np.sqrt(step * bulk),
     as_printed=Form(
         "$L(W+U) \\le L(W) - (\\eta - O(\\eta^{3/2}r^{1/2}w_{max}^{1/2}))\\|\\nabla L\\|_F^2$; judged with the constant 5, and false with any as $\\eta \\to 0$.",
-        share=1.0,
-        less=5.0,
         recipe=CLOSED_FORMS
         + """
 moved = students - step * sampled  # a sampled gradient that is as far away as the proof allows

@@ -58,17 +58,14 @@ LEMMA_C_6 = Claim(
     id=f"{PAPER}.lemma-C.6.coefficients",
     place="Lemma C.6",
     title="Hermite coefficients of the absolute value",
-    hypotheses=("even degrees up to 40 (odd ones vanish by symmetry)",),
+    hypotheses="even degrees up to 40 (odd ones vanish by symmetry)",
     draw=_coefficients,
     left=lambda integral: integral,
     relation="==",
-    right=lambda closed, factor: factor * closed,
+    right=lambda closed, factor=1.0: factor * closed,
     scale=1e-2,
     tolerance=1e-7,
-    as_printed=Form(
-        "$\\hat\\sigma_0 = \\sqrt{2/\\pi}$, $\\hat\\sigma_2 = \\sqrt{1/\\pi}$, $\\hat\\sigma_k = (-1)^{k/2-1}\\sqrt{2/(\\pi k!)}\\,(k-3)!!$ for even $k \\ge 4$.",
-        factor=1.0,
-    ),
+    as_printed="$\\hat\\sigma_0 = \\sqrt{2/\\pi}$, $\\hat\\sigma_2 = \\sqrt{1/\\pi}$, $\\hat\\sigma_k = (-1)^{k/2-1}\\sqrt{2/(\\pi k!)}\\,(k-3)!!$ for even $k \\ge 4$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="closed form against a Gauss–Legendre rule",
 )
@@ -83,15 +80,14 @@ COEFFICIENT_ORDER = Claim(
     id=f"{PAPER}.lemma-C.6.order",
     place="Lemma C.6, last sentence (and Section C.4.4)",
     title="order of the Hermite coefficients",
-    hypotheses=("even degrees from $2^6$ to $2^{14}$",),
+    hypotheses="even degrees from $2^6$ to $2^{14}$",
     draw=_large_degrees,
     left=lambda sizes, squares: fitted_order(sizes, squares),
     relation="==",
-    right=lambda power: -power,
+    right=lambda power=1.5: -power,
     tolerance=0.005,
     as_printed=Form(
         "$\\hat\\sigma_k^2 = \\Theta(k^{-3/2})$: the fitted power of $k$ is $-\\frac32$.",
-        power=1.5,
         recipe="""
 logs, square, k = [], 2 / np.pi / 2, 2  # the square of the second coefficient, and each from the one before
 for number in range(6, 15):
@@ -129,12 +125,12 @@ def _tables(count, random):
 CLAIM_C_1 = Claim(
     id=f"{PAPER}.claim-C.1",
     title="Hermite polynomials of correlated normal variables",
-    hypotheses=("degrees up to 8, correlations from $-1$ to 1",),
+    hypotheses="degrees up to 8, correlations from $-1$ to 1",
     draw=_tables,
     left=lambda table: table,
     relation="==",
-    right=lambda wanted, factor: factor * wanted,
-    as_printed=Form("$E[h_m(x)h_n(y)] = \\rho^n\\delta_{mn}$.", factor=1.0),
+    right=lambda wanted, factor=1.0: factor * wanted,
+    as_printed="$E[h_m(x)h_n(y)] = \\rho^n\\delta_{mn}$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="Gauss–Hermite rules, exact for these degrees",
 )
@@ -146,11 +142,11 @@ COSINE = Claim(
     id=f"{PAPER}.section-C.4.4.cosine",
     place="Section C.4.4, part (i), correlation with a student",
     title="the correlation falls with the angle",
-    hypotheses=("even $l \\ge 2$, any angle",),
+    hypotheses="even $l \\ge 2$, any angle",
     draw={"half": integers(1, 40), "phi": uniform(0, np.pi)},
     left=lambda half, phi: (np.cos(phi) ** 2) ** half,
     relation="<=",
-    right=lambda phi, constant: 1 - constant * np.sin(phi) ** 2,
+    right=lambda phi, constant=1.0: 1 - constant * np.sin(phi) ** 2,
     also=[
         Relation(
             {"half": integers(1, 40), "part": uniform(0, 1)},
@@ -159,15 +155,12 @@ COSINE = Claim(
             right=lambda part: np.stack([1 - part / 2, np.exp(-1) + 0 * part], -1),
         )
     ],
-    as_printed=Form(
-        "$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$, by $\\cos^l\\phi \\le 1 - \\frac l4\\sin^2\\phi$ for $\\sin^2\\phi \\le 2/l$ and $(1 - 2/l)^{l/2} \\le 1/e$; the first judged without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.",
-        constant=1.0,
-    ),
+    as_printed="$\\cos^l\\phi \\le 1 - \\frac14\\sin^2\\phi$, by $\\cos^l\\phi \\le 1 - \\frac l4\\sin^2\\phi$ for $\\sin^2\\phi \\le 2/l$ and $(1 - 2/l)^{l/2} \\le 1/e$; the first judged without the factor $\\frac14$, which makes $\\pi^2$ in the lemma $\\frac14\\pi^2$.",
     control=Form("$\\cos^l\\phi \\le 1 - 1.01\\sin^2\\phi$.", constant=1.01),
 )
 
 
-def _far_away(separation, share, epsilon, end, less):
+def _far_away(separation, share, epsilon, end=np.pi, less=0.0):
     most = end - less * separation / 2
     degree = 2 * np.maximum(np.ceil(np.log(1 / epsilon) / -np.log(np.cos(separation / 2))), 1)
     return {"phi": separation / 2 + (most - separation / 2) * share, "degree": degree, "epsilon": epsilon}
@@ -177,28 +170,25 @@ FAR = Claim(
     id=f"{PAPER}.section-C.4.4.far",
     place="Section C.4.4, part (i), other teachers",
     title="the correlation with other teachers is small",
-    hypotheses=(
-        "$l = 2\\max\\{\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil, 1\\}$, $\\epsilon \\le \\frac1{10}$",
-    ),
+    hypotheses="$l = 2\\max\\{\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil, 1\\}$, $\\epsilon \\le \\frac1{10}$",
     draw={"separation": log_uniform(0.05, np.pi / 2), "share": uniform(0, 1), "epsilon": log_uniform(1e-8, 0.1)},
     build=_far_away,
     left=lambda phi, degree: np.abs(np.cos(phi)) ** degree,
     relation="<=",
-    right=lambda epsilon, power: epsilon**power,
+    right=lambda epsilon, power=1.0: epsilon**power,
     scale=0.0,
-    as_printed=Form("$\\cos^l\\phi \\le \\epsilon$ for $\\phi \\ge \\frac\\Delta2$.", end=np.pi, less=0.0, power=1.0),
-    as_meant=Form("The same for $\\frac\\Delta2 \\le \\phi \\le \\frac\\pi2$.", end=np.pi / 2, less=0.0, power=1.0),
+    as_printed="$\\cos^l\\phi \\le \\epsilon$ for $\\phi \\ge \\frac\\Delta2$.",
+    as_meant=Form("The same for $\\frac\\Delta2 \\le \\phi \\le \\frac\\pi2$.", end=np.pi / 2),
     supplied=ACUTE,
     corrected=Form(
         "$\\cos^l\\phi \\le \\epsilon^2$ for $\\frac\\Delta2 \\le \\phi \\le \\pi - \\frac\\Delta2$.",
-        end=np.pi,
         less=1.0,
         power=2.0,
     ),
     correction="A student at $-w^*_k$ has the angle $\\pi$ and $\\cos^l\\phi = 1$: its line is that of a teacher. (By the choice of $l$ the bound is "
     "even $\\epsilon^2$.)",
     defect=LINES,
-    control=Form("That with $\\epsilon^{2.1}$.", end=np.pi, less=1.0, power=2.1),
+    control=Form("That with $\\epsilon^{2.1}$.", less=1.0, power=2.1),
 )
 
 
@@ -217,20 +207,16 @@ TEST_NORM = Claim(
     id=f"{PAPER}.section-C.4.4.norm",
     place="Section C.4.4, part (ii)",
     title="norm of the Hermite test function",
-    hypotheses=(
-        "$r \\in \\{2, 4, 8\\}$ orthonormal teachers, $\\epsilon \\le \\frac1{10}$, $l = 2\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil$",
-    ),
+    hypotheses="$r \\in \\{2, 4, 8\\}$ orthonormal teachers, $\\epsilon \\le \\frac1{10}$, $l = 2\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil$",
     draw=_norms,
     left=lambda exact: exact,
     relation="<=",
-    right=lambda degree, epsilon, r, diagonal, constant: (
+    right=lambda degree, epsilon, r, diagonal=0.0, constant=10.0: (
         np.pi / 2 + constant * degree**2.5 * (r**2 * epsilon + diagonal * r)
     ),
     as_printed=Form(
         "$\\|h\\|^2 = \\frac\\pi2 + O(l^{3/2}r^2\\epsilon)$; judged as $\\frac\\pi2 + 10\\,l^{5/2}r^2\\epsilon$, with the right power of $l$ and an observed "
         "constant.",
-        diagonal=0.0,
-        constant=10.0,
         recipe="""
 square = 2 / np.pi / 2  # of the second Hermite coefficient; each square from the one before
 for k in range(2, degree, 2):

@@ -196,24 +196,19 @@ DIRECTION_SIZE = Claim(
     id=f"{PAPER}.section-B.size",
     place="Appendix B, displays above and below the choice of $q_{ij}$",
     title="size of the descent direction",
-    hypotheses=(
-        "any students and teachers, no $T_i(\\delta_{max})$ empty; $q_{ij} = \\|w_j\\|/\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2$",
-    ),
+    hypotheses="any students and teachers, no $T_i(\\delta_{max})$ empty; $q_{ij} = \\|w_j\\|/\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2$",
     draw=_directions,
     where=lambda full: full,
     left=lambda direction: direction,
     relation="<=",
-    right=lambda total, constant: constant * total,
-    as_printed=Form(
-        "$\\sum\\|(I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\|^2 \\le 2\\sum\\|w_j\\|^2 + 2\\sum_i\\|w^*_i\\|^2/\\sum_{j\\in "
-        "T_i(\\delta_{max})}\\|w_j\\|^2$; judged without the factors 2, which is stronger: the radial part is halved.",
-        constant=1.0,
-    ),
+    right=lambda total, constant=1.0: constant * total,
+    as_printed="$\\sum\\|(I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\|^2 \\le 2\\sum\\|w_j\\|^2 + 2\\sum_i\\|w^*_i\\|^2/\\sum_{j\\in "
+    "T_i(\\delta_{max})}\\|w_j\\|^2$; judged without the factors 2, which is stronger: the radial part is halved.",
     control=Form("The same with the factor 0.98.", constant=0.98),
 )
 
 
-def _bounded_direction(slope, direction, turned_direction, largest, r, lines):
+def _bounded_direction(slope, direction, turned_direction, largest, r, lines=0.0):
     size = turned_direction if lines else direction
     return np.stack([slope * np.sqrt(size), 3 * r * largest], -1)
 
@@ -224,17 +219,15 @@ EQUATION_7 = Claim(
     title="the gradient bound from the descent direction",
     hypotheses=(SMALL, "$q_{ij}$ as before, $\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$"),
     draw=_directions,
-    where=lambda full, turned_full, small, lines: (turned_full if lines else full) & small,
+    where=lambda full, turned_full, small, lines=0.0: (turned_full if lines else full) & small,
     left=_bounded_direction,
     relation=">=",
-    right=lambda loss, direction, turned_direction, lines, factor: np.stack(
+    right=lambda loss, direction, turned_direction, lines=0.0, factor=1.0: np.stack(
         [factor * loss, turned_direction if lines else direction], -1
     ),
     as_printed=Form(
         "$\\|\\nabla L\\|_F(\\sum\\|(I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\|^2)^{1/2} \\ge L$, and the second factor is $O(rw_{max})^{1/2}$; "
         "judged with $3rw_{max}$, which is observed (the proof gives $8.5rw_{max}$).",
-        lines=0.0,
-        factor=1.0,
         recipe=CLOSED_FORMS
         + """
 (teacher,) = teachers  # one is enough
@@ -248,7 +241,7 @@ for w, close in zip(students, near):
     right = right + np.sum((goal - along / 2) ** 2)
 """,
     ),
-    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, factor=1.0),
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0),
     supplied=ACUTE,
     correction="It rests on Lemma 8: where nearly all of a teacher's mass is at $-w^*_i$, what is in $T_i(\\delta_{max})$ may be as small as one likes, and $q$ as large.",
     defect=LINES,
@@ -379,7 +372,7 @@ THRESHOLD = Claim(
     id=f"{PAPER}.section-C.1.threshold",
     place="Section C.1, proof of Lemma 7, last displays",
     title="the threshold of Lemma 7",
-    hypotheses=("hidden constants one, $\\Delta \\le \\frac\\pi2$, $\\epsilon \\le \\epsilon_0$, $r \\le 1000$",),
+    hypotheses="hidden constants one, $\\Delta \\le \\frac\\pi2$, $\\epsilon \\le \\epsilon_0$, $r \\le 1000$",
     draw={
         "r": integers(1, 1000),
         "largest": log_uniform(1e-3, 1e3),
@@ -387,17 +380,14 @@ THRESHOLD = Claim(
         "separation": log_uniform(1e-3, np.pi / 2),
         "share": log_uniform(1e-3, 1),
     },
-    left=lambda r, largest, ratio, separation, share, power: (
+    left=lambda r, largest, ratio, separation, share, power=36.0: (
         _orders(r, largest, ratio, separation, share, power)[1]
         - _orders(r, largest, ratio, separation, share, power)[0]
     ),
     relation="<=",
     right=1e-9,
     scale=1.0,
-    as_printed=Form(
-        "$r^2w_{max}\\alpha\\delta_{max}^2 \\le \\epsilon$ for $\\epsilon \\le \\epsilon_0 = \\Delta^{36}w_{min}^{80}r^{-162}w_{max}^{-78}$; in logarithms.",
-        power=36.0,
-    ),
+    as_printed="$r^2w_{max}\\alpha\\delta_{max}^2 \\le \\epsilon$ for $\\epsilon \\le \\epsilon_0 = \\Delta^{36}w_{min}^{80}r^{-162}w_{max}^{-78}$; in logarithms.",
     control=Form("The same with $\\Delta^{35.9}$.", power=35.9),
 )
 
@@ -424,21 +414,16 @@ LEMMA_C_1 = Claim(
     id=f"{PAPER}.lemma-C.1.direction",
     place="Lemma C.1 (Section C.1)",
     title="the descent direction in terms of the average neurons",
-    hypotheses=(
-        "any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$; the worst of all sequences $q_{ij}$",
-    ),
+    hypotheses="any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$; the worst of all sequences $q_{ij}$",
     draw=_general_directions,
     where=lambda full: full,
     left=lambda correlation: correlation,
     relation=">=",
-    right=lambda square, error, constant: square - constant * error,
+    right=lambda square, error, constant=2 / np.pi: square - constant * error,
     scale=lambda teachers: 1e-3 * np.sum(f.norms(teachers), -1) ** 2,
-    as_printed=Form(
-        "$\\sum\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge \\|R\\|^2 - O(r^2w_{max}\\alpha\\delta_{max}^2)$; "
-        "judged with the constant $2/\\pi$: the proof gives $6/\\pi$, and the mean of $|\\bar v\\cdot x||\\bar w^*_i\\cdot x|$ on the wedge is at most "
-        "$\\sin^2(\\delta_j)/\\pi$ for acute angles, for $\\bar v$ across $w^*_i$ in its plane.",
-        constant=2 / np.pi,
-    ),
+    as_printed="$\\sum\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge \\|R\\|^2 - O(r^2w_{max}\\alpha\\delta_{max}^2)$; "
+    "judged with the constant $2/\\pi$: the proof gives $6/\\pi$, and the mean of $|\\bar v\\cdot x||\\bar w^*_i\\cdot x|$ on the wedge is at most "
+    "$\\sin^2(\\delta_j)/\\pi$ for acute angles, for $\\bar v$ across $w^*_i$ in its plane.",
     control=Form("The same with the constant 0.6.", constant=0.6),
 )
 
@@ -471,7 +456,7 @@ def _nearby(count, random):
         yield {**drawn, "needed": needed, "mass": mass, **turned, "small": small.holds}
 
 
-def _least_mass(needed, mass, turned_needed, turned_mass, lines, constant, each=0):
+def _least_mass(needed, mass, turned_needed, turned_mass, lines=0.0, constant=4.0, each=0):
     needed, mass = (turned_needed, turned_mass) if lines else (needed, mass)
     return np.min(np.sum(mass * (needed[..., each] <= constant)[..., None], -2), -1)
 
@@ -487,8 +472,6 @@ LEMMA_8 = Claim(
     right=0.5,
     as_printed=Form(
         "$T_i(\\delta_{max})$ is not empty and $\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2 \\ge \\frac12\\|w^*_i\\|$ for all $i$.",
-        lines=0.0,
-        constant=4.0,
         recipe=CLOSED_FORMS
         + """
 (teacher,) = teachers  # one is enough
@@ -498,12 +481,11 @@ near = [w for w in students if np.linalg.norm(w) > 0 and angle(w, teacher) <= re
 left, right = sum([w @ w for w in near]) / size, 0.5  # the mass nearby: none, if the students point the other way
 """,
     ),
-    as_meant=Form(f"The same with the {TURNED}.", lines=1.0, constant=4.0),
+    as_meant=Form(f"The same with the {TURNED}.", lines=1.0),
     supplied=ACUTE,
     corrected=Form(
         f"The same with $\\delta_{{max}} = 4(\\epsilon/\\|w^*_i\\|^2)^{{1/3}}$ for the $i$th teacher, whatever $r$, and the {TURNED}.",
         lines=1.0,
-        constant=4.0,
         each=1,
     ),
     correction="$-w^*_i$ fits as well as $w^*_i$, but is not in $T_i(\\delta)$ for $\\delta < \\pi$: angles must be those of lines. The teacher's own norm takes the "

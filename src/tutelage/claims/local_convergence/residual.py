@@ -35,17 +35,14 @@ EQUATION_3 = Claim(
     id=f"{PAPER}.equation-3",
     place="Equations (2) and (3)",
     title="decomposition of the residual",
-    hypotheses=("any students and teachers, antiparallel ones too",),
+    hypotheses="any students and teachers, antiparallel ones too",
     draw=_decomposed,
     left=lambda residual: residual,
     relation="==",
-    right=lambda flat, spiky, factor: flat + factor * spiky,
+    right=lambda flat, spiky, factor=1.0: flat + factor * spiky,
     scale=lambda size: size,
-    as_printed=Form(
-        "$R = R_1 + R_2$ with $R_1 = \\sum_iv_i\\cdot x\\,\\mathrm{sgn}(w^*_i\\cdot x)$ and $R_2 = \\sum_i\\sum_{j\\in T_i}\\|w_j\\|w_j\\cdot "
-        "x\\,(\\mathrm{sgn}(w_j\\cdot x) - \\mathrm{sgn}(w^*_i\\cdot x))$.",
-        factor=1.0,
-    ),
+    as_printed="$R = R_1 + R_2$ with $R_1 = \\sum_iv_i\\cdot x\\,\\mathrm{sgn}(w^*_i\\cdot x)$ and $R_2 = \\sum_i\\sum_{j\\in T_i}\\|w_j\\|w_j\\cdot "
+    "x\\,(\\mathrm{sgn}(w_j\\cdot x) - \\mathrm{sgn}(w^*_i\\cdot x))$.",
     control=Form("$R = R_1 + 0.99R_2$.", factor=0.99),
 )
 
@@ -53,13 +50,13 @@ LEMMA_C_2_RESIDUAL = Claim(
     id=f"{PAPER}.lemma-C.2.residual",
     place="Lemma C.2 (Section C.3)",
     title="one part of the residual is flat, the other is positive",
-    hypotheses=("$\\|v_i\\| \\le \\alpha$ for all $i$",),
+    hypotheses="$\\|v_i\\| \\le \\alpha$ for all $i$",
     draw=_decomposed,
     left=lambda flat, spiky: np.stack([np.abs(flat), -spiky], -1),
     relation="<=",
-    right=lambda bound, factor: np.stack([factor * bound, 0 * bound], -1),
+    right=lambda bound, factor=1.0: np.stack([factor * bound, 0 * bound], -1),
     scale=lambda size: 1e-3 * size[..., None],
-    as_printed=Form("$|R_1(x)| \\le r\\alpha\\|x\\|$ and $R_2(x) \\ge 0$ for all $x$.", factor=1.0),
+    as_printed="$|R_1(x)| \\le r\\alpha\\|x\\|$ and $R_2(x) \\ge 0$ for all $x$.",
     control=Form("The same with $0.98\\,r\\alpha\\|x\\|$.", factor=0.98),
 )
 
@@ -85,16 +82,13 @@ SPIKE_BOUND = Claim(
     id=f"{PAPER}.section-5.4.spikes",
     place="Section 5.4, step 2",
     title="bound on the spiky part by the angles",
-    hypotheses=("any students and teachers",),
+    hypotheses="any students and teachers",
     draw=_spikes,
     where=lambda counted: counted,
     left=lambda square: square,
     relation="<=",
-    right=lambda bound, constant: constant * bound,
-    as_printed=Form(
-        "$\\|R_2\\|^2 \\le r\\sum_i(\\sum_{j\\in T_i}\\|w_j\\|^2\\delta_j^{3/2})^2$, without a hidden constant.",
-        constant=1.0,
-    ),
+    right=lambda bound, constant=1.0: constant * bound,
+    as_printed="$\\|R_2\\|^2 \\le r\\sum_i(\\sum_{j\\in T_i}\\|w_j\\|^2\\delta_j^{3/2})^2$, without a hidden constant.",
     control=Form("The same with $0.84$ on the right; one student has $\\frac8{3\\pi} = 0.849$.", constant=0.84),
 )
 
@@ -102,7 +96,7 @@ HOELDER = Claim(
     id=f"{PAPER}.section-C.4.2.sums",
     place="Section C.4.2, proof of Lemma 11",
     title="sums over students in the proof",
-    hypotheses=("five students, $0 < \\delta_j \\le \\pi$",),
+    hypotheses="five students, $0 < \\delta_j \\le \\pi$",
     draw={"mass": log_uniform(1e-3, 10, (5,)), "delta": log_uniform(1e-3, np.pi, (5,))},
     left=lambda mass, delta: np.stack(
         [
@@ -119,7 +113,7 @@ HOELDER = Claim(
         -1,
     ),
     relation="<=",
-    right=lambda mass, delta, factor: (
+    right=lambda mass, delta, factor=1.0: (
         factor
         * np.stack(
             [
@@ -132,7 +126,6 @@ HOELDER = Claim(
     as_printed=Form(
         "$\\sum_{j,k}\\|w_j\\|^2\\|w_k\\|^2\\delta_j\\delta_k\\min\\{\\delta_j, \\delta_k\\} \\le (\\sum_j\\|w_j\\|^2\\delta_j^{3/2})^2$, and $\\sum_j\\|w_j\\|^2\\delta_j^{3/2} \\le "
         "(\\sum_j\\|w_j\\|^2)^{1/4}(\\sum_j\\|w_j\\|^2\\delta_j^2)^{3/4}$.",
-        factor=1.0,
         slack=1e-8,
     ),
     control=Form("The right-hand sides one per cent smaller.", factor=0.99),
@@ -155,18 +148,15 @@ def _identities(count, random):
 EQUATION_12 = Claim(
     id=f"{PAPER}.equation-12",
     title="the descent direction in terms of the residual",
-    hypotheses=("any students and teachers; $q$ on one student of every teacher",),
+    hypotheses="any students and teachers; $q$ on one student of every teacher",
     draw=_identities,
     where=lambda full: full,
     left=lambda correlation: correlation,
     relation="==",
-    right=lambda square, last, factor: square + factor * last,
+    right=lambda square, last, factor=1.0: square + factor * last,
     scale=lambda size: size,
-    as_printed=Form(
-        "$\\sum\\langle\\nabla_{w_j}L, (I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle = \\|R\\|^2 + E[R\\sum q_{ij}\\|w_j\\|w^*_i\\cdot "
-        "x\\,(\\mathrm{sgn}(w^*_i\\cdot x) - \\mathrm{sgn}(w_j\\cdot x))]$.",
-        factor=1.0,
-    ),
+    as_printed="$\\sum\\langle\\nabla_{w_j}L, (I + \\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle = \\|R\\|^2 + E[R\\sum q_{ij}\\|w_j\\|w^*_i\\cdot "
+    "x\\,(\\mathrm{sgn}(w^*_i\\cdot x) - \\mathrm{sgn}(w_j\\cdot x))]$.",
     control=Form("The same with 0.99 of the last term.", factor=0.99),
 )
 
@@ -213,25 +203,19 @@ LEMMA_C_1_MATRIX = Claim(
     id=f"{PAPER}.lemma-C.1.matrix",
     place="Lemma C.1 (Section C.4.1)",
     title="smallest eigenvalue of the matrix of signs",
-    hypotheses=(
-        "Assumption 1, $\\Delta \\ge 0.003$; $2 \\le r \\le 12$ teachers, $d \\le 4$, and the lines of the roots of $D_3$, $D_4$, $D_5$ and $E_8$ ($r = 120$)",
-    ),
+    hypotheses="Assumption 1, $\\Delta \\ge 0.003$; $2 \\le r \\le 12$ teachers, $d \\le 4$, and the lines of the roots of $D_3$, $D_4$, $D_5$ and $E_8$ ($r = 120$)",
     draw=_spectra,
     where=lambda separation: separation > 3e-3,
     left=lambda smallest: smallest[..., None],
     relation=">=",
-    right=lambda separation, r, constant, power: np.stack(
+    right=lambda separation, r, constant=0.15, power=1.5: np.stack(
         [constant * separation**3 * np.log(2 * r) ** -power, _proved(r, separation)], -1
     ),
-    as_printed=Form(
-        "$\\lambda_{min}(M) = \\Omega(\\Delta^3/r^3)$; judged as $\\lambda_{min}(M) \\ge 0.15\\,\\Delta^3(\\log2r)^{-3/2}$, a constant that is observed, which is "
-        "stronger than $0.7\\,\\Delta^3/r^3$. (Its order is that of $\\sum_l\\hat\\sigma_l^2\\max\\{0, 1 - (r-1)(l+1)\\cos^{l-2}\\Delta\\}$, which "
-        "is proved, and judged as well. The logarithm is needed where there are more teachers than polynomials of a low degree: $\\lambda_{min}/\\Delta^3$ tends to "
-        "$\\frac1{6\\pi} = 0.053$ for wide fans in the plane, and is 0.048, 0.033 and 0.025 for the roots of $D_3$, $D_4$ and $E_8$.)",
-        constant=0.15,
-        power=1.5,
-    ),
-    control=Form("The same with the power 0.8 of the logarithm.", constant=0.15, power=0.8),
+    as_printed="$\\lambda_{min}(M) = \\Omega(\\Delta^3/r^3)$; judged as $\\lambda_{min}(M) \\ge 0.15\\,\\Delta^3(\\log2r)^{-3/2}$, a constant that is observed, which is "
+    "stronger than $0.7\\,\\Delta^3/r^3$. (Its order is that of $\\sum_l\\hat\\sigma_l^2\\max\\{0, 1 - (r-1)(l+1)\\cos^{l-2}\\Delta\\}$, which "
+    "is proved, and judged as well. The logarithm is needed where there are more teachers than polynomials of a low degree: $\\lambda_{min}/\\Delta^3$ tends to "
+    "$\\frac1{6\\pi} = 0.053$ for wide fans in the plane, and is 0.048, 0.033 and 0.025 for the roots of $D_3$, $D_4$ and $E_8$.)",
+    control=Form("The same with the power 0.8 of the logarithm.", power=0.8),
     arithmetic="closed form of M, eigenvalues in float64",
 )
 
@@ -239,17 +223,14 @@ DEFINITE = Claim(
     id=f"{PAPER}.section-4.definite",
     place="Section 4, first paragraph",
     title="with as many students as teachers the Hessian is positive definite",
-    hypotheses=("Assumption 1, $m = r$, students at the teachers as in Lemma C.1, $\\Delta \\ge 0.003$",),
+    hypotheses="Assumption 1, $m = r$, students at the teachers as in Lemma C.1, $\\Delta \\ge 0.003$",
     draw=_spectra,
     where=lambda separation: separation > 3e-3,
     left=lambda hessian: hessian,
     relation=">=",
-    right=lambda separation, shortest, r, constant: constant * shortest * separation**3 * np.log(2 * r) ** -1.5,
-    as_printed=Form(
-        "The Hessian at the global minimum is positive definite; judged as $\\lambda_{min}(\\nabla^2L) \\ge 0.15\\,w_{min}\\Delta^3(\\log2r)^{-3/2}$, which "
-        "follows from the bound on the eigenvalue of $M$.",
-        constant=0.15,
-    ),
+    right=lambda separation, shortest, r, constant=0.15: constant * shortest * separation**3 * np.log(2 * r) ** -1.5,
+    as_printed="The Hessian at the global minimum is positive definite; judged as $\\lambda_{min}(\\nabla^2L) \\ge 0.15\\,w_{min}\\Delta^3(\\log2r)^{-3/2}$, which "
+    "follows from the bound on the eigenvalue of $M$.",
     control=Form("The same with 0.16.", constant=0.16),
     arithmetic="closed form of M, eigenvalues in float64",
 )
@@ -270,19 +251,14 @@ def _flat_parts(count, random):
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
     title="the flat part of the residual is strongly convex in the averages",
-    hypotheses=(
-        "Assumption 1, $d = 2$, $r \\le 9$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",
-    ),
+    hypotheses="Assumption 1, $d = 2$, $r \\le 9$, $\\Delta \\ge 0.05$; gaps $v$ along the smallest eigenvector of $M$",
     draw=_flat_parts,
     where=lambda separation: separation > 0.05,
     left=lambda square: square,
     relation=">=",
-    right=lambda separation, constant: constant * separation**3,
-    as_printed=Form(
-        "$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged without the factor $r^{-3}$, which the plane does not need, with 0.0525 (wide fans tend "
-        "to $\\frac1{6\\pi}$).",
-        constant=0.0525,
-    ),
+    right=lambda separation, constant=0.0525: constant * separation**3,
+    as_printed="$\\|R_1\\|^2 \\ge \\Omega(\\Delta^3/r^3)\\|v\\|^2$; judged without the factor $r^{-3}$, which the plane does not need, with 0.0525 (wide fans tend "
+    "to $\\frac1{6\\pi}$).",
     control=Form("The same with 0.056.", constant=0.056),
     arithmetic="means over 4096 points of the circle",
 )
@@ -308,16 +284,13 @@ HESSIAN = Claim(
     id=f"{PAPER}.section-5.4.hessian",
     place="Section 5.4, below Equation (4)",
     title="the matrix of signs is the Hessian at the minimum",
-    hypotheses=("$m = r \\in \\{2, 3\\}$ in the plane, students at the teachers",),
+    hypotheses="$m = r \\in \\{2, 3\\}$ in the plane, students at the teachers",
     draw=_hessians,
     left=lambda hessian: hessian,
     relation="==",
-    right=lambda matrix, factor: factor * matrix,
+    right=lambda matrix, factor=1.0: factor * matrix,
     tolerance=1e-4,
-    as_printed=Form(
-        "$M$ corresponds to the Hessian at the global minimum with exact parameterization: it is the Hessian of the loss in the products $\\|w_i\\|w_i$.",
-        factor=1.0,
-    ),
+    as_printed="$M$ corresponds to the Hessian at the global minimum with exact parameterization: it is the Hessian of the loss in the products $\\|w_i\\|w_i$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="central differences of the gradient against the closed form of M",
 )
@@ -349,23 +322,18 @@ FOUR_POINTS = Claim(
     id=f"{PAPER}.section-C.4.1.points",
     place="Section C.4.1, proof of Lemma C.1, four points",
     title="four points on a line across a kink",
-    hypotheses=(
-        "$g(x) = \\alpha + \\beta\\cdot x + v_i\\cdot x\\,\\mathrm{sgn}(w^*_i\\cdot x)$ along $w^*_i$, $0 \\le w^*_i\\cdot x^+ \\le \\delta_1/2$",
-    ),
+    hypotheses="$g(x) = \\alpha + \\beta\\cdot x + v_i\\cdot x\\,\\mathrm{sgn}(w^*_i\\cdot x)$ along $w^*_i$, $0 \\le w^*_i\\cdot x^+ \\le \\delta_1/2$",
     draw={"w": unit(3), "v": real((3,)), "x": real((3,)), "width": log_uniform(1e-3, 1), "line": uniform(-3, 3, (4,))},
     build=_four,
     # The identity, and that the largest value is at least a quarter of its right-hand side.
-    left=lambda values, goal, last: np.stack(
+    left=lambda values, goal, last=2.0: np.stack(
         [np.abs(values @ np.array([0.0, -1.0, -1.0, last]) - goal) - 1e-9, np.abs(goal) / 4 - np.abs(values).max(-1)],
         -1,
     ),
     relation="<=",
     right=0.0,
     scale=lambda values: 1 + np.abs(values).max(-1)[..., None],
-    as_printed=Form(
-        "$-g(x^{--}) - g(x^+) + 2g(x^-) = -2v_i\\cdot x^+$, and hence $\\max|g| \\ge \\frac12|v_i\\cdot x^+|$.",
-        last=2.0,
-    ),
+    as_printed="$-g(x^{--}) - g(x^+) + 2g(x^-) = -2v_i\\cdot x^+$, and hence $\\max|g| \\ge \\frac12|v_i\\cdot x^+|$.",
     control=Form("The same with the weights $-1, -1, 2.01$.", last=2.01),
 )
 
@@ -407,9 +375,7 @@ SHIFTED = Claim(
     id=f"{PAPER}.section-C.4.1.shifts",
     place="Section C.4.1, proof of Lemma C.1, shifted parts of a strip",
     title="means over the four parts of a strip",
-    hypotheses=(
-        "$\\delta_1 \\le 1$; in the plane, up to eight other teachers at $\\Delta$ and more from $w^*_i$, $\\|v\\| = 1$, all $v_j$ but $v_i$ equal",
-    ),
+    hypotheses="$\\delta_1 \\le 1$; in the plane, up to eight other teachers at $\\Delta$ and more from $w^*_i$, $\\|v\\| = 1$, all $v_j$ but $v_i$ equal",
     draw={
         "separation": uniform(1, np.pi / 2),
         "width": uniform(0.01, 1),
@@ -420,7 +386,9 @@ SHIFTED = Claim(
     build=_shifted_means,
     left=lambda whole: whole,
     relation=">=",
-    right=lambda summed, printed, product, exponent: np.exp(-exponent) * (product * printed + (1 - product) * summed),
+    right=lambda summed, printed, product=1.0, exponent=0.5: (
+        np.exp(-exponent) * (product * printed + (1 - product) * summed)
+    ),
     # The three factors by which densities fall where a point is shifted.
     also=[
         Relation(
@@ -439,8 +407,6 @@ SHIFTED = Claim(
     as_printed=Form(
         "$E[g^2\\mathbb 1_{S_i}] \\ge e^{-1/2}E[(g^2(x^+) + g^2(x^-) + g^2(x^{++})g^2(x^{--}))\\mathbb 1_{S^+_i}]$, by the factors $e^{-1/8}$, $e^{-1/2}$ and "
         "$e^{-3/8}$ of the three shifts.",
-        product=1.0,
-        exponent=0.5,
         recipe="""
 x = np.random.default_rng(0).normal(size=(4_000_000, 2))
 x = x[np.abs(x[:, 1]) > width * (1 + np.cos(separation)) / np.sin(separation)]
@@ -452,7 +418,7 @@ first, second, third, last = (g(part + [shift * width, 0]) ** 2 for shift in (0,
 right = np.exp(-0.5) * np.sum(first + second + third * last)
 """,
     ),
-    as_meant=Form("The same with $g^2(x^{++}) + g^2(x^{--})$.", product=0.0, exponent=0.5),
+    as_meant=Form("The same with $g^2(x^{++}) + g^2(x^{--})$.", product=0.0),
     supplied="the next line, which takes the largest of the four",
     correction="A plus sign is lost between the last two squares.",
     glyph=True,

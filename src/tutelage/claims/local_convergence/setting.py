@@ -31,16 +31,13 @@ SMOOTH = Claim(
     id=f"{PAPER}.section-2.smooth",
     place="Section 2, choice of the architecture",
     title="the norm as output weight makes the loss smooth",
-    hypotheses=("two teachers, up to three students of any size, moved by any amount $U$",),
+    hypotheses="two teachers, up to three students of any size, moved by any amount $U$",
     draw=_moved_networks,
     left=lambda change: change,
     relation="<=",
-    right=lambda bound, constant: constant * bound,
-    as_printed=Form(
-        "With $\\|w_i\\|$ as output weight the gradient is Lipschitz, at zero neurons too; judged with the constant $8(\\sum\\|w^*_i\\| + "
-        "\\sum\\|w_i\\|^2 + \\|U\\|_F^2)$, which is observed.",
-        constant=8.0,
-    ),
+    right=lambda bound, constant=8.0: constant * bound,
+    as_printed="With $\\|w_i\\|$ as output weight the gradient is Lipschitz, at zero neurons too; judged with the constant $8(\\sum\\|w^*_i\\| + "
+    "\\sum\\|w_i\\|^2 + \\|U\\|_F^2)$, which is observed.",
     control=Form("The same with $6.3(\\cdots)$.", constant=6.3),
 )
 
@@ -48,16 +45,14 @@ HOMOGENEOUS = Claim(
     id=f"{PAPER}.section-2.homogeneous",
     place="Section 2, choice of the architecture",
     title="output weights that are not negative are no restriction",
-    hypotheses=("three neurons in the plane, output weights $a_i > 0$",),
+    hypotheses="three neurons in the plane, output weights $a_i > 0$",
     draw={"a": log_uniform(1e-3, 10, (3,)), "u": real((3, 2)), "x": real((2,))},
     left=lambda a, u, x: np.sum(a * np.abs(np.sum(u * x[..., None, :], -1)), -1),
     relation="==",
-    right=lambda a, u, x, power: np.sum(
+    right=lambda a, u, x, power=0.5: np.sum(
         (a / f.norms(u)) ** (2 * power) * f.norms(u) * np.abs(np.sum(u * x[..., None, :], -1)), -1
     ),
-    as_printed=Form(
-        "$\\sum_ia_i|u_i\\cdot x| = \\sum_i\\|w_i\\||w_i\\cdot x|$ with $w_i = (a_i/\\|u_i\\|)^{1/2}u_i$.", power=0.5
-    ),
+    as_printed="$\\sum_ia_i|u_i\\cdot x| = \\sum_i\\|w_i\\||w_i\\cdot x|$ with $w_i = (a_i/\\|u_i\\|)^{1/2}u_i$.",
     control=Form("The same with the power 0.505.", power=0.505),
 )
 
@@ -80,18 +75,16 @@ CANCEL = Claim(
     id=f"{PAPER}.section-2.cancel",
     place="Section 2, choice of the architecture",
     title="with output weights of both signs students may cancel",
-    hypotheses=(
-        "one to three teachers, as many students at them, and two more of opposite output weights, a tenth of a radian away",
-    ),
+    hypotheses="one to three teachers, as many students at them, and two more of opposite output weights, a tenth of a radian away",
     draw=_with_signs,
     where=lambda apart: apart >= 0.1,
-    left=lambda vectors, signs, last: np.einsum(
+    left=lambda vectors, signs, last=1.0: np.einsum(
         "...ij,...i,...j->...", f.kernel(vectors, vectors), signs * _weights(signs, last), signs * _weights(signs, last)
     ),
     relation="<=",
     right=1e-12,
     scale=1.0,
-    as_printed=Form("The loss is zero, and two students do not match a teacher.", last=1.0, slack=1e-9),
+    as_printed=Form("The loss is zero, and two students do not match a teacher.", slack=1e-9),
     control=Form("The same with output weights 1 and $-1.001$.", last=1.001, slack=1e-9),
 )
 
@@ -116,7 +109,7 @@ CLAIM_1 = Claim(
     id=f"{PAPER}.claim-1",
     place="Claim 1 and Section A.2",
     title="with ReLU a loss of zero says nothing on directions",
-    hypotheses=("three or five teachers in the plane that add up to zero, students with $\\|w_i\\|w_i = -w^*_i$",),
+    hypotheses="three or five teachers in the plane that add up to zero, students with $\\|w_i\\|w_i = -w^*_i$",
     draw=[{"tilt": uniform(-0.1, 0.1, (r - 1,))} for r in (3, 5)],
     build=_spokes,
     left=lambda students, teachers: np.stack(
@@ -258,7 +251,7 @@ CONNECTED = Claim(
     id=f"{PAPER}.section-4.connected",
     place="Section 4, last paragraph",
     title="with more students than teachers the minima are connected",
-    hypotheses=("up to four unit teachers, one student more or more, any two global minima",),
+    hypotheses="up to four unit teachers, one student more or more, any two global minima",
     draw=_connections,
     left=lambda most: most,
     relation="<=",
@@ -279,10 +272,8 @@ POLYNOMIAL = Claim(
     draw={"log_d": log_uniform(10, 1e60)},
     left=lambda log_d: (100 * log_d / np.log(log_d) + 1) * np.log(log_d / np.log(log_d)),
     relation="<=",
-    right=lambda log_d, power: power * log_d,
-    as_printed=Form(
-        "$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.", power=101.0
-    ),
+    right=lambda log_d, power=101.0: power * log_d,
+    as_printed="$(r/\\sqrt{\\epsilon_{init}})^rr$ students are polynomially many in $d$: at most $d^{101}$.",
     control=Form("They are at most $d^{95}$.", power=95.0),
 )
 
@@ -299,23 +290,20 @@ def _fitted(students, teachers, factor):
 SECTION_A_1 = Claim(
     id=f"{PAPER}.section-A.1",
     title="a fitted linear term turns ReLU into absolute values",
-    hypotheses=("two ReLU teachers and three students in dimension 3, standard Gaussian inputs",),
+    hypotheses="two ReLU teachers and three students in dimension 3, standard Gaussian inputs",
     draw={"students": real((3, 3)), "teachers": real((2, 3))},
-    left=lambda students, teachers, factor: f.relu_loss(students, teachers, _fitted(students, teachers, factor)[0]),
+    left=lambda students, teachers, factor=0.5: f.relu_loss(students, teachers, _fitted(students, teachers, factor)[0]),
     relation="==",
     right=lambda students, teachers: f.loss(students, teachers) / 4,
     scale=lambda students, teachers: np.sum(students**2, (-2, -1)) ** 2 + np.sum(teachers**2, (-2, -1)),
-    as_printed=Form(
-        "With $\\beta = \\frac12\\sum w^*_i - \\frac12\\sum\\|w_i\\|w_i$ the ReLU loss is the loss (1) of the halved networks, which is a quarter "
-        "of (1). (Any other $\\beta$ adds half of the square of its distance.)",
-        factor=0.5,
-    ),
+    as_printed="With $\\beta = \\frac12\\sum w^*_i - \\frac12\\sum\\|w_i\\|w_i$ the ReLU loss is the loss (1) of the halved networks, which is a quarter "
+    "of (1). (Any other $\\beta$ adds half of the square of its distance.)",
     control=Form("The same with $0.505$ for $\\frac12$ in $\\beta$.", factor=0.505),
     arithmetic="closed forms for ReLU against those for absolute values",
 )
 
 
-def _relu_mean(students, teachers, atoms, shift, skew):
+def _relu_mean(students, teachers, atoms, shift, skew=0.0):
     """The ReLU loss with β as printed and a shift, over atoms and their negatives, whose share is a half less a skew."""
     beta = _fitted(students, teachers, 0.5)[0] + shift
     points = np.concatenate([atoms, -atoms], -2)
@@ -336,10 +324,7 @@ SYMMETRIC = Claim(
     right=lambda students, teachers, atoms, shift: np.mean(
         f.residual(students, teachers, atoms) ** 2 / 8 + np.sum(atoms * shift[..., None, :], -1) ** 2 / 2, -1
     ),
-    as_printed=Form(
-        "For symmetric inputs the printed $\\beta$ is the best one: with $\\beta + b$ the ReLU loss is a quarter of (1) and $\\frac12E[(b\\cdot x)^2]$.",
-        skew=0.0,
-    ),
+    as_printed="For symmetric inputs the printed $\\beta$ is the best one: with $\\beta + b$ the ReLU loss is a quarter of (1) and $\\frac12E[(b\\cdot x)^2]$.",
     control=Form("The same with probabilities of 0.51 and 0.49 for a point and its negative.", skew=0.01),
 )
 
@@ -353,19 +338,19 @@ SECTION_A_2 = Claim(
     id=f"{PAPER}.section-A.2.difference",
     place="Section A.2, displayed equation",
     title="networks with opposite neurons differ by a linear function",
-    hypotheses=("students with $\\|w_i\\|w_i = -w^*_i$",),
+    hypotheses="students with $\\|w_i\\|w_i = -w^*_i$",
     draw={"teachers": real((3, 2)), "x": real((2,))},
-    build=lambda teachers, x, centred: {"teachers": teachers - centred * teachers.mean(-2, keepdims=True), "x": x},
+    build=lambda teachers, x, centred=0.0: {"teachers": teachers - centred * teachers.mean(-2, keepdims=True), "x": x},
     left=_difference,
     relation="==",
-    right=lambda teachers, x, factor: factor * np.sum(teachers * x[..., None, :], (-2, -1)),
+    right=lambda teachers, x, factor=2.0: factor * np.sum(teachers * x[..., None, :], (-2, -1)),
     scale=lambda teachers, x: np.sum(np.abs(teachers), (-2, -1)) * np.sum(np.abs(x), -1),
-    as_printed=Form("$f(x) - f^*(x) = 2\\sum_iw^*_i\\cdot x$.", factor=2.0, centred=0.0),
+    as_printed="$f(x) - f^*(x) = 2\\sum_iw^*_i\\cdot x$.",
     as_meant=Form("The same if $\\sum_iw^*_i = 0$: both sides vanish.", factor=2.0, centred=1.0),
     supplied="the sentence before it, where the teachers add up to zero",
-    corrected=Form("$f(x) - f^*(x) = -\\sum_iw^*_i\\cdot x$.", factor=-1.0, centred=0.0),
+    corrected=Form("$f(x) - f^*(x) = -\\sum_iw^*_i\\cdot x$.", factor=-1.0),
     correction="$\\mathrm{ReLU}(-z) - \\mathrm{ReLU}(z) = -z$: the factor is $-1$, not 2. Nothing depends on it, since the sum is zero.",
-    control=Form("The same with the factor $-1.01$.", factor=-1.01, centred=0.0),
+    control=Form("The same with the factor $-1.01$.", factor=-1.01),
 )
 
 
@@ -383,16 +368,15 @@ RECALLED_LOSS = Claim(
     id=f"{PAPER}.section-5.4.loss",
     place="Section 5.4 (and $L^{1/2} = \\|R\\|$ in Section 5.3, $\\epsilon > \\|R\\|^2$ in Section C.2)",
     title="the loss in terms of the residual",
-    hypotheses=("students and teachers in the plane",),
+    hypotheses="students and teachers in the plane",
     draw=_mean_squares,
     where=lambda loss, teachers: loss > 1e-7 * np.sum(f.norms(teachers), -1) ** 2,
     left=lambda loss: loss,
     relation="==",
-    right=lambda square, factor: factor * square,
+    right=lambda square, factor=1.0: factor * square,
     tolerance=1e-6,
     as_printed=Form(
         "$L(W) = E[R(x)^2]$.",
-        factor=1.0,
         recipe=CLOSED_FORMS
         + """
 left = loss(students, teachers)
@@ -428,11 +412,11 @@ RECALLED_GRADIENT = Claim(
     id=f"{PAPER}.section-5.4.gradient",
     place="Section 5.4, below the definition of the residual",
     title="the gradient in terms of the residual",
-    hypotheses=("two teachers, three students of norms from 0.1 to 3 in dimension 3",),
+    hypotheses="two teachers, three students of norms from 0.1 to 3 in dimension 3",
     draw=_differences,
     left=lambda gradient: gradient,
     relation="==",
-    right=lambda students, slopes, size, along: (
+    right=lambda students, slopes, size=0.0, along=0.0: (
         f.norms(students)[..., None] ** size
         * (slopes + along * np.sum(f.units(students) * slopes, -1, keepdims=True) * f.units(students))
     ),
@@ -440,8 +424,6 @@ RECALLED_GRADIENT = Claim(
     tolerance=1e-5,
     as_printed=Form(
         "$\\nabla_{w_j}L(W) = E[R(x)\\,x\\,\\mathrm{sgn}(w_j\\cdot x)]$.",
-        size=0.0,
-        along=0.0,
         recipe=CLOSED_FORMS
         + SLOPES
         + """

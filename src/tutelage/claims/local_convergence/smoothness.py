@@ -1,5 +1,7 @@
 r"""Section 4 and Appendix D: how the loss grows around the minima, smoothness, and its technical lemmas."""
 
+from typing import Literal
+
 import numpy as np
 
 from tutelage.claims.laws import log_uniform, real, uniform, unit
@@ -23,7 +25,7 @@ EXACT = Claim(
     id=f"{PAPER}.section-4.exact",
     place="Section 4, first paragraph",
     title="one student: the loss grows with the square of the angle",
-    hypotheses=("$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $10^{-3} \\le 2\\delta/\\pi \\le 1$",),
+    hypotheses="$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $10^{-3} \\le 2\\delta/\\pi \\le 1$",
     draw={"delta": log_uniform(np.pi / 2000, np.pi / 2)},
     left=lambda delta: f.two_sided(f.loss(_on_circle(delta)[..., None, :], _TEACHER) / delta**2),
     relation="<=",
@@ -52,16 +54,13 @@ PL = Claim(
     id=f"{PAPER}.section-1.pl",
     place="Abstract, and Section 1, below Figure 1",
     title="with more students than teachers there is no PL inequality around the minima",
-    hypotheses=("the two students of Claim 2, $10^{-3} \\le \\delta \\le \\frac1{10}$",),
+    hypotheses="the two students of Claim 2, $10^{-3} \\le \\delta \\le \\frac1{10}$",
     draw={"delta": log_uniform(1e-3, 0.1)},
     left=lambda delta: f.frobenius(f.gradient(_pair(delta), _TEACHER)) ** 2 / _pair_loss(delta),
     relation="<=",
-    right=lambda delta, constant: constant * delta,
-    as_printed=Form(
-        "Local strong convexity and PL conditions cannot be used: no $\\mu > 0$ has $\\|\\nabla L\\|_F^2 \\ge \\mu L$ close to a minimum; judged as $\\|\\nabla L\\|_F^2 \\le "
-        "2\\delta L$, where both students are at the angle $\\delta$ to the teacher. (To leading order it is $\\frac6\\pi\\delta L$.)",
-        constant=2.0,
-    ),
+    right=lambda delta, constant=2.0: constant * delta,
+    as_printed="Local strong convexity and PL conditions cannot be used: no $\\mu > 0$ has $\\|\\nabla L\\|_F^2 \\ge \\mu L$ close to a minimum; judged as $\\|\\nabla L\\|_F^2 \\le "
+    "2\\delta L$, where both students are at the angle $\\delta$ to the teacher. (To leading order it is $\\frac6\\pi\\delta L$.)",
     control=Form("The same with 1.9.", constant=1.9),
 )
 
@@ -69,10 +68,8 @@ CLAIM_2 = Claim(
     id=f"{PAPER}.claim-2",
     place="Claim 2 and Figure 2",
     title="two students: the loss grows with the cube of the angle",
-    hypotheses=(
-        "$r = 1$, $m = 2$, one student on either side of $w^*$ in a plane with it, $\\|w_i\\| = 1/\\sqrt{2\\cos\\delta}$, $10^{-3} \\le \\delta "
-        "\\le 1$",
-    ),
+    hypotheses="$r = 1$, $m = 2$, one student on either side of $w^*$ in a plane with it, $\\|w_i\\| = 1/\\sqrt{2\\cos\\delta}$, $10^{-3} \\le \\delta "
+    "\\le 1$",
     draw=_ANGLES,
     left=lambda delta, power: f.two_sided(_pair_loss(delta) / delta**power),
     relation="<=",
@@ -106,15 +103,14 @@ DEGENERATE = Claim(
     id=f"{PAPER}.section-4.degenerate",
     place="Section 4, below Claim 2",
     title="with more students than teachers the Hessian is degenerate",
-    hypotheses=("$r = 1$, $m = 2$, both students at the teacher, steps $s$ from $10^{-4}$ to $3\\cdot10^{-3}$",),
+    hypotheses="$r = 1$, $m = 2$, both students at the teacher, steps $s$ from $10^{-4}$ to $3\\cdot10^{-3}$",
     draw={"step": log_uniform(1e-4, 3e-3)},
     left=lambda step: (_parted(step, 1) + _parted(step, -1)) / step**2,
     relation="<=",
-    right=lambda step, constant: constant * step,
+    right=lambda step, constant=1.21: constant * step,
     as_printed=Form(
         "The Hessian at the global minimum has a zero eigenvalue: where the students part by $s$, the second difference of the loss is at "
         "most $1.21\\,s$.",
-        constant=1.21,
         slack=1e-3,
     ),
     control=Form(
@@ -149,20 +145,15 @@ def _steps(count, random):
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12",
     title="smoothness",
-    hypotheses=(
-        "Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$; steps along the gradient, along the students, and random ones",
-    ),
+    hypotheses="Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$; steps along the gradient, along the students, and random ones",
     draw=_steps,
     where=lambda small: small,
     left=lambda change: change,
     relation="<=",
-    right=lambda terms, factor: factor * terms @ np.array([6.0, 3.0]),
+    right=lambda terms, factor=1.0: factor * terms @ np.array([6.0, 3.0]),
     scale=lambda bulk: 1e-3 * bulk**2,
-    as_printed=Form(
-        "$L(W+U) \\le L(W) + \\langle\\nabla L(W), U\\rangle + O(r^{1/4}w_{max}^{1/4})L^{1/2}\\|U\\|_F^{3/2} + O(rw_{max})\\|U\\|_F^2 + O(1)\\|U\\|_F^4$; judged "
-        "without the first of the three terms, which is not needed (the gradient is Lipschitz, as Section 2 says), and with the constants 6 and 3, which are observed.",
-        factor=1.0,
-    ),
+    as_printed="$L(W+U) \\le L(W) + \\langle\\nabla L(W), U\\rangle + O(r^{1/4}w_{max}^{1/4})L^{1/2}\\|U\\|_F^{3/2} + O(rw_{max})\\|U\\|_F^2 + O(1)\\|U\\|_F^4$; judged "
+    "without the first of the three terms, which is not needed (the gradient is Lipschitz, as Section 2 says), and with the constants 6 and 3, which are observed.",
     control=Form("The same with 0.9 times these constants.", factor=0.9),
 )
 
@@ -180,7 +171,7 @@ def _bounded(count, random):
 LEMMA_13 = Claim(
     id=f"{PAPER}.lemma-13",
     title="the gradient is bounded",
-    hypotheses=("Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$",),
+    hypotheses="Assumption 2, $L(W) \\le \\frac12r^2w_{max}^2$",
     draw=_bounded,
     where=lambda small: small,
     left=lambda square: square,
@@ -240,11 +231,10 @@ REMAINDER = Claim(
     build=_moved,
     left=_remainder,
     relation="<=",
-    right=lambda w, u, factor: 2 * np.sum((f.products(w + u) - _tangent(w, u)) ** 2, -1) + factor * _wedge(w, u),
+    right=lambda w, u, factor=2.0: 2 * np.sum((f.products(w + u) - _tangent(w, u)) ** 2, -1) + factor * _wedge(w, u),
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
     as_printed=Form(
         "$\\|I_j\\|^2 \\le 2\\|\\alpha - \\beta\\|^2 + 2E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\beta\\cdot x) \\ne \\mathrm{sgn}(w\\cdot x)}]$.",
-        factor=2.0,
         recipe=ANGLE
         + """
 alpha = np.linalg.norm(w + u) * (w + u)
@@ -270,8 +260,8 @@ GAMMA = Claim(
     build=_moved,
     left=lambda w, u: np.sum((f.products(w + u) - f.products(w)) ** 2, -1),
     relation="<=",
-    right=lambda w, u, factor: factor * (6 * np.sum(w**2, -1) + 4 * np.sum(u**2, -1)) * np.sum(u**2, -1),
-    as_printed=Form("$\\|\\gamma_j\\|^2 \\le 2(3\\|w_j\\|^2 + 2\\|u_j\\|^2)\\|u_j\\|^2$.", factor=1.0),
+    right=lambda w, u, factor=1.0: factor * (6 * np.sum(w**2, -1) + 4 * np.sum(u**2, -1)) * np.sum(u**2, -1),
+    as_printed="$\\|\\gamma_j\\|^2 \\le 2(3\\|w_j\\|^2 + 2\\|u_j\\|^2)\\|u_j\\|^2$.",
     control=Form("Nine tenths of that; eleven twelfths are reached.", factor=0.9),
 )
 
@@ -279,16 +269,13 @@ COSINE = Claim(
     id=f"{PAPER}.section-D.1.cosine",
     place="Section D.1, inequalities around Equation (13)",
     title="elementary inequalities of the proof",
-    hypotheses=("$0.01 \\le \\phi \\le \\pi$",),
+    hypotheses="$0.01 \\le \\phi \\le \\pi$",
     draw={"phi": log_uniform(0.01, np.pi)},
     left=lambda phi: np.stack([np.cos(phi) - 1, phi - np.sin(phi) * np.cos(phi), 1 - 1 / np.sqrt(1 + phi**2)], -1),
     relation="<=",
-    right=lambda phi, divisor: np.stack([-(phi**2) / divisor, phi**3, phi**2 / 2], -1),
+    right=lambda phi, divisor=5.0: np.stack([-(phi**2) / divisor, phi**3, phi**2 / 2], -1),
     scale=lambda phi: phi[..., None] ** 2,
-    as_printed=Form(
-        "$\\cos\\phi \\le 1 - \\frac{\\phi^2}5$ and $\\phi - \\sin\\phi\\cos\\phi \\le \\phi^3$ for $\\phi \\le \\pi$, $1 - \\frac1{\\sqrt{1+x^2}} \\le \\frac{x^2}2$.",
-        divisor=5.0,
-    ),
+    as_printed="$\\cos\\phi \\le 1 - \\frac{\\phi^2}5$ and $\\phi - \\sin\\phi\\cos\\phi \\le \\phi^3$ for $\\phi \\le \\pi$, $1 - \\frac1{\\sqrt{1+x^2}} \\le \\frac{x^2}2$.",
     control=Form("The first with 4.9 for 5; the sharp number is $\\pi^2/2 = 4.93$.", divisor=4.9),
 )
 
@@ -300,7 +287,7 @@ EQUATION_13 = Claim(
     build=_moved,
     left=_wedge,
     relation="<=",
-    right=lambda w, u, factor: factor * np.sum(_tangent(w, u) ** 2, -1) / np.pi * (5 * _lost(w, u)) ** 1.5,
+    right=lambda w, u, factor=1.0: factor * np.sum(_tangent(w, u) ** 2, -1) / np.pi * (5 * _lost(w, u)) ** 1.5,
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
     # The display before it: the cosine itself.
     also=[
@@ -313,11 +300,8 @@ EQUATION_13 = Claim(
             scale=1.0,
         )
     ],
-    as_printed=Form(
-        "$\\cos\\phi = (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt\\cdots$ and $I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
-        "\\|u\\|^2\\sin^2\\theta}\\bigr)^{3/2}$.",
-        factor=1.0,
-    ),
+    as_printed="$\\cos\\phi = (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt\\cdots$ and $I_3 \\le \\frac{\\|\\beta\\|^2}\\pi5^{3/2}\\bigl(1 - (\\|w\\|+2\\|u\\|\\cos\\theta)/\\sqrt{(\\|w\\|+2\\|u\\|\\cos\\theta)^2 + "
+    "\\|u\\|^2\\sin^2\\theta}\\bigr)^{3/2}$.",
     control=Form(
         "The right-hand side times 0.16; for small angles it is $\\frac{4\\sqrt2}{3}5^{-3/2} = 0.169$ of it.",
         factor=0.16,
@@ -342,33 +326,27 @@ CASES = Claim(
     build=_moved,
     left=_wedge,
     relation="<=",
-    right=lambda u, small, large: np.where(f.norms(u) <= 0.25, small * f.norms(u) ** 3, large * f.norms(u) ** 4),
-    scale=lambda u: 1e-6 * np.sum(u**2, -1),
-    as_printed=Form(
-        "$I_3 \\le 4\\|w\\|\\|u\\|^3$ for $\\|w\\| \\ge 4\\|u\\|$, and $I_3 \\le \\frac{592}\\pi10^{3/2}\\|u\\|^4$ otherwise.",
-        small=4.0,
-        large=592 / np.pi * 10**1.5,
+    right=lambda u, small=4.0, large=592 / np.pi * 10**1.5: np.where(
+        f.norms(u) <= 0.25, small * f.norms(u) ** 3, large * f.norms(u) ** 4
     ),
-    control=Form("The same with $0.21$ for 4.", small=0.21, large=592 / np.pi * 10**1.5),
+    scale=lambda u: 1e-6 * np.sum(u**2, -1),
+    as_printed="$I_3 \\le 4\\|w\\|\\|u\\|^3$ for $\\|w\\| \\ge 4\\|u\\|$, and $I_3 \\le \\frac{592}\\pi10^{3/2}\\|u\\|^4$ otherwise.",
+    control=Form("The same with $0.21$ for 4.", small=0.21),
 )
 
 SUMS = Claim(
     id=f"{PAPER}.section-D.1.sums",
     place="Section D.1, Hölder's inequality in the bound on $I_2$",
     title="sums over students in the proof of Lemma 12",
-    hypotheses=("two teachers, five students of squared norms $\\|w_j\\|^2$, steps of squared norms $\\|u_j\\|^2$",),
+    hypotheses="two teachers, five students of squared norms $\\|w_j\\|^2$, steps of squared norms $\\|u_j\\|^2$",
     draw={"mass": log_uniform(1e-3, 10, (5,)), "steps": log_uniform(1e-3, 10, (5,))},
     left=lambda mass, steps: np.sum(mass**0.25 * steps**0.75, -1),
     relation="<=",
-    right=lambda mass, steps, summed, factor: (
+    right=lambda mass, steps, summed=2, factor=1.0: (
         factor * np.sum(mass[..., :summed], -1) ** 0.25 * np.sum(steps, -1) ** 0.75
     ),
-    as_printed=Form(
-        "$\\sum_{j=1}^m\\|w_j\\|^{1/2}\\|u_j\\|^{3/2} \\le (\\sum_{j=1}^r\\|w_j\\|^2)^{1/4}(\\sum_{j=1}^m\\|u_j\\|^2)^{3/4}$.",
-        summed=2,
-        factor=1.0,
-    ),
-    as_meant=Form("The same with $m$ for $r$.", summed=5, factor=1.0),
+    as_printed="$\\sum_{j=1}^m\\|w_j\\|^{1/2}\\|u_j\\|^{3/2} \\le (\\sum_{j=1}^r\\|w_j\\|^2)^{1/4}(\\sum_{j=1}^m\\|u_j\\|^2)^{3/4}$.",
+    as_meant=Form("The same with $m$ for $r$.", summed=5),
     supplied="the line before it, whose sums run to $m$",
     correction="The first sum runs over all $m$ students.",
     glyph=True,
@@ -391,16 +369,13 @@ SUMMED = Claim(
     id=f"{PAPER}.section-D.3.sum",
     place="Section D.3, second display from the end",
     title="the steps of Theorem 4 added up",
-    hypotheses=("$L_{t+1} = L_t - \\frac{\\eta\\kappa^2}4L_t^2$, $\\eta\\kappa^2L_0 \\le 1$, 100 steps",),
+    hypotheses="$L_{t+1} = L_t - \\frac{\\eta\\kappa^2}4L_t^2$, $\\eta\\kappa^2L_0 \\le 1$, 100 steps",
     draw={"kappa": log_uniform(0.01, 10), "start": log_uniform(1e-3, 1), "share": log_uniform(0.001, 1)},
     build=lambda kappa, start, share: {"kappa": kappa, "start": start, "eta": share / (kappa**2 * start)},
     left=lambda start: 1 / start,
     relation="<=",
-    right=lambda start, eta, kappa, power: 1 / _slowest(start, eta, kappa) - 25 * eta * kappa**power,
-    as_printed=Form(
-        "$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa}4$.",
-        power=1.0,
-    ),
+    right=lambda start, eta, kappa, power=1.0: 1 / _slowest(start, eta, kappa) - 25 * eta * kappa**power,
+    as_printed="$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa}4$.",
     as_meant=Form("$\\frac1{L_0} \\le \\frac1{L_t} - \\frac{t\\eta\\kappa^2}4$.", power=2.0),
     supplied="the display before it, the conclusion below it, and Appendix F, where it stands again",
     correction="$\\kappa$ should be squared, as in the line before, in the conclusion and in Appendix F.",
@@ -421,11 +396,11 @@ def _rank_one(w):
     return f.products(w)[..., :, None] * f.units(w)[..., None, :] / np.maximum(f.norms(w), 1e-300)[..., None, None]
 
 
-def _change(w, u, norm):
+def _change(w, u, norm: Literal["fro", 2] = "fro"):
     return np.linalg.norm(_derivative(w + u) - _derivative(w), norm, axis=(-2, -1))
 
 
-def _smooth_bound(u, flat, extra):
+def _smooth_bound(u, flat, extra=None):
     """A multiple of the step: an absolute one, or with the dimension under a root."""
     return (flat if extra is None else np.sqrt(u.shape[-1] + extra)) * f.norms(u)
 
@@ -449,7 +424,7 @@ left = np.linalg.norm(derivative(w + u) - derivative(w))
 LEMMA_D_1 = Claim(
     id=f"{PAPER}.lemma-D.1",
     title="the map from students to products is smooth",
-    hypotheses=("$g(w) = \\|w\\|w$, $d \\in \\{1, 2, 3, 8\\}$",),
+    hypotheses="$g(w) = \\|w\\|w$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=_ANY_STEP,
     corners=_FROM_ZERO,
     left=lambda w, u: _change(w, u, 2),
@@ -476,27 +451,23 @@ FROBENIUS = Claim(
     scale=_rounding,
     as_printed=Form(
         "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le (1+\\sqrt3)\\|u\\|$.",
-        norm="fro",
         flat=1 + np.sqrt(3),
-        extra=None,
         recipe=f"{_DERIVATIVE_RECIPE}right = (1 + np.sqrt(3)) * np.linalg.norm(u)\n",
     ),
-    as_meant=Form("The same in the operator norm, with 2.", norm=2, flat=2.0, extra=None),
+    as_meant=Form("The same in the operator norm, with 2.", norm=2, flat=2.0),
     supplied="Lemma D.1, which says smooth and names no norm",
-    corrected=Form(
-        "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le \\sqrt{d+3}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=3.0
-    ),
+    corrected=Form("$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le \\sqrt{d+3}\\,\\|u\\|$.", flat=0.0, extra=3.0),
     correction="$\\|I\\|_F = \\sqrt d$ is taken for one. In the Frobenius norm the constant is $\\sqrt{d+3}$ (at $w = 0$), which exceeds $1+\\sqrt3$ "
     "for $d \\ge 5$; in the operator norm it is 2, which is all that Lemma 12 needs.",
     defect=IDENTITY,
-    control=Form("The Frobenius norm with the constant $\\sqrt{d+2.9}$.", norm="fro", flat=0.0, extra=2.9),
+    control=Form("The Frobenius norm with the constant $\\sqrt{d+2.9}$.", flat=0.0, extra=2.9),
 )
 
 ZERO = Claim(
     id=f"{PAPER}.section-D.4.zero",
     place="Proof of Lemma D.1, the case $w = 0$",
     title="smoothness at zero",
-    hypotheses=("$w = 0$ or $w + u = 0$, $d \\in \\{1, 2, 3, 8\\}$",),
+    hypotheses="$w = 0$ or $w + u = 0$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=[{"u": real((d,))} for d in _DIMENSIONS],
     build=lambda u: {"w": 0 * u, "u": u},
     left=_change,
@@ -505,38 +476,35 @@ ZERO = Claim(
     scale=_rounding,
     as_printed=Form(
         "$\\|\\nabla g(w+u) - \\nabla g(w)\\|_F \\le 2\\|u\\|$.",
-        norm="fro",
         flat=2.0,
-        extra=None,
         recipe="""
 size = np.linalg.norm(u)
 left = np.linalg.norm(size * np.eye(len(u)) + np.outer(u, u) / size)  # the derivative at u; that at zero is zero
 right = 2 * size
 """,
     ),
-    as_meant=Form("The same in the operator norm.", norm=2, flat=2.0, extra=None, slack=1e-8),
+    as_meant=Form("The same in the operator norm.", norm=2, flat=2.0, slack=1e-8),
     supplied="Lemma D.1, which says smooth and names no norm",
-    corrected=Form("It is $\\sqrt{d+3}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=3.0, relation="=="),
+    corrected=Form("It is $\\sqrt{d+3}\\,\\|u\\|$.", flat=0.0, extra=3.0, relation="=="),
     correction="$\\|I + \\bar u\\bar u^\\top\\|_F = \\sqrt{d+3}$, which is 2 for $d = 1$ only.",
     defect=IDENTITY,
-    control=Form("It is $\\sqrt{d+2.9}\\,\\|u\\|$.", norm="fro", flat=0.0, extra=2.9, relation="=="),
+    control=Form("It is $\\sqrt{d+2.9}\\,\\|u\\|$.", flat=0.0, extra=2.9, relation="=="),
 )
 
 RANK_ONE = Claim(
     id=f"{PAPER}.section-D.4.rank-one",
     place="Proof of Lemma D.1, bound on $I_1$",
     title="the part of rank one",
-    hypotheses=("$w, u \\in \\mathbb R^d$, $d \\in \\{1, 2, 3, 8\\}$",),
+    hypotheses="$w, u \\in \\mathbb R^d$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=_ANY_STEP,
     left=lambda w, u: np.stack(
         [np.sum((_rank_one(w + u) - _rank_one(w)) ** 2, (-2, -1)), f.norms(w) * np.sin(_between(w, u)) * f.norms(u)], -1
     ),
     relation="<=",
-    right=lambda w, u, constant: np.stack([constant * np.sum(u**2, -1), (1 + 1e-12) * f.norms(w + u) * f.norms(u)], -1),
-    as_printed=Form(
-        "$\\|w\\|\\sin\\theta \\le \\|w+u\\|$ and hence $I_1^2 \\le 3\\|u\\|^2$; judged with 2, which is stronger, and reached by small steps across $w$.",
-        constant=2.0,
+    right=lambda w, u, constant=2.0: np.stack(
+        [constant * np.sum(u**2, -1), (1 + 1e-12) * f.norms(w + u) * f.norms(u)], -1
     ),
+    as_printed="$\\|w\\|\\sin\\theta \\le \\|w+u\\|$ and hence $I_1^2 \\le 3\\|u\\|^2$; judged with 2, which is stronger, and reached by small steps across $w$.",
     control=Form("$I_1^2 \\le 1.95\\|u\\|^2$.", constant=1.95),
 )
 
@@ -553,11 +521,11 @@ def _second_moment(phi):
 LEMMA_D_2 = Claim(
     id=f"{PAPER}.lemma-D.2",
     title="second moment on a wedge",
-    hypotheses=("unit vectors at the angle $\\phi \\in [0.01, \\pi]$",),
+    hypotheses="unit vectors at the angle $\\phi \\in [0.01, \\pi]$",
     draw=_WEDGE_ANGLES,
     left=_second_moment,
     relation="==",
-    right=lambda phi, factor: factor * (phi - np.sin(phi) * np.cos(phi)) / np.pi,
+    right=lambda phi, factor=1.0: factor * (phi - np.sin(phi) * np.cos(phi)) / np.pi,
     scale=1e-4,
     also=[
         Relation(
@@ -567,11 +535,8 @@ LEMMA_D_2 = Claim(
             right=np.array([2 / (3 * np.pi), -(np.pi**-3)]) * (1 + 1e-12 * np.array([1, -1])),
         )
     ],
-    as_printed=Form(
-        "$E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\alpha\\cdot x) \\ne \\mathrm{sgn}(\\beta\\cdot x)}] = \\frac1\\pi(\\phi - \\sin\\phi\\cos\\phi) = "
-        "\\Theta(\\phi^3)$; the quotient lies between $\\pi^{-3}$ and $\\frac2{3\\pi}$.",
-        factor=1.0,
-    ),
+    as_printed="$E[(\\beta\\cdot x)^2\\mathbb 1_{\\mathrm{sgn}(\\alpha\\cdot x) \\ne \\mathrm{sgn}(\\beta\\cdot x)}] = \\frac1\\pi(\\phi - \\sin\\phi\\cos\\phi) = "
+    "\\Theta(\\phi^3)$; the quotient lies between $\\pi^{-3}$ and $\\frac2{3\\pi}$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="closed form against Gauss–Legendre rules",
 )
@@ -585,34 +550,28 @@ def _stretched_square(phi):
 LEMMA_D_3 = Claim(
     id=f"{PAPER}.lemma-D.3",
     title="the gradient of one pair is bounded",
-    hypotheses=("unit vectors at any angle",),
+    hypotheses="unit vectors at any angle",
     draw={"phi": uniform(0, np.pi)},
     left=_stretched_square,
     relation="<=",
-    right=lambda constant: constant,
-    as_printed=Form(
-        "$\\|E[|\\alpha\\cdot x|(I + \\beta\\beta^\\top)x\\,\\mathrm{sgn}(\\beta\\cdot x)]\\|^2 = O(1)$; judged with the constant 4, reached by parallel "
-        "vectors.",
-        constant=4.0,
-    ),
+    right=lambda constant=4.0: constant,
+    as_printed="$\\|E[|\\alpha\\cdot x|(I + \\beta\\beta^\\top)x\\,\\mathrm{sgn}(\\beta\\cdot x)]\\|^2 = O(1)$; judged with the constant 4, reached by parallel "
+    "vectors.",
     control=Form("The same with the constant 3.99.", constant=3.99),
 )
 
 LEMMA_D_4 = Claim(
     id=f"{PAPER}.lemma-D.4",
     title="second moment of a sum of neurons",
-    hypotheses=("up to 20 vectors in up to 10 dimensions",),
+    hypotheses="up to 20 vectors in up to 10 dimensions",
     draw=[
         *({"vectors": real(shape)} for shape in ((1, 1), (2, 2), (5, 2))),
         lambda count, random: {"vectors": random.normal(size=(count // 20, 20, 10)) ** 3},
     ],
     left=lambda vectors: np.sum(f.kernel(vectors, vectors), (-2, -1)),
     relation="<=",
-    right=lambda vectors, constant: constant * np.sum(f.norms(vectors), -1) ** 2,
-    as_printed=Form(
-        "$E[(\\sum|\\alpha_i\\cdot x|)^2] \\le c_0(\\sum\\|\\alpha_i\\|)^2$; judged with $c_0 = 1$ (the proof has $c_0 = 2$).",
-        constant=1.0,
-    ),
+    right=lambda vectors, constant=1.0: constant * np.sum(f.norms(vectors), -1) ** 2,
+    as_printed="$E[(\\sum|\\alpha_i\\cdot x|)^2] \\le c_0(\\sum\\|\\alpha_i\\|)^2$; judged with $c_0 = 1$ (the proof has $c_0 = 2$).",
     control=Form("The same with $c_0 = 0.99$.", constant=0.99),
 )
 

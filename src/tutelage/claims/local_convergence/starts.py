@@ -54,7 +54,7 @@ LEMMA_E_1 = Claim(
     id=f"{PAPER}.lemma-E.1",
     place="Lemma E.1 and Algorithm 1",
     title="random directions with fitted norms",
-    hypotheses=("$r \\le 2$, $d \\in \\{2, 3\\}$, $\\epsilon$ from 0.01 to 0.2, $\\delta = \\frac1{10}$",),
+    hypotheses="$r \\le 2$, $d \\in \\{2, 3\\}$, $\\epsilon$ from 0.01 to 0.2, $\\delta = \\frac1{10}$",
     draw=_random_starts,
     **_STARTS,
     as_printed=Form(
@@ -86,19 +86,17 @@ CAP = Claim(
     id=f"{PAPER}.section-E.1.cap",
     place="Section E.1, probability of a direction close to a teacher",
     title="probability of a cap",
-    hypotheses=("$w$ uniform on the sphere, $0.4 \\le \\gamma \\le \\frac\\pi2$, $2 \\le d \\le 6$",),
+    hypotheses="$w$ uniform on the sphere, $0.4 \\le \\gamma \\le \\frac\\pi2$, $2 \\le d \\le 6$",
     draw={"dimension": integers(2, 6), "gamma": uniform(0.4, np.pi / 2)},
     left=lambda dimension, gamma: _cap(dimension, gamma),
     relation="==",
-    right=lambda dimension, gamma, whole, factor: (
+    right=lambda dimension, gamma, whole=0.0, factor=2.0: (
         factor * _sines(dimension, gamma) / _sines(dimension, whole * np.pi + (1 - whole) * gamma)
     ),
     tolerance=1e-8,
     as_printed=Form(
         "$P(\\angle(w, w^*_i) \\le \\gamma) = 2\\int_0^\\gamma\\sin^{d-2}\\theta\\,d\\theta\\big/\\int_0^\\gamma\\sin^{d-2}\\theta\\,d\\theta$, which is 2.",
         left=lambda dimension, gamma: _cap(dimension, gamma) / 2,
-        whole=0.0,
-        factor=2.0,
         recipe="""
 w = np.random.default_rng(0).normal(size=(400_000, int(dimension)))
 left = np.mean(w[:, 0] >= np.cos(gamma) * np.linalg.norm(w, axis=1))  # sampled
@@ -111,7 +109,6 @@ right = 2 * part / part
         "$P(\\angle \\le \\gamma) = 2\\int_0^\\gamma\\sin^{d-2}\\theta\\,d\\theta\\big/\\int_0^\\pi\\sin^{d-2}\\theta\\,d\\theta$ for the angle between lines, "
         "$\\min\\{\\angle(w, w^*_i), \\angle(w, -w^*_i)\\}$.",
         whole=1.0,
-        factor=2.0,
     ),
     supplied=f"the probability, which is below one: the denominator runs to $\\pi$; and {ACUTE}",
     correction="$\\gamma$ in the denominator should be $\\pi$, and the factor 2 is that of both signs of $w$.",
@@ -124,21 +121,18 @@ CAP_ORDER = Claim(
     id=f"{PAPER}.section-E.1.order",
     place="Section E.1, order of that probability",
     title="how likely a direction close to a teacher is",
-    hypotheses=("$w$ uniform on the sphere, angles between lines, $\\gamma \\le \\frac\\pi2$, $2 \\le d \\le 50$",),
+    hypotheses="$w$ uniform on the sphere, angles between lines, $\\gamma \\le \\frac\\pi2$, $2 \\le d \\le 50$",
     draw={"dimension": integers(2, 50), "gamma": log_uniform(0.05, np.pi / 2)},
     left=_cap,
     relation=">=",
-    right=lambda dimension, gamma, less: (2 * gamma / np.pi) ** (dimension - less) * (1 - 1e-12),
+    right=lambda dimension, gamma, less=1.0: (2 * gamma / np.pi) ** (dimension - less) * (1 - 1e-12),
     scale=0.0,
-    as_printed=Form(
-        "$P = \\Omega(\\gamma^d)$; judged as $P \\ge (2\\gamma/\\pi)^{d-1}$, which is stronger; a constant to the power of $d$ is hidden.",
-        less=1.0,
-    ),
+    as_printed="$P = \\Omega(\\gamma^d)$; judged as $P \\ge (2\\gamma/\\pi)^{d-1}$, which is stronger; a constant to the power of $d$ is hidden.",
     control=Form("$P \\ge (2\\gamma/\\pi)^{d-1.01}$; for $d = 2$, $P = 2\\gamma/\\pi$.", less=1.01),
 )
 
 
-def _missed(teachers, chance, delta, alone, factor):
+def _missed(teachers, chance, delta, alone=1.0, factor=1.0):
     """The probability that one of r disjoint caps is met by none of m directions, by inclusion and exclusion."""
     wanted = alone * teachers * np.log(1 / delta) + (1 - alone) * np.log(teachers / delta)
     count, k = np.ceil(factor * wanted / chance)[..., None], np.arange(1, 13)
@@ -150,24 +144,19 @@ NUMBER = Claim(
     id=f"{PAPER}.section-E.1.number",
     place="Section E.1, number of students for all teachers",
     title="enough directions for every teacher at once",
-    hypotheses=(
-        "$r \\le 12$ teachers, caps that do not overlap, of probability $p \\le \\frac1{2r}$; $p^{-1}\\log(1/\\delta)$ students for one teacher",
-    ),
+    hypotheses="$r \\le 12$ teachers, caps that do not overlap, of probability $p \\le \\frac1{2r}$; $p^{-1}\\log(1/\\delta)$ students for one teacher",
     draw={
         "teachers": integers(1, 12),
         "part": log_uniform(1e-4, 1),
         "delta": uniform(1e-3, 0.999),
     },
     build=lambda teachers, part, delta: {"teachers": teachers, "chance": part / (2 * teachers), "delta": delta},
-    where=lambda delta, most: delta <= most,
+    where=lambda delta, most=1.0: delta <= most,
     left=_missed,
     relation="<=",
     right=lambda delta: delta,
     as_printed=Form(
         "With $m = O(r\\gamma^{-d}\\log\\frac1\\delta)$ students every teacher has one within $\\gamma$, with probability $1 - \\delta$.",
-        most=1.0,
-        alone=1.0,
-        factor=1.0,
         recipe="""
 from math import ceil, comb, log
 r, p = int(teachers), float(chance)
@@ -176,17 +165,15 @@ left = sum((-1) ** (k + 1) * comb(r, k) * (1 - k * p) ** m for k in range(1, r +
 right = delta
 """,
     ),
-    as_meant=Form("The same for $\\delta \\le \\frac12$.", most=0.5, alone=1.0, factor=1.0),
+    as_meant=Form("The same for $\\delta \\le \\frac12$.", most=0.5),
     supplied="the probability $1 - \\delta$, which is meant to be large",
     corrected=Form(
         "$m = p^{-1}\\log(r/\\delta)$ students are enough, for all $\\delta$: $\\log r$ takes the place of the factor $r$.",
-        most=1.0,
         alone=0.0,
-        factor=1.0,
     ),
     correction="By the union bound $m = p^{-1}\\log(r/\\delta)$ is enough. That is less than $rp^{-1}\\log(1/\\delta)$ for $\\delta \\le \\frac12$, and more where $\\delta$ is "
     "close to one: there the printed number tends to zero.",
-    control=Form("That with $0.98\\log(r/\\delta)$.", most=1.0, alone=0.0, factor=0.98),
+    control=Form("That with $0.98\\log(r/\\delta)$.", alone=0.0, factor=0.98),
 )
 
 
@@ -214,12 +201,12 @@ CLOSE = Claim(
     id=f"{PAPER}.section-E.1.loss",
     place="Section E.1, feasible solution",
     title="students close to all teachers have a small loss",
-    hypotheses=("a student with the norm of each teacher at an angle of at most $\\gamma$",),
+    hypotheses="a student with the norm of each teacher at an angle of at most $\\gamma$",
     draw=_nearby,
     left=lambda loss: loss,
     relation="<=",
-    right=lambda bulk, gamma, constant: constant * bulk**2 * gamma**2,
-    as_printed=Form("$L = O(r^2w_{max}^2\\gamma^2)$; judged with the constant $\\frac12$.", constant=0.5),
+    right=lambda bulk, gamma, constant=0.5: constant * bulk**2 * gamma**2,
+    as_printed="$L = O(r^2w_{max}^2\\gamma^2)$; judged with the constant $\\frac12$.",
     control=Form("The same with the constant 0.49, below that of one teacher.", constant=0.49),
 )
 
@@ -248,17 +235,14 @@ LEMMA_E_2 = Claim(
     id=f"{PAPER}.lemma-E.2",
     place="Lemma E.2 and Equation (14)",
     title="the moment matrix spans the teachers",
-    hypotheses=("three teachers in the plane",),
+    hypotheses="three teachers in the plane",
     draw=lambda count, random: {
         "teachers": random.normal(size=(256, 3, 2)) * 10.0 ** random.uniform(-1, 1, size=(256, 3, 1))
     },
     left=_moments_by_rules,
     relation="==",
-    right=lambda teachers, factor: factor * moment_matrix(teachers),
-    as_printed=Form(
-        "$E[f^*(x)(xx^\\top - I)] = c\\sum_i\\|w^*_i\\|\\bar w^*_i\\bar w_i^{*\\top}$; judged with $c = \\sqrt{2/\\pi}$.",
-        factor=1.0,
-    ),
+    right=lambda teachers, factor=1.0: factor * moment_matrix(teachers),
+    as_printed="$E[f^*(x)(xx^\\top - I)] = c\\sum_i\\|w^*_i\\|\\bar w^*_i\\bar w_i^{*\\top}$; judged with $c = \\sqrt{2/\\pi}$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="closed form against Gauss–Legendre rules on the circle",
 )
@@ -283,9 +267,7 @@ def _sampled_moments(count, random):
 LEMMA_E_3 = Claim(
     id=f"{PAPER}.lemma-E.3",
     title="the sampled moment matrix",
-    hypotheses=(
-        "$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",
-    ),
+    hypotheses="$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",
     draw=_sampled_moments,
     runs=True,
     build=lambda instance, constant: {
@@ -336,7 +318,7 @@ def _projections(count, random):
 LEMMA_E_4 = Claim(
     id=f"{PAPER}.lemma-E.4",
     title="vectors in the estimated subspace that fit the teacher",
-    hypotheses=("$\\|M - \\hat M\\|_2 = \\epsilon$, random perturbations and ones that hide the smallest teacher",),
+    hypotheses="$\\|M - \\hat M\\|_2 = \\epsilon$, random perturbations and ones that hide the smallest teacher",
     draw=_projections,
     left=lambda square: square,
     relation="<=",
@@ -366,7 +348,7 @@ LEMMA_E_5 = Claim(
     id=f"{PAPER}.lemma-E.5",
     place="Lemma E.5 and Algorithm 2",
     title="random directions in an estimated subspace",
-    hypotheses=("$r \\le 2$, $d = 6$, $\\epsilon \\in \\{0.05, 0.2\\}$, $\\delta = \\frac1{10}$",),
+    hypotheses="$r \\le 2$, $d = 6$, $\\epsilon \\in \\{0.05, 0.2\\}$, $\\delta = \\frac1{10}$",
     draw=_subspace_starts,
     **_STARTS,
     as_printed=Form(

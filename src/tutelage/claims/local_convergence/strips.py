@@ -84,14 +84,12 @@ TEST_FUNCTION = Claim(
     ),
     draw=_ALONE,
     build=_without_students,
-    left=lambda delta, phi, mass, teachers, other, sign: sign * _correlation(delta, phi, mass, teachers, other),
+    left=lambda delta, phi, mass, teachers, other, sign=1.0: sign * _correlation(delta, phi, mass, teachers, other),
     relation=">=",
-    right=lambda delta, teachers, constant: constant * (delta / teachers) ** 1.5,
+    right=lambda delta, teachers, constant=0.02: constant * (delta / teachers) ** 1.5,
     as_printed=Form(
         "$\\langle R, h\\rangle/\\|h\\| \\ge \\Omega(w_{min}^{5/2}r^{-3/2}w_{max}^{-3/2}\\delta^{3/2})$; judged with the constant $\\frac1{50}$, which "
         "the constants of Section C.2, part (iv), give for all $r$.",
-        sign=1.0,
-        constant=0.02,
         recipe="""
 random = np.random.default_rng(0)
 tau = 0.3 * delta / teachers
@@ -106,7 +104,7 @@ left = np.mean(residual * test * density) / np.sqrt(np.mean(test**2 * density)) 
 right = 0.02 * (delta / teachers) ** 1.5
 """,
     ),
-    as_meant=Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0, constant=0.02),
+    as_meant=Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0),
     supplied="the next sentence, which uses the size of the correlation only",
     correction="The teacher enters the residual with a minus sign, so that the correlation is negative (the same slip is in Section C.2, "
     "part (iv)). Only its size matters.",
@@ -116,7 +114,7 @@ right = 0.02 * (delta / teachers) ** 1.5
 )
 
 
-def _own_correlations(tau, absolute):
+def _own_correlations(tau, absolute=0.0):
     """⟨h, |w*·x|⟩ and −|⟨h, w*·x⟩| over τ³, with or without the absolute value in h."""
     half = tau[..., None] / 2
     x = np.concatenate([half * (_NODES - 1), half * (_NODES + 1)], -1)
@@ -132,17 +130,15 @@ PRINTED_FUNCTION = Claim(
     id=f"{PAPER}.section-5.3.function",
     place="Section 5.3, last paragraph",
     title="what the test function correlates with",
-    hypotheses=("unit teacher, $0.01 \\le \\tau \\le \\frac12$",),
+    hypotheses="unit teacher, $0.01 \\le \\tau \\le \\frac12$",
     draw={"tau": log_uniform(0.01, 0.5)},
     left=_own_correlations,
     relation=">=",
-    right=lambda tau, constant: np.stack([constant + 0 * tau, -1e-9 + 0 * tau], -1),
+    right=lambda tau, constant=0.063: np.stack([constant + 0 * tau, -1e-9 + 0 * tau], -1),
     scale=1.0,
     as_printed=Form(
         "$h = (w^*\\cdot x - E[w^*\\cdot x\\,\\mathbb 1_S]/E[\\mathbb 1_S])\\mathbb 1_S$ has almost no correlation with functions that are linear on $S$, and a "
         "large positive one with $|w^*\\cdot x|$; judged as none with $w^*\\cdot x$, and at least $0.063\\,\\tau^3$, which is observed.",
-        absolute=0.0,
-        constant=0.063,
         recipe="""
 x = tau * (2 * (np.arange(100_000) + 0.5) / 100_000 - 1)
 density = np.exp(-x**2 / 2) / np.sqrt(2 * np.pi) * 2 * tau
@@ -151,7 +147,7 @@ left = np.mean(h * np.abs(x) * density) / tau**3  # h is odd, and |x| is even
 right = 0.063
 """,
     ),
-    as_meant=Form("The same with $|w^*\\cdot x|$ for $w^*\\cdot x$ in $h$.", absolute=1.0, constant=0.063),
+    as_meant=Form("The same with $|w^*\\cdot x|$ for $w^*\\cdot x$ in $h$.", absolute=1.0),
     supplied="Section C.2, part (iii), where the test function has the absolute value, and Figure 3",
     correction="Without absolute values $h$ is odd: it has no correlation with any neuron, and a large one with $w^*\\cdot x$.",
     glyph=True,
@@ -177,24 +173,21 @@ def _inner_by_rules(x, phi):
 EQUATION_8 = Claim(
     id=f"{PAPER}.equation-8",
     title="integral of a neuron across a strip",
-    hypotheses=("$0.03 \\le \\phi \\le \\frac\\pi2$, $|x_1| \\le 9$",),
+    hypotheses="$0.03 \\le \\phi \\le \\frac\\pi2$, $|x_1| \\le 9$",
     draw={"x": uniform(-9, 9), "phi": uniform(0.03, np.pi / 2)},
     left=_inner_by_rules,
     relation="==",
-    right=lambda x, phi, factor: factor * inner(x, phi),
+    right=lambda x, phi, factor=1.0: factor * inner(x, phi),
     scale=1.0,
     tolerance=1e-8,
-    as_printed=Form(
-        "$\\int|x_1\\cos\\phi + x_2\\sin\\phi|e^{-x_2^2/2}dx_2 = \\sqrt{2\\pi}x_1\\cos\\phi\\,\\mathrm{erf}(x_1\\cot\\phi/\\sqrt2) + "
-        "2\\sin\\phi\\,e^{-x_1^2\\cot^2\\phi/2}$.",
-        factor=1.0,
-    ),
+    as_printed="$\\int|x_1\\cos\\phi + x_2\\sin\\phi|e^{-x_2^2/2}dx_2 = \\sqrt{2\\pi}x_1\\cos\\phi\\,\\mathrm{erf}(x_1\\cot\\phi/\\sqrt2) + "
+    "2\\sin\\phi\\,e^{-x_1^2\\cot^2\\phi/2}$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="closed form against Gauss–Legendre rules",
 )
 
 
-def _elementary(x, upper):
+def _elementary(x, upper=0.25):
     """Five inequalities for x ≥ 0, two of them for x ≤ 1, as differences that must not be negative."""
     line, square = 2 * x / np.sqrt(np.pi), -np.expm1(-(x**2))
     gaps = [line - erf(x), erf(x) - line / 2, erf(x) - line * (1 - x**2 / 3)]
@@ -206,17 +199,14 @@ ELEMENTARY = Claim(
     id=f"{PAPER}.section-C.2.elementary",
     place="Section C.2, inequalities below Equations (9) and (10)",
     title="elementary inequalities of the proof",
-    hypotheses=("$0 \\le x \\le 3$; the second and the fourth for $x \\le 1$",),
+    hypotheses="$0 \\le x \\le 3$; the second and the fourth for $x \\le 1$",
     draw={"x": log_uniform(1e-2, 3)},
     left=_elementary,
     relation=">=",
     right=0.0,
     scale=lambda x: x[..., None] ** 4,
-    as_printed=Form(
-        "$\\mathrm{erf}(x) \\le \\frac{2x}{\\sqrt\\pi}$, $\\mathrm{erf}(x) \\ge \\frac x{\\sqrt\\pi}$, $\\mathrm{erf}(x) \\ge \\frac{2x}{\\sqrt\\pi} - "
-        "\\frac{2x^3}{3\\sqrt\\pi}$, $1 - e^{-x^2} \\le x^2 - \\frac14x^4$ and $1 - e^{-x^2} \\ge x^2 - \\frac12x^4$.",
-        upper=0.25,
-    ),
+    as_printed="$\\mathrm{erf}(x) \\le \\frac{2x}{\\sqrt\\pi}$, $\\mathrm{erf}(x) \\ge \\frac x{\\sqrt\\pi}$, $\\mathrm{erf}(x) \\ge \\frac{2x}{\\sqrt\\pi} - "
+    "\\frac{2x^3}{3\\sqrt\\pi}$, $1 - e^{-x^2} \\le x^2 - \\frac14x^4$ and $1 - e^{-x^2} \\ge x^2 - \\frac12x^4$.",
     control=Form("The same with $x^2 - 0.37x^4$; the sharp constant is $e^{-1} = 0.368$.", upper=0.37),
 )
 
@@ -231,14 +221,14 @@ def _strip(phi, share):
     return {"phi": phi, "tau": share * phi / 4}
 
 
-def _bounds_9(tau, phi, factor):
+def _bounds_9(tau, phi, factor=1.0):
     sine, square, main = np.sin(phi), np.cos(phi) ** 2 / np.sin(phi), np.sin(phi) * tau**2
     high = main + factor * (square * tau**4 - tau**4 / (8 * sine))
     low = main + factor * (square * (tau**4 / 4 - tau**6 / 8) - tau**4 / (4 * sine))
     return np.stack([high, -low], -1) / np.pi
 
 
-def _bounds_10(tau, phi, factor):
+def _bounds_10(tau, phi, factor=1.0):
     sine, square, main = np.sin(phi), np.cos(phi) ** 2 / np.sin(phi), 2 * np.sin(phi) * tau
     low = main + factor * (square * (tau**3 / 3 - tau**5 / 8) - tau**3 / (3 * sine))
     return np.stack([main + factor * square * tau**3, -low], -1) / np.pi
@@ -254,12 +244,9 @@ EQUATION_9 = Claim(
     left=lambda tau, phi: two_sided(strip_mean(lambda x: x, tau, phi)),
     relation="<=",
     right=_bounds_9,
-    as_printed=Form(
-        "$\\langle|w^*\\cdot x|, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{\\sin\\phi}\\pi\\tau^2 \\pm "
-        "O(\\tau^4/\\phi)$. (The print has $\\pm\\Theta$; the error is $\\frac{\\cos2\\phi}{4\\pi\\sin\\phi}\\tau^4$ to leading order, which vanishes at "
-        "$\\frac\\pi4$.)",
-        factor=1.0,
-    ),
+    as_printed="$\\langle|w^*\\cdot x|, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{\\sin\\phi}\\pi\\tau^2 \\pm "
+    "O(\\tau^4/\\phi)$. (The print has $\\pm\\Theta$; the error is $\\frac{\\cos2\\phi}{4\\pi\\sin\\phi}\\tau^4$ to leading order, which vanishes at "
+    "$\\frac\\pi4$.)",
     control=Form("The terms behind the first ones five per cent smaller.", factor=0.95),
     arithmetic=_RULES,
 )
@@ -274,10 +261,7 @@ EQUATION_10 = Claim(
     left=lambda tau, phi: two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
     relation="<=",
     right=_bounds_10,
-    as_printed=Form(
-        "$\\langle1, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{2\\sin\\phi}\\pi\\tau \\pm O(\\tau^3/\\phi)$.",
-        factor=1.0,
-    ),
+    as_printed="$\\langle1, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{2\\sin\\phi}\\pi\\tau \\pm O(\\tau^3/\\phi)$.",
     control=Form("The terms behind the first ones five per cent smaller.", factor=0.95),
     arithmetic=_RULES,
 )
@@ -299,12 +283,11 @@ PART_IV = Claim(
     build=_strip,
     left=_seen,
     relation="<=",
-    right=lambda constant: np.array([0.042, 0.0665, -0.0644, constant]),
+    right=lambda constant=0.0266: np.array([0.042, 0.0665, -0.0644, constant]),
     as_printed=Form(
         "$g = \\frac\\tau2 + O(\\tau^3)$, $\\langle|w^*\\cdot x| - g, |w^*\\cdot x|\\rangle_S = \\Theta(\\tau^3)$ and $|\\langle|w^*\\cdot x| - g, |w\\cdot "
         "x|\\rangle_S| \\le O(\\tau^4/\\phi)$; judged with the constants 0.042, from 0.0644 to 0.0665, and 0.0266, chosen after seeing those of narrow strips: $\\frac1{24}$, "
         "$\\frac1{12}\\sqrt{2/\\pi}$ and $\\cos^2\\phi\\,\\phi/(12\\pi\\sin\\phi)$.",
-        constant=0.0266,
         slack=1e-6,
     ),
     control=Form("The last constant is 0.0262.", constant=0.0262),
@@ -324,14 +307,14 @@ SLOPE = Claim(
     id=f"{PAPER}.section-C.2.slope",
     place="Section C.2, part 2, first display",
     title="derivative of the correlation in the angle",
-    hypotheses=("$0.1 \\le \\tau \\le 2$, $0.1 \\le \\phi \\le 1.4$",),
+    hypotheses="$0.1 \\le \\tau \\le 2$, $0.1 \\le \\phi \\le 1.4$",
     draw={"tau": log_uniform(0.1, 2), "phi": uniform(0.1, 1.4)},
     left=lambda tau, phi: five_point(lambda angle: detected(tau, angle), phi),
     relation="==",
-    right=lambda tau, phi, factor: factor * printed_slope(tau, phi),
+    right=lambda tau, phi, factor=1.0: factor * printed_slope(tau, phi),
     scale=lambda tau: tau**2,
     tolerance=1e-6,
-    as_printed=Form("$h'(\\phi)$ is the printed expression with Owen's function.", factor=1.0),
+    as_printed="$h'(\\phi)$ is the printed expression with Owen's function.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="differences of Gauss–Legendre rules against the printed expression",
 )
@@ -346,16 +329,13 @@ FIRST_PART = Claim(
     id=f"{PAPER}.section-C.2.first-part",
     place="Section C.2, part 2, bound on $h_1$",
     title="the first part of the derivative is negative",
-    hypotheses=("$0.01 \\le \\tau \\le 1$",),
+    hypotheses="$0.01 \\le \\tau \\le 1$",
     draw={"tau": log_uniform(0.01, 1)},
     left=_h1,
     relation="<=",
-    right=lambda tau, coefficient: -coefficient * tau**4 + tau**6 / 8,
-    as_printed=Form(
-        "$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. Two terms of the display before are "
-        "estimated the wrong way round, a factor below one and an upper bound on erf being multiplied by negative numbers; the sum stands.)",
-        coefficient=0.25,
-    ),
+    right=lambda tau, coefficient=0.25: -coefficient * tau**4 + tau**6 / 8,
+    as_printed="$h_1(\\tau) \\le -\\frac14\\tau^4 + \\frac18\\tau^6 \\le 0$. (To leading order it is $-\\frac5{12}\\tau^4$. Two terms of the display before are "
+    "estimated the wrong way round, a factor below one and an upper bound on erf being multiplied by negative numbers; the sum stands.)",
     control=Form("$h_1(\\tau) \\le -0.42\\tau^4 + \\frac18\\tau^6$.", coefficient=0.42),
 )
 
@@ -370,12 +350,9 @@ MAXIMUM = Claim(
     draw={"tau": log_uniform(0.01, 6), "phi": log_uniform(1e-3, np.pi / 2)},
     left=detected,
     relation="<=",
-    right=lambda tau, factor: factor * detected(tau, 0 * tau),
-    as_printed=Form(
-        "$\\langle|\\bar w^*\\cdot x| - g, |w\\cdot x|\\rangle_S \\le \\langle|\\bar w^*\\cdot x| - g, |\\bar w^*\\cdot x|\\rangle_S$ for all angles. "
-        "(It is so for all $\\tau$ tried, not for small ones only.)",
-        factor=1.0,
-    ),
+    right=lambda tau, factor=1.0: factor * detected(tau, 0 * tau),
+    as_printed="$\\langle|\\bar w^*\\cdot x| - g, |w\\cdot x|\\rangle_S \\le \\langle|\\bar w^*\\cdot x| - g, |\\bar w^*\\cdot x|\\rangle_S$ for all angles. "
+    "(It is so for all $\\tau$ tried, not for small ones only.)",
     control=Form("The right-hand side one per cent smaller.", factor=0.99),
     arithmetic=_RULES,
 )

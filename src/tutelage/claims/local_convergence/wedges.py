@@ -22,7 +22,7 @@ def _probabilities(phi, first, second):
     return np.stack([single, -single, both, -both], -1)
 
 
-def _strip_bounds(phi, first, second, factor, absolute):
+def _strip_bounds(phi, first, second, factor=1.0, absolute=0.0):
     cosine = absolute * np.abs(np.cos(phi)) + (1 - absolute) * np.cos(phi)
     single = np.sqrt(2 / np.pi) * first
     both = factor * first * (second + first * cosine) / (np.pi * np.sin(phi))
@@ -41,9 +41,9 @@ LEMMA_C_2_STRIPS = Claim(
     id=f"{PAPER}.lemma-C.2.strips",
     place="Lemma C.2 (Section C.6) and its proof",
     title="probabilities of strips and of their intersections",
-    hypotheses=("unit vectors at the angle $\\phi$ with $\\sin\\phi > 0$, $\\delta_1, \\delta_2 > 0$",),
+    hypotheses="unit vectors at the angle $\\phi$ with $\\sin\\phi > 0$, $\\delta_1, \\delta_2 > 0$",
     draw={"phi": uniform(1e-3, np.pi - 1e-3), "first": log_uniform(1e-3, 10), "second": log_uniform(1e-3, 10)},
-    where=lambda phi, most: phi <= most,
+    where=lambda phi, most=np.pi: phi <= most,
     left=_probabilities,
     relation="<=",
     right=_strip_bounds,
@@ -51,23 +51,19 @@ LEMMA_C_2_STRIPS = Claim(
         "$\\sqrt{2/\\pi}\\,\\delta_1e^{-\\delta_1^2/2} \\le P(|\\alpha\\cdot x| \\le \\delta_1) \\le \\sqrt{2/\\pi}\\,\\delta_1$, and $P(A)$ is at most "
         "$\\delta_1(\\delta_2 + \\delta_1\\cos\\phi)/(\\pi\\sin\\phi)$ and at least $e^{-(\\delta_1^2+\\delta_2^2+2\\delta_1\\delta_2\\cos\\phi)/(2\\sin^2\\phi)}$ "
         "times this.",
-        factor=1.0,
-        absolute=0.0,
-        most=np.pi,
         recipe=_OVERLAP_RECIPE + "right = first * (second + first * np.cos(phi)) / (np.pi * np.sin(phi))\n",
     ),
-    as_meant=Form("The same for $\\phi \\le \\frac\\pi2$.", factor=1.0, absolute=0.0, most=np.pi / 2),
+    as_meant=Form("The same for $\\phi \\le \\frac\\pi2$.", most=np.pi / 2),
     supplied="the first line of the proof, $\\phi \\in (0, \\frac\\pi2]$ without loss of generality",
     corrected=Form(
         "The same with $|\\cos\\phi|$ for $\\cos\\phi$ and both bounds on $P(A)$ twice as large.",
         factor=2.0,
         absolute=1.0,
-        most=np.pi,
     ),
     correction="The density of a Gaussian pair is $1/(2\\pi)$, not $1/(4\\pi)$; and for obtuse angles, which a change of sign makes acute, the "
     "bound has $|\\cos\\phi|$ (as printed it may be negative). The constants of Lemma 10 change, its order does not.",
     defect=DENSITY,
-    control=Form("The corrected form with a factor 1.98 instead of 2.", factor=1.98, absolute=1.0, most=np.pi),
+    control=Form("The corrected form with a factor 1.98 instead of 2.", factor=1.98, absolute=1.0),
 )
 
 
@@ -75,14 +71,14 @@ OVERLAP = Claim(
     id=f"{PAPER}.section-C.4.1.overlap",
     place="Section C.4.1, proof of Lemma C.1, bounds on probabilities",
     title="how much of a strip other strips take",
-    hypotheses=("Assumption 1, $\\delta_1 \\le 1$",),
+    hypotheses="Assumption 1, $\\delta_1 \\le 1$",
     draw={"separation": log_uniform(1e-3, np.pi / 2), "turn": uniform(0, 1), "first": log_uniform(1e-3, 1)},
     build=lambda separation, turn, first: (
         {"separation": separation, "phi": separation + (np.pi - 2 * separation) * turn, "first": first}
     ),
     left=lambda phi, first: np.stack([_overlap(phi, first, first), -erf(first / np.sqrt(2))], -1),
     relation="<=",
-    right=lambda separation, first, factor: np.stack(
+    right=lambda separation, first, factor=1.0: np.stack(
         [
             factor * first**2 * (1 + np.cos(separation)) / (np.pi * np.sin(separation)),
             -np.sqrt(2 / np.pi) * np.exp(-0.5) * first,
@@ -92,7 +88,6 @@ OVERLAP = Claim(
     as_printed=Form(
         "$P(S^*_i(\\delta_1)) \\ge \\sqrt{2/\\pi}e^{-1/2}\\delta_1$ and $P(A^*_i(w^*_j, \\delta_1, \\delta_1)) \\le "
         "\\delta_1^2(1+\\cos\\Delta)/(\\pi\\sin\\Delta)$.",
-        factor=1.0,
         recipe="second = first\n"
         + _OVERLAP_RECIPE
         + "right = first**2 * (1 + np.cos(separation)) / (np.pi * np.sin(separation))\n",
@@ -135,7 +130,7 @@ LEMMA_C_3_OWEN = Claim(
     id=f"{PAPER}.lemma-C.3.owen",
     place="Lemma C.3 (Section C.6)",
     title="an inequality for Owen's function",
-    hypotheses=("$0.01 \\le \\tau \\le c$, $0 \\le \\phi \\le c$ with $c = \\frac12$",),
+    hypotheses="$0.01 \\le \\tau \\le c$, $0 \\le \\phi \\le c$ with $c = \\frac12$",
     **_OWEN,
     as_printed=Form(
         "$4T(\\tau, \\cot\\phi) - 1 + \\frac{2\\phi}\\pi + \\frac\\tau{\\sqrt{2\\pi}}\\mathrm{erf}(\\tau\\cot\\phi/\\sqrt2) \\le 0$.",
@@ -153,7 +148,7 @@ OWEN_RANGE = Claim(
     id=f"{PAPER}.section-C.6.owen-range",
     place="Proof of Lemma C.3 (Section C.6), last sentence",
     title="for which angles the inequality holds",
-    hypotheses=("$0.01 \\le \\tau \\le c$, judged with $c = 0.24$, for which the bound before it is negative",),
+    hypotheses="$0.01 \\le \\tau \\le c$, judged with $c = 0.24$, for which the bound before it is negative",
     **_OWEN,
     as_printed=Form(
         "The expression is at most $h(\\tau, \\phi_0) \\le 0$ with $\\phi_0 = \\mathrm{arccot}\\,3$, for all $\\phi \\le \\frac\\pi4$.",
@@ -182,17 +177,14 @@ OWEN_SLOPE = Claim(
     id=f"{PAPER}.section-C.6.owen-slope",
     place="Proof of Lemma C.3 (Section C.6), first display",
     title="derivative of the expression in the angle",
-    hypotheses=("$0.01 \\le \\tau \\le 1$, $0.1 \\le \\phi \\le 1.5$",),
+    hypotheses="$0.01 \\le \\tau \\le 1$, $0.1 \\le \\phi \\le 1.5$",
     draw={"tau": log_uniform(0.01, 1), "phi": uniform(0.1, 1.5)},
     left=lambda tau, phi: five_point(lambda angle: owen_expression(tau, angle), phi),
     relation="==",
-    right=lambda tau, phi, factor: factor * _turn_slope(tau, phi) / np.pi,
+    right=lambda tau, phi, factor=1.0: factor * _turn_slope(tau, phi) / np.pi,
     scale=1e-2,
     tolerance=1e-6,
-    as_printed=Form(
-        "$\\frac{dh}{d\\phi} = \\frac1\\pi(2 - 2e^{-\\tau^2/2\\sin^2\\phi} - \\frac{\\tau^2}{\\sin^2\\phi}e^{-\\tau^2\\cot^2\\phi/2})$.",
-        factor=1.0,
-    ),
+    as_printed="$\\frac{dh}{d\\phi} = \\frac1\\pi(2 - 2e^{-\\tau^2/2\\sin^2\\phi} - \\frac{\\tau^2}{\\sin^2\\phi}e^{-\\tau^2\\cot^2\\phi/2})$.",
     control=Form("One per cent more.", factor=1.01),
     arithmetic="differences of the expression against the printed derivative",
 )
@@ -201,14 +193,14 @@ OWEN_GROWS = Claim(
     id=f"{PAPER}.section-C.6.owen-grows",
     place="Proof of Lemma C.3 (Section C.6), $h_1 \\ge 0$",
     title="the expression increases with the angle",
-    hypotheses=("$0.02 \\le \\tau \\le 10$",),
+    hypotheses="$0.02 \\le \\tau \\le 10$",
     draw={"tau": log_uniform(0.02, 10), "phi": log_uniform(0.01, np.pi / 3)},
-    where=lambda phi, most: phi <= most,
+    where=lambda phi, most=np.pi / 4: phi <= most,
     left=_turn_slope,
     relation=">=",
     right=0.0,
     scale=lambda tau, phi: np.minimum((tau / np.sin(phi)) ** 4, 1.0),
-    as_printed=Form("$h_1(\\tau, \\phi) \\ge 0$ for $\\phi \\le \\frac\\pi4$.", most=np.pi / 4),
+    as_printed="$h_1(\\tau, \\phi) \\ge 0$ for $\\phi \\le \\frac\\pi4$.",
     control=Form("The same for $\\phi \\le 0.8$; for small $\\tau$ the sign changes at $\\frac\\pi4$.", most=0.8),
 )
 
@@ -223,7 +215,7 @@ OWEN_WIDTH = Claim(
     id=f"{PAPER}.section-C.6.owen-width",
     place="Proof of Lemma C.3 (Section C.6), derivative in $\\tau$",
     title="the expression falls with the width at one angle",
-    hypotheses=("$\\phi_0 = \\mathrm{arccot}\\,3$, $0.01 \\le \\tau \\le 0.24$",),
+    hypotheses="$\\phi_0 = \\mathrm{arccot}\\,3$, $0.01 \\le \\tau \\le 0.24$",
     draw={"tau": log_uniform(0.01, 0.24)},
     left=lambda tau: np.stack(
         [
@@ -233,13 +225,12 @@ OWEN_WIDTH = Claim(
         -1,
     ),
     relation="<=",
-    right=lambda tau, coefficient: np.stack([(-coefficient * tau**3 + 207 / 8 * tau**5) / np.pi, 1e-7 + 0 * tau], -1),
-    scale=lambda tau: tau[..., None] ** 3,
-    as_printed=Form(
-        "$\\frac{dh(\\tau, \\phi_0)}{d\\tau}$ is the printed expression, and at most $-\\frac3{2\\pi}\\tau^3 + \\frac{207}{8\\pi}\\tau^5 \\le 0$. (To "
-        "leading order it is $-\\frac6\\pi\\tau^3$.)",
-        coefficient=1.5,
+    right=lambda tau, coefficient=1.5: np.stack(
+        [(-coefficient * tau**3 + 207 / 8 * tau**5) / np.pi, 1e-7 + 0 * tau], -1
     ),
+    scale=lambda tau: tau[..., None] ** 3,
+    as_printed="$\\frac{dh(\\tau, \\phi_0)}{d\\tau}$ is the printed expression, and at most $-\\frac3{2\\pi}\\tau^3 + \\frac{207}{8\\pi}\\tau^5 \\le 0$. (To "
+    "leading order it is $-\\frac6\\pi\\tau^3$.)",
     control=Form("The same with 6.1 for $\\frac32$.", coefficient=6.1),
 )
 
@@ -258,18 +249,15 @@ LEMMA_C_4_WEDGE = Claim(
     id=f"{PAPER}.lemma-C.4.wedge",
     place="Lemma C.4 (Section C.6)",
     title="mass of a wedge in three dimensions",
-    hypotheses=("$\\angle(\\alpha, \\beta) = \\phi \\in [0, \\pi]$",),
+    hypotheses="$\\angle(\\alpha, \\beta) = \\phi \\in [0, \\pi]$",
     draw={"phi": uniform(0, np.pi)},
     # In the plane of both E‖x‖² = 2, and the third direction adds one, whatever the angle.
     left=lambda phi: 3 * np.mean(_in_wedge(phi), -1),
     relation="==",
-    right=lambda phi, constant: constant * phi,
+    right=lambda phi, constant=3 / np.pi: constant * phi,
     scale=1.0,
     tolerance=4e-3,
-    as_printed=Form(
-        "$E[\\|x\\|^2\\mathbb 1_{\\mathrm{sgn}(\\alpha\\cdot x) \\ne \\mathrm{sgn}(\\beta\\cdot x)}] = O(\\phi)$; judged as equal to $\\frac3\\pi\\phi$.",
-        constant=3 / np.pi,
-    ),
+    as_printed="$E[\\|x\\|^2\\mathbb 1_{\\mathrm{sgn}(\\alpha\\cdot x) \\ne \\mathrm{sgn}(\\beta\\cdot x)}] = O(\\phi)$; judged as equal to $\\frac3\\pi\\phi$.",
     control=Form("Two per cent more.", constant=3.06 / np.pi),
     arithmetic="means over 1000 directions",
 )
@@ -277,16 +265,13 @@ LEMMA_C_4_WEDGE = Claim(
 FIGURE_4 = Claim(
     id=f"{PAPER}.figure-4",
     title="height of a spike",
-    hypotheses=("$\\|x\\| = 1$, $0.01 \\le \\delta_j \\le \\pi$",),
+    hypotheses="$\\|x\\| = 1$, $0.01 \\le \\delta_j \\le \\pi$",
     draw={"phi": log_uniform(0.01, np.pi)},
     left=lambda phi: np.max(2 * np.abs(np.cos(_TURNS - phi[..., None])) * _in_wedge(phi), -1),
     relation="<=",
-    right=lambda phi, constant: constant * phi,
-    as_printed=Form(
-        "$\\|w_j\\|w_j\\cdot x(\\mathrm{sgn}(w_j\\cdot x) - \\mathrm{sgn}(w^*_i\\cdot x)) = O(\\|w_j\\|^2\\delta_j)$; judged with the constant 2 (it is at most "
-        "$2\\sin\\delta_j$ for acute angles, reached at the edge of the wedge).",
-        constant=2.0,
-    ),
+    right=lambda phi, constant=2.0: constant * phi,
+    as_printed="$\\|w_j\\|w_j\\cdot x(\\mathrm{sgn}(w_j\\cdot x) - \\mathrm{sgn}(w^*_i\\cdot x)) = O(\\|w_j\\|^2\\delta_j)$; judged with the constant 2 (it is at most "
+    "$2\\sin\\delta_j$ for acute angles, reached at the edge of the wedge).",
     control=Form("The same with the constant 1.9.", constant=1.9),
     arithmetic="maxima over 1000 directions",
 )
@@ -319,17 +304,16 @@ LEMMA_C_5 = Claim(
     id=f"{PAPER}.lemma-C.5.pair",
     place="Lemma C.5",
     title="product of two spikes",
-    hypotheses=("unit vectors in dimension 3 at the angles $\\phi_j, \\phi_k \\in [0.01, \\pi]$ to $w^*$",),
+    hypotheses="unit vectors in dimension 3 at the angles $\\phi_j, \\phi_k \\in [0.01, \\pi]$ to $w^*$",
     draw={"turn": log_uniform(0.01, np.pi, (2,)), "azimuth": uniform(0, np.pi)},
     build=_around,
     left=lambda students: np.multiply.outer(wedge_product(students, np.eye(3)[0]), np.array([1.0, -1.0])),
     relation="<=",
-    right=lambda turn, constant: np.stack([constant * turn.prod(-1) * turn.min(-1), 0 * turn[..., 0]], -1),
+    right=lambda turn, constant=4 / np.pi: np.stack([constant * turn.prod(-1) * turn.min(-1), 0 * turn[..., 0]], -1),
     scale=lambda turn: (turn.prod(-1) * turn.min(-1))[..., None],
     as_printed=Form(
         "$0 \\le E[w_j\\cdot x\\,w_k\\cdot x\\,(\\mathrm{sgn}(w_j\\cdot x) - s)(\\mathrm{sgn}(w_k\\cdot x) - s)] = O(\\phi_j\\phi_k\\min\\{\\phi_j, \\phi_k\\})$, $s = "
         "\\mathrm{sgn}(w^*\\cdot x)$; judged with the constant $4/\\pi$.",
-        constant=4 / np.pi,
         slack=1e-8,
     ),
     control=Form(

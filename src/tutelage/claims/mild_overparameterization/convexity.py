@@ -55,12 +55,9 @@ THEOREM_3 = Claim(
     build=_printed_point,
     left=lambda student, teacher: smallest_eigenvalue(hessian(student, teacher)),
     relation="<=",
-    right=lambda minimum, radius, factor: -factor * radius / (1 + radius**2) * _weight(minimum) / (2 * np.pi),
-    as_printed=Form(
-        "In every neighbourhood of a differentiable global minimum the Hessian has a negative eigenvalue somewhere: at the printed point, at "
-        "most $-\\frac{\\epsilon}{2\\pi(1+\\epsilon^2)}\\frac{(\\alpha_1+\\alpha_2)^2}{\\alpha_1\\alpha_2}$.",
-        factor=1.0,
-    ),
+    right=lambda minimum, radius, factor=1.0: -factor * radius / (1 + radius**2) * _weight(minimum) / (2 * np.pi),
+    as_printed="In every neighbourhood of a differentiable global minimum the Hessian has a negative eigenvalue somewhere: at the printed point, at "
+    "most $-\\frac{\\epsilon}{2\\pi(1+\\epsilon^2)}\\frac{(\\alpha_1+\\alpha_2)^2}{\\alpha_1\\alpha_2}$.",
     control=Form("It is at most 1.2 times that.", factor=1.2),
 )
 
@@ -73,7 +70,7 @@ def _first_block(student, teacher):
     return own_blocks(first, student).sum((-4, -3)) - own_blocks(first, teacher).sum((-4, -3))
 
 
-def _toward_first(minimum, student, teacher, lengths, factor):
+def _toward_first(minimum, student, teacher, lengths=1.0, factor=1.0):
     """−(α₁ + α₂)h1(w₁, v₁), or with the lengths of the moved neurons in place of the shares."""
     weight = lengths * norms(student[..., :2, :]).sum(-1) + (1 - lengths) * shares(minimum).sum(-1)
     return -factor * weight[..., None, None] * own_blocks(student[..., :1, :], teacher[..., :1, :])[..., 0, 0, :, :]
@@ -93,9 +90,7 @@ EQUATION_23 = Claim(
     relation="==",
     right=_toward_first,
     tolerance=1e-7,
-    as_printed=Form(
-        "$H_{11} = \\frac12I - (\\|\\tilde w_1\\| + \\|\\tilde w_2\\|)h_1(\\tilde w_1, v_1)$.", lengths=1.0, factor=1.0
-    ),
+    as_printed="$H_{11} = \\frac12I - (\\|\\tilde w_1\\| + \\|\\tilde w_2\\|)h_1(\\tilde w_1, v_1)$.",
     corrected=_SUM,
     correction="The other neurons leave $\\alpha_1 + \\alpha_2$ of the teacher's term; the lengths of the moved neurons, $\\alpha_i\\sqrt{1+\\epsilon^2}$ (printed "
     "as $\\alpha_i(1+\\epsilon)$ one line later), do not enter.",
@@ -117,18 +112,15 @@ PARALLEL = Claim(
     id=f"{PAPER}.section-B.3.1.parallel",
     place="Appendix B.3.1, before and after Equation (23)",
     title="the diagonal terms of parallel vectors",
-    hypotheses=("as Equation (23), where $\\tilde w_1$ and $\\tilde w_2$ are parallel",),
+    hypotheses="as Equation (23), where $\\tilde w_1$ and $\\tilde w_2$ are parallel",
     draw=_MOVED,
     build=_printed_point,
     left=lambda student, teacher: np.moveaxis(_parallel_terms(student, teacher, 1.0)[0], 0, -1),
     relation="==",
-    right=lambda student, teacher, factor: np.moveaxis(_parallel_terms(student, teacher, factor)[1], 0, -1),
+    right=lambda student, teacher, factor=1.0: np.moveaxis(_parallel_terms(student, teacher, factor)[1], 0, -1),
     tolerance=1e-7,
-    as_printed=Form(
-        "$h_1(u, z_1) + h_1(u, z_2) = (\\|z_1\\| + \\|z_2\\|)h_1(u, \\bar z_1)$ for parallel $z_1, z_2$, and $h_1(\\tilde w_2, v_1) = "
-        "\\frac{\\|\\tilde w_1\\|}{\\|\\tilde w_2\\|}h_1(\\tilde w_1, v_1)$.",
-        factor=1.0,
-    ),
+    as_printed="$h_1(u, z_1) + h_1(u, z_2) = (\\|z_1\\| + \\|z_2\\|)h_1(u, \\bar z_1)$ for parallel $z_1, z_2$, and $h_1(\\tilde w_2, v_1) = "
+    "\\frac{\\|\\tilde w_1\\|}{\\|\\tilde w_2\\|}h_1(\\tilde w_1, v_1)$.",
     control=Form("With 1.01 times the right-hand sides.", factor=1.01),
 )
 
@@ -184,19 +176,19 @@ SECOND_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.1.eigenvalue",
     place="Appendix B.3.1, after Equation (23)",
     title="eigenvalue of the second neuron's term",
-    hypotheses=("as Equation (23)",),
+    hypotheses="as Equation (23)",
     glyph=True,
     draw=_MOVED,
     build=_printed_point,
     left=_largest_of_second,
     relation="==",
-    right=lambda student, teacher, second: (
+    right=lambda student, teacher, second=0.0: (
         _sine_to_first(student, teacher)
         / np.pi
         / norms(second * student[..., 1, :] + (1 - second) * student[..., 0, :])
     ),
     tolerance=1e-8,
-    as_printed=Form("$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_1\\|)$.", second=0.0),
+    as_printed="$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_1\\|)$.",
     as_meant=Form("$h_1(\\tilde w_2, v_1)$ has the eigenvalue $\\sin\\theta/(\\pi\\|\\tilde w_2\\|)$.", second=1.0),
     supplied="the display that follows, which has $h_1(\\tilde w_1, v_1)$ with that eigenvalue",
     correction="One index: the matrix or the norm is that of the other neuron.",
@@ -224,7 +216,7 @@ DEFINITION_1 = Claim(
     id=f"{PAPER}.definition-1",
     place="Definition 1 and the remark after it",
     title="two definitions of one-point strong convexity",
-    hypotheses=("$f'(x) = x(1 + a\\sin bx)$ on an interval around its minimum 0",),
+    hypotheses="$f'(x) = x(1 + a\\sin bx)$ on an interval around its minimum 0",
     scope="remark",
     draw={"a": uniform(0.0, 0.9), "b": uniform(0.0, 50.0), "x": uniform(-1.0, 1.0)},
     left=_by_gradient,
@@ -275,17 +267,14 @@ DETERMINANT = Claim(
     id=f"{PAPER}.section-B.3.determinant",
     place="Figure 2",
     title="an example: $x^2y^2$ is not convex almost anywhere",
-    hypotheses=("$f(x, y) = x^2y^2$, $xy \\ne 0$",),
+    hypotheses="$f(x, y) = x^2y^2$, $xy \\ne 0$",
     scope="caption",
     draw=_PLANE,
     where=lambda x, y: (np.abs(x) > 1e-3) & (np.abs(y) > 1e-3),
     left=_differences,
     relation="<=",
-    right=lambda x, y, factor: -factor * _value(x, y),
-    as_printed=Form(
-        "The determinant of the Hessian, by difference quotients, is negative: at most $-11.9x^2y^2$ (it is $-12x^2y^2$).",
-        factor=11.9,
-    ),
+    right=lambda x, y, factor=11.9: -factor * _value(x, y),
+    as_printed="The determinant of the Hessian, by difference quotients, is negative: at most $-11.9x^2y^2$ (it is $-12x^2y^2$).",
     control=Form("It is at most $-12.1x^2y^2$.", factor=12.1),
     arithmetic="difference quotients in float64",
 )
@@ -295,14 +284,14 @@ EXAMPLE_OPSC = Claim(
     id=f"{PAPER}.section-B.3.example",
     place="Appendix B.3, after Figure 2",
     title="the example is one-point strongly convex in orthogonal neighbourhoods",
-    hypotheses=("$f(x, y) = x^2y^2$, the minimum $(0, y)$, $y \\ne 0$",),
+    hypotheses="$f(x, y) = x^2y^2$, the minimum $(0, y)$, $y \\ne 0$",
     draw=_PLANE,
     where=lambda x, y: (np.abs(x) > 1e-6) & (np.abs(y) > 1e-3),
     left=lambda x, y: 2 * x * y**2 * x / x**2,  # the quotient of Definition 1 at (x, y) towards (0, y)
     relation=">=",
-    right=lambda y, factor, power: factor * np.abs(y) ** power,
-    as_printed=Form("With the parameter $\\lambda = 2$.", factor=2.0, power=0.0),
-    corrected=Form("With the parameter $\\lambda = 2y^2$.", factor=2.0, power=2.0),
+    right=lambda y, factor=2.0, power=0.0: factor * np.abs(y) ** power,
+    as_printed="With the parameter $\\lambda = 2$.",
+    corrected=Form("With the parameter $\\lambda = 2y^2$.", power=2.0),
     correction="The parameter depends on the minimum and vanishes as it approaches the origin; it is 2 for $|y| = 1$.",
     control=Form("With the parameter $\\lambda = 2.02y^2$.", factor=2.02, power=2.0),
 )
@@ -311,15 +300,12 @@ EXAMPLE_PL = Claim(
     id=f"{PAPER}.section-B.3.gradient",
     place="Appendix B.3, after Figure 2",
     title="gradient of the example",
-    hypotheses=("$f(x, y) = x^2y^2$",),
+    hypotheses="$f(x, y) = x^2y^2$",
     draw=_PLANE,
     left=lambda x, y: (2 * x * y**2) ** 2 + (2 * x**2 * y) ** 2,
     relation="==",
-    right=lambda x, y, factor: factor * _value(x, y) * (x**2 + y**2),
-    as_printed=Form(
-        "$\\|\\nabla f\\|^2 = 4f\\,\\|(x, y)\\|^2$; the quotient of the PL condition, $2\\|(x, y)\\|^2$, has no positive lower bound, and the gradient vanishes at all minima.",
-        factor=4.0,
-    ),
+    right=lambda x, y, factor=4.0: factor * _value(x, y) * (x**2 + y**2),
+    as_printed="$\\|\\nabla f\\|^2 = 4f\\,\\|(x, y)\\|^2$; the quotient of the PL condition, $2\\|(x, y)\\|^2$, has no positive lower bound, and the gradient vanishes at all minima.",
     control=Form("$\\|\\nabla f\\|^2 = 4.01f\\,\\|(x, y)\\|^2$.", factor=4.01),
 )
 

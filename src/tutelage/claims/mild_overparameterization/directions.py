@@ -103,7 +103,9 @@ _CONVEXITY = {
     "build": _instance,
     "left": _left,
     "relation": ">=",
-    "right": lambda minimum, way, belongs, epsilon, order: bound(way, belongs) - _remainder(minimum, epsilon, order),
+    "right": lambda minimum, way, belongs, epsilon, order=2.5: (
+        bound(way, belongs) - _remainder(minimum, epsilon, order)
+    ),
 }
 _CONSTANT = "the constant $\\sum\\|\\tilde w_{ij}\\|^{-2}$, that is $km^3$ for equal splits, in front of the remainder; the sharp one is about $\\frac1\\pi$ of it"
 
@@ -124,10 +126,7 @@ THEOREM_6 = Claim(
         _splits((((2, 2), 3), ((3,), 2), ((1, 1, 1), 3), ((2, 2, 2), 3), ((1,) * 8, 8))),
     ],
     **_CONVEXITY,
-    as_printed=Form(
-        "$(w - \\tilde w)^\\top H(w)(w - \\tilde w) \\ge \\frac14(\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2) - O(\\epsilon^{2.5})$.",
-        order=2.5,
-    ),
+    as_printed="$(w - \\tilde w)^\\top H(w)(w - \\tilde w) \\ge \\frac14(\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2) - O(\\epsilon^{2.5})$.",
     corrected=Form("The same with $O(\\epsilon^3)$, and negative where whole groups are rotated.", order=3.0),
     correction=_EXPONENT,
     control=Form("The same with $O(\\epsilon^{3.5})$.", order=3.5),
@@ -143,9 +142,7 @@ REMARK_1 = Claim(
     ),
     draw=[moved((2, 1), 2, 0.01), _splits((((3, 1), 3), ((2, 3), 2)), 0.01)],
     **_CONVEXITY,
-    as_printed=Form(
-        "Theorem 6 extends to all differentiable global minima, with constants that grow as neurons shrink.", order=2.5
-    ),
+    as_printed="Theorem 6 extends to all differentiable global minima, with constants that grow as neurons shrink.",
     corrected=Form("The same with $O(\\epsilon^3)$.", order=3.0),
     correction=_EXPONENT,
     control=Form("The same with $O(\\epsilon^{3.5})$.", order=3.5),
@@ -205,18 +202,9 @@ BALANCED_CASE = Claim(
     where=lambda minimum, way, belongs: np.abs(belongs @ (minimum + way)).max((-2, -1)) < 1e-6,
     left=lambda minimum, teacher, way: np.abs(_left(minimum, teacher, way) / _square(way)),
     relation="<=",
-    right=lambda minimum, epsilon, order: 2 * (epsilon / shortest(minimum)) ** order,
-    as_printed=Form(
-        "If $\\sum_jw_{ij} = 0$ for every teacher, the quotient is of order at most $\\sqrt\\epsilon$.",
-        cancelling=0.0,
-        order=0.5,
-    ),
-    as_meant=Form(
-        "If $\\sum_jg_{ij} = 0$ for every teacher, it is.",
-        where=None,
-        cancelling=1.0,
-        order=0.5,
-    ),
+    right=lambda minimum, epsilon, order=0.5: 2 * (epsilon / shortest(minimum)) ** order,
+    as_printed="If $\\sum_jw_{ij} = 0$ for every teacher, the quotient is of order at most $\\sqrt\\epsilon$.",
+    as_meant=Form("If $\\sum_jg_{ij} = 0$ for every teacher, it is.", where=None, cancelling=1.0),
     supplied="Theorem 6, whose right-hand side has the sums of the ways",
     corrected=Form("It is of order at most $\\epsilon$.", where=None, cancelling=1.0, order=1.0),
     correction="The ways $g_{ij}$ are meant to cancel, not the neurons: in the orthogonal neighbourhood $\\sum_jw_{ij}\\cdot v_i = 1$.",
@@ -229,16 +217,13 @@ ABSORBED = Claim(
     id=f"{PAPER}.section-3.5.absorbed",
     place="Section 3.5, after Theorem 7",
     title="the terms of each teacher, absorbed",
-    hypotheses=("any $g_1, \\ldots, g_k$ with sum $g$",),
+    hypotheses="any $g_1, \\ldots, g_k$ with sum $g$",
     draw=[{"parts": real((k, d))} for k, d in ((1, 1), (2, 1), (2, 3), (5, 5))],
     left=lambda parts: np.sum(parts.sum(-2) ** 2, -1) + MARGINAL * np.sum(parts**2, axis=(-2, -1)),
     relation=">=",
-    right=lambda parts, factor: factor * (1 + MARGINAL / parts.shape[-2]) * np.sum(parts.sum(-2) ** 2, -1),
-    as_printed=Form(
-        "The terms $\\|g_i\\|^2$ can be absorbed in $\\|g\\|^2$ by increasing the constant: "
-        "$\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2 \\ge (1 + (1 - \\frac2\\pi)/k)\\|g\\|^2$.",
-        factor=1.0,
-    ),
+    right=lambda parts, factor=1.0: factor * (1 + MARGINAL / parts.shape[-2]) * np.sum(parts.sum(-2) ** 2, -1),
+    as_printed="The terms $\\|g_i\\|^2$ can be absorbed in $\\|g\\|^2$ by increasing the constant: "
+    "$\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2 \\ge (1 + (1 - \\frac2\\pi)/k)\\|g\\|^2$.",
     control=Form("The same with 1.01 times the right-hand side.", factor=1.01),
 )
 

@@ -45,9 +45,9 @@ EIGENVALUE = Claim(
     draw=_at_minima,
     left=lambda minimum, teacher: smallest_eigenvalue(hessian(minimum, teacher)),
     relation=">=",
-    right=lambda factor: factor * SMALLEST,
+    right=lambda factor=1.0: factor * SMALLEST,
     known=0.0,
-    as_printed=Form("$\\nabla^2F \\succeq (\\frac14 - \\frac1{2\\pi})I$ at every global minimum.", factor=1.0),
+    as_printed="$\\nabla^2F \\succeq (\\frac14 - \\frac1{2\\pi})I$ at every global minimum.",
     control=Form("The same with $1.001(\\frac14 - \\frac1{2\\pi})$.", factor=1.001),
 )
 
@@ -72,12 +72,9 @@ NEIGHBOURHOOD = Claim(
     },
     left=lambda student, teacher: smallest_eigenvalue(hessian(student, teacher)),
     relation=">=",
-    right=lambda radius, rate: SMALLEST - rate * radius,
-    as_printed=Form(
-        "For every $\\lambda < \\frac14 - \\frac1{2\\pi}$ the objective is $\\lambda$-strongly convex in a neighbourhood of every global minimum: the smallest "
-        "eigenvalue is at least $\\frac14 - \\frac1{2\\pi} - \\frac r2$ at the distance $r$ (the rate observed).",
-        rate=0.5,
-    ),
+    right=lambda radius, rate=0.5: SMALLEST - rate * radius,
+    as_printed="For every $\\lambda < \\frac14 - \\frac1{2\\pi}$ the objective is $\\lambda$-strongly convex in a neighbourhood of every global minimum: the smallest "
+    "eigenvalue is at least $\\frac14 - \\frac1{2\\pi} - \\frac r2$ at the distance $r$ (the rate observed).",
     control=Form("It is at least $\\frac14 - \\frac1{2\\pi} - \\frac r5$.", rate=0.2),
 )
 
@@ -103,16 +100,15 @@ LEMMA_4 = Claim(
     id=f"{PAPER}.lemma-4",
     place="Lemma 4, Equation (20)",
     title="the Hessian at the global minima",
-    hypotheses=("$n = k$ from 1 to 12",),
+    hypotheses="$n = k$ from 1 to 12",
     draw=_at_minima,
-    left=lambda minimum, teacher, factor: hessian(minimum, teacher) * factor,
+    left=lambda minimum, teacher, factor=2.0: hessian(minimum, teacher) * factor,
     relation="==",
-    right=lambda minimum, cross: _blocks(minimum, cross, 1.0),
+    right=lambda minimum, cross=1.0: _blocks(minimum, cross, 1.0),
     scale=0.1,
-    as_printed=Form("The same for the Hessian of Equation (2), which is twice as large.", cross=1.0, factor=2.0),
+    as_printed="The same for the Hessian of Equation (2), which is twice as large.",
     as_meant=Form(
         "Its diagonal blocks are $\\frac12I$, the others $\\frac14I + \\frac1{2\\pi}(\\bar w_i\\bar w_j^\\top + \\bar w_j\\bar w_i^\\top)$, for $\\frac12E[(\\cdot)^2]$.",
-        cross=1.0,
         factor=1.0,
     ),
     supplied=SUPPLIED_HALF,
@@ -122,7 +118,7 @@ LEMMA_4 = Claim(
 )
 
 
-def _last_block(minimum, slip, factor):
+def _last_block(minimum, slip=1.0, factor=1.0):
     """The sum of Equation (22), its block in the last column and the row before the last with E of other indices or right."""
     k, d = minimum.shape[-2:]
     blocks, outer = _blocks(minimum, factor, 1.0).reshape(*minimum.shape[:-2], k, d, k, d), outer_blocks(minimum)
@@ -141,10 +137,8 @@ EQUATION_22 = Claim(
     relation="==",
     right=_last_block,
     scale=0.1,
-    as_printed=Form(
-        "The second matrix has $E_{1,n-1}$ in the last column, in the row before the last.", slip=1.0, factor=1.0
-    ),
-    as_meant=Form("With $E_{n-1,n}$ there.", slip=0.0, factor=1.0),
+    as_printed="The second matrix has $E_{1,n-1}$ in the last column, in the row before the last.",
+    as_meant=Form("With $E_{n-1,n}$ there.", slip=0.0),
     supplied="the display at the end of the proof",
     correction="An index: 1 for $n$.",
     control=Form("The same with $\\frac{1.01}{2\\pi}$.", slip=0.0, factor=1.01),
@@ -168,7 +162,7 @@ def _four(minimum, sign, exchanged):
     return vectors.reshape(*w.shape[:-2], 4, k * d)
 
 
-def _multiples(minimum, sign, exchanged, less):
+def _multiples(minimum, sign=1.0, exchanged=0.0, less=0.0):
     """The vectors times the eigenvalues −1, −1, 1 and k or less."""
     values = np.array([-1.0, -1.0, 1.0, minimum.shape[-2] - less])
     return values[:, None] * _four(minimum, sign, exchanged)
@@ -185,19 +179,14 @@ EIGENVECTORS = Claim(
     id=f"{PAPER}.section-B.2.eigenvectors",
     place="Appendix B.2, proof of Theorem 2",
     title="eigenvectors of the second matrix",
-    hypotheses=("$n = k \\ge 2$; $A$ the second matrix of Equation (22) without $\\frac1{2\\pi}$",),
+    hypotheses="$n = k \\ge 2$; $A$ the second matrix of Equation (22) without $\\frac1{2\\pi}$",
     draw=_several,
-    left=lambda minimum, sign, exchanged: _four(minimum, sign, exchanged) @ _matrix(minimum),
+    left=lambda minimum, sign=1.0, exchanged=0.0: _four(minimum, sign, exchanged) @ _matrix(minimum),
     relation="==",
     right=_multiples,
     scale=0.1,
-    as_printed=Form(
-        "$A\\tilde\\alpha = -\\tilde\\alpha$ for $\\tilde\\alpha = (\\bar w_i, \\bar w_j)$, $A\\tilde\\beta = -\\tilde\\beta$ for $(\\bar w_j, -\\bar w_i)$, $A\\tilde\\gamma = \\tilde\\gamma$ for "
-        "$(\\bar w_i, \\bar w_j)$, $A\\tilde\\delta = k\\tilde\\delta$ for $(\\bar w_1, \\ldots, \\bar w_k)$.",
-        sign=1.0,
-        exchanged=0.0,
-        less=0.0,
-    ),
+    as_printed="$A\\tilde\\alpha = -\\tilde\\alpha$ for $\\tilde\\alpha = (\\bar w_i, \\bar w_j)$, $A\\tilde\\beta = -\\tilde\\beta$ for $(\\bar w_j, -\\bar w_i)$, $A\\tilde\\gamma = \\tilde\\gamma$ for "
+    "$(\\bar w_i, \\bar w_j)$, $A\\tilde\\delta = k\\tilde\\delta$ for $(\\bar w_1, \\ldots, \\bar w_k)$.",
     corrected=_RIGHT_VECTORS,
     correction="A sign (and another in the next sentence, which has the eigenvalue 1 for both), an exchange of indices, and $k - 1$ for $k$ (the diagonal blocks of $A$ are zero). The smallest eigenvalue $-1$, which is what matters, "
     "is right.",
@@ -220,16 +209,15 @@ SPECTRA = Claim(
     id=f"{PAPER}.section-B.2.spectra",
     place="Appendix B.2, proof of Theorem 2, Equation (22)",
     title="ends of the spectra of the two matrices",
-    hypotheses=("$n = k \\ge 2$ (for $k = 1$ the first matrix is $\\frac12I$ and the second zero)",),
+    hypotheses="$n = k \\ge 2$ (for $k = 1$ the first matrix is $\\frac12I$ and the second zero)",
     draw=_several,
     left=_both_spectra,
     relation="==",
-    right=lambda minimum, largest: np.array([0.25, largest * (minimum.shape[-2] + 1) / 4, -1.0, minimum.shape[-2] - 1]),
-    as_printed=Form(
-        "The first matrix has the smallest eigenvalue $\\frac14$ and the largest $\\frac{k+1}4$, the second one the smallest eigenvalue $-1$ (and the "
-        "largest $k-1$, see there).",
-        largest=1.0,
+    right=lambda minimum, largest=1.0: np.array(
+        [0.25, largest * (minimum.shape[-2] + 1) / 4, -1.0, minimum.shape[-2] - 1]
     ),
+    as_printed="The first matrix has the smallest eigenvalue $\\frac14$ and the largest $\\frac{k+1}4$, the second one the smallest eigenvalue $-1$ (and the "
+    "largest $k-1$, see there).",
     control=Form("The largest of the first is $1.01\\frac{k+1}4$.", largest=1.01),
 )
 
@@ -248,10 +236,10 @@ ATTAINED = Claim(
     draw=_at_minima,
     left=_attaining,
     relation="==",
-    right=lambda minimum, each: each * minimum.shape[-2] * (minimum.shape[-2] - 1) / 2,
+    right=lambda minimum, each=0.0: each * minimum.shape[-2] * (minimum.shape[-2] - 1) / 2,
     scale=1.0,
     note="number of eigenvalues that equal the bound",
-    as_printed=Form("The smallest eigenvalue is strictly larger than $\\frac14 - \\frac1{2\\pi}$.", each=0.0),
+    as_printed="The smallest eigenvalue is strictly larger than $\\frac14 - \\frac1{2\\pi}$.",
     corrected=Form(
         "It equals $\\frac14 - \\frac1{2\\pi}$ for $k \\ge 2$, with multiplicity $k(k-1)/2$; for $k = 1$ it is $\\frac12$.",
         each=1.0,

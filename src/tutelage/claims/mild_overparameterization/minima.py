@@ -49,7 +49,7 @@ def _around(shapes):
     return [{"student": around(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
 
 
-def _of_loss(student, teacher, factor):
+def _of_loss(student, teacher, factor=5.0):
     """A multiple of the third root of the loss, or of its square root where that is larger."""
     value = loss(student, teacher)
     return factor * np.maximum(np.cbrt(value), np.sqrt(np.abs(value)))
@@ -58,7 +58,7 @@ def _of_loss(student, teacher, factor):
 THEOREM_1 = Claim(
     id=f"{PAPER}.theorem-1",
     title="the global minima",
-    hypotheses=("$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",),
+    hypotheses="$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",
     draw=[
         *_around(((2, 1, 2), (2, 2, 2), (3, 2, 2))),
         SampledDraws(_around(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
@@ -68,11 +68,8 @@ THEOREM_1 = Claim(
     right=_of_loss,
     scale=1e-4,
     note="at a member the loss grows at least like the third power of the distance",
-    as_printed=Form(
-        "At a global minimum the neurons are divided among the teachers, $w_j = \\alpha_jv_i$ with $\\alpha_j \\ge 0$ and $\\sum_{j\\in I_i}\\alpha_j = 1$: a student "
-        "of loss $F$ is within $C\\max(F^{1/3}, F^{1/2})$ of that form, with the constant $C = 5$ in the cases tried (chosen after looking).",
-        factor=5.0,
-    ),
+    as_printed="At a global minimum the neurons are divided among the teachers, $w_j = \\alpha_jv_i$ with $\\alpha_j \\ge 0$ and $\\sum_{j\\in I_i}\\alpha_j = 1$: a student "
+    "of loss $F$ is within $C\\max(F^{1/3}, F^{1/2})$ of that form, with the constant $C = 5$ in the cases tried (chosen after looking).",
     control=Form("The same with $C = 3$.", factor=3.0),
 )
 
@@ -96,9 +93,7 @@ EXAMPLE = Claim(
     id=f"{PAPER}.section-3.example",
     place="Section 3, after Theorem 1",
     title="an example of global minima for $n = k + 1$",
-    hypotheses=(
-        "$n = k + 1$, $\\alpha \\in [0, 1]$; $v_n$, which is not a teacher, taken orthonormal to the teachers",
-    ),
+    hypotheses="$n = k + 1$, $\\alpha \\in [0, 1]$; $v_n$, which is not a teacher, taken orthonormal to the teachers",
     draw=[
         {"teacher": axes(k, k + 1), "extra": fixed(np.eye(k + 1)[k:]), "share": uniform(0.0, 1.0)} for k in (1, 2, 4)
     ],
@@ -138,7 +133,7 @@ def _room(student, teacher, x):
     return 0.5 * _gap(student, teacher, x) / (norms(student).sum(-1) + norms(teacher).sum(-1))
 
 
-def _mass(student, teacher, x, factor):
+def _mass(student, teacher, x, factor=1.0):
     """The proof's bound: half of the square of half the difference, times the mass of the disc, by its least density."""
     radius = _room(student, teacher, x)
     least = np.exp(-0.5 * (norms(x) + radius) ** 2)
@@ -148,17 +143,14 @@ def _mass(student, teacher, x, factor):
 LEMMA_3 = Claim(
     id=f"{PAPER}.lemma-3",
     title="different functions have a positive loss",
-    hypotheses=("continuous functions: sums of ReLU neurons in the plane that differ at a point $x_0$",),
+    hypotheses="continuous functions: sums of ReLU neurons in the plane that differ at a point $x_0$",
     draw=_NETWORKS,
     where=lambda student, teacher, x: ~(_gap(student, teacher, x) <= 1e-3),
     left=loss,
     relation=">=",
     right=_mass,
     known=0.0,
-    as_printed=Form(
-        "$E[\\frac12(f(x) - g(x))^2] > 0$, by the constants of the proof: at least $\\frac18c^2P[A]$ for the disc $A$ in which $|f - g| \\ge c/2$.",
-        factor=1.0,
-    ),
+    as_printed="$E[\\frac12(f(x) - g(x))^2] > 0$, by the constants of the proof: at least $\\frac18c^2P[A]$ for the disc $A$ in which $|f - g| \\ge c/2$.",
     # Chosen after looking: the proof's bound is far from sharp.
     control=Form("It is at least 50 times as much.", factor=50.0),
 )
@@ -175,13 +167,13 @@ def _least_difference(student, teacher, x):
 EQUATION_19 = Claim(
     id=f"{PAPER}.equation-19",
     title="a neighbourhood in which two functions differ",
-    hypotheses=("continuous $f$, $g$ with $f(x_0) - g(x_0) = c > 0$: sums of ReLU neurons in the plane",),
+    hypotheses="continuous $f$, $g$ with $f(x_0) - g(x_0) = c > 0$: sums of ReLU neurons in the plane",
     draw=_NETWORKS,
     where=lambda student, teacher, x: ~(_gap(student, teacher, x) <= 1e-3),
     left=_least_difference,
     relation=">=",
-    right=lambda student, teacher, x, share: share * _gap(student, teacher, x),
-    as_printed=Form("$|f(z) - g(z)| > c$ for all $z$ in a neighbourhood of $x_0$.", share=1.0),
+    right=lambda student, teacher, x, share=1.0: share * _gap(student, teacher, x),
+    as_printed="$|f(z) - g(z)| > c$ for all $z$ in a neighbourhood of $x_0$.",
     as_meant=Form("$|f(z) - g(z)| > c/2$ there.", share=0.5),
     supplied="the end of the proof, which needs a positive constant, whichever it is",
     correction="At $x_0$ itself the difference is $c$, not more; any smaller constant will do for the lemma.",
@@ -204,15 +196,15 @@ TOTAL = Claim(
     id=f"{PAPER}.section-B.1.total",
     place="Appendix B.1, display after Equation (19)",
     title="law of total expectation",
-    hypotheses=("four values of $\\frac12(f-g)^2$ with their probabilities, $A$ the first two",),
+    hypotheses="four values of $\\frac12(f-g)^2$ with their probabilities, $A$ the first two",
     glyph=True,
     draw={"values": uniform(0.0, 3.0, (4,)), "weights": uniform(0.1, 1.0, (4,))},
     left=lambda values, weights: _conditional(values, weights, np.ones(4)),
     relation="==",
-    right=lambda values, weights, complement: _total(
+    right=lambda values, weights, complement=0.0: _total(
         values, weights, np.array([1.0, 1, 0, 0]), np.abs(complement - np.array([1.0, 1, 0, 0]))
     ),
-    as_printed=Form("$E[h] = E[h|A]\\,P[A] + E[h|A]\\,P[\\bar A]$.", complement=0.0),
+    as_printed="$E[h] = E[h|A]\\,P[A] + E[h|A]\\,P[\\bar A]$.",
     as_meant=Form("With the complement of $A$ in the second expectation.", complement=1.0),
     supplied="the law of total expectation, which it cites",
     correction="A bar is missing in the second condition; the bound that follows leaves that term out.",
@@ -232,7 +224,7 @@ def _stray(instance):
     return {"student": np.concatenate([minimum, more], axis=-2), "teacher": teacher, "size": size}
 
 
-def _seen(student, teacher, beyond):
+def _seen(student, teacher, beyond=0.0):
     """The largest difference at the points of the proof: −e_j for all axes, e_j for those of teachers or for all."""
     k, d = teacher.shape[-2:]
     axes = np.eye(d)
@@ -245,9 +237,7 @@ CASES = Claim(
     id=f"{PAPER}.section-B.1.cases",
     place="Appendix B.1, proof of Theorem 1, the three cases",
     title="the cases are complete",
-    hypotheses=(
-        "a network with one neuron along an axis more than a global minimum has; its coordinates are not negative, one in each neuron",
-    ),
+    hypotheses="a network with one neuron along an axis more than a global minimum has; its coordinates are not negative, one in each neuron",
     draw=[
         {**minima(sizes, d, 0.1), "size": uniform(0.05, 2.0)}
         for sizes, d in (((1,), 1), ((1,), 2), ((2, 1), 2), ((2, 1), 3), ((1, 1), 5))
@@ -255,13 +245,9 @@ CASES = Claim(
     build=_stray,
     left=_seen,
     relation=">=",
-    right=lambda size, least: least * size,
-    as_printed=Form(
-        "A network of another form than in Theorem 1 differs from the teacher at some $-e_j$, at some $e_j$ with $j \\le k$, or where two coordinates of "
-        "a neuron are positive.",
-        beyond=0.0,
-        least=0.99,
-    ),
+    right=lambda size, least=0.99: least * size,
+    as_printed="A network of another form than in Theorem 1 differs from the teacher at some $-e_j$, at some $e_j$ with $j \\le k$, or where two coordinates of "
+    "a neuron are positive.",
     corrected=Form("The same with $e_j$ for all $j \\le d$.", beyond=1.0, least=1.0),
     correction="For $d > k$ a neuron $ce_{k+1}$ escapes the three cases: its coordinates are not negative, there is one, and the sums over the teachers' axes are one. "
     "At $e_{k+1}$ the teacher is zero and the network $c$: Theorem 1 holds.",
@@ -283,7 +269,7 @@ POINT = Claim(
     id=f"{PAPER}.section-B.1.point",
     place="Appendix B.1, third case, last display",
     title="a point at which a neuron with two coordinates shows",
-    hypotheses=("no coordinate is negative, first coordinates sum to one, $w_{11}, w_{12} > 0$; two to four neurons",),
+    hypotheses="no coordinate is negative, first coordinates sum to one, $w_{11}, w_{12} > 0$; two to four neurons",
     glyph=True,
     draw=[{"first": uniform(0.01, 1.0, (n,)), "second": uniform(0.0, 1.0, (n,))} for n in (2, 4)],
     build=_not_negative,

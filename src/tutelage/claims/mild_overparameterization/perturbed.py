@@ -159,7 +159,7 @@ OTHER_NOISE = Claim(
     id=f"{PAPER}.section-D.2.separate",
     place="Appendix D.2, last paragraph",
     title="a direction for each neuron",
-    hypotheses=("as Theorem 7, with a perturbation of its own for each neuron",),
+    hypotheses="as Theorem 7, with a perturbation of its own for each neuron",
     scope="remark",
     defect="condition (4) and a shared perturbation leave differences of neurons alone",
     draw=lambda count, random: _ends(random, max(32, count // 6), shared=False),
@@ -215,7 +215,7 @@ FAR = Claim(
     id=f"{PAPER}.section-D.3.far",
     place="Appendix D.3, first case",
     title="a large sum stays large",
-    hypotheses=("$\\|u\\| \\ge \\delta > 0$, $\\|\\xi\\| \\le 1.5$, $n\\alpha = \\delta/4$; $\\delta$ up to 10",),
+    hypotheses="$\\|u\\| \\ge \\delta > 0$, $\\|\\xi\\| \\le 1.5$, $n\\alpha = \\delta/4$; $\\delta$ up to 10",
     defect="a square left out of $\\|g\\|^2$",
     glyph=True,
     draw={
@@ -224,10 +224,10 @@ FAR = Claim(
         "cosine": uniform(-1.0, 1.0),
         "kick": uniform(0.0, 1.5),
     },
-    left=lambda delta, size, kick, cosine, power: (delta**2 * _kicked(size, kick, cosine)) ** (power / 2),
+    left=lambda delta, size, kick, cosine, power=1.0: (delta**2 * _kicked(size, kick, cosine)) ** (power / 2),
     relation=">=",
-    right=lambda delta, factor: factor * delta**2,
-    as_printed=Form("$\\|u + n\\alpha\\xi\\| \\ge \\delta^2/4$, for every $\\delta > 0$.", power=1.0, factor=0.25),
+    right=lambda delta, factor=0.25: factor * delta**2,
+    as_printed="$\\|u + n\\alpha\\xi\\| \\ge \\delta^2/4$, for every $\\delta > 0$.",
     as_meant=_SQUARED,
     supplied="the displays before it, which bound the square",
     corrected=Form("$\\|u + n\\alpha\\xi\\|^2 \\ge 25\\delta^2/64$.", power=2.0, factor=25 / 64),
@@ -239,15 +239,12 @@ CLOSE = Claim(
     id=f"{PAPER}.section-D.3.near",
     place="Appendix D.3, second case",
     title="a small sum is kicked away from zero",
-    hypotheses=("$\\|\\xi\\|^2 > \\frac12$, $|\\xi\\cdot\\bar u| \\le \\frac1{32}$; in units of $\\delta^2$",),
+    hypotheses="$\\|\\xi\\|^2 > \\frac12$, $|\\xi\\cdot\\bar u| \\le \\frac1{32}$; in units of $\\delta^2$",
     draw={"square": uniform(0.5, 2.0), "along": uniform(0.0, 1 / 32)},
     left=lambda square, along: square / 16 - along / 2,
     relation=">=",
-    right=lambda bound: bound,
-    as_printed=Form(
-        "$\\frac{\\delta^2}{16}\\|\\xi\\|^2 - \\frac{\\delta^2}2|\\xi\\cdot\\bar u| \\ge \\frac{\\delta^2}{32}$.",
-        bound=1 / 32,
-    ),
+    right=lambda bound=1 / 32: bound,
+    as_printed="$\\frac{\\delta^2}{16}\\|\\xi\\|^2 - \\frac{\\delta^2}2|\\xi\\cdot\\bar u| \\ge \\frac{\\delta^2}{32}$.",
     corrected=Form("It is at least $\\delta^2/64$.", bound=1 / 64),
     correction="The two bounds give $\\delta^2/32 - \\delta^2/64$. (With $\\|\\xi\\|^2 > 0.75$, just as likely, the printed bound holds.)",
     control=Form("It is at least $\\delta^2/63$.", bound=1 / 63),
@@ -256,7 +253,7 @@ CLOSE = Claim(
 _DIMENSIONS = {"half": integers(1, 1000)}
 
 
-def _log_tails(half, power):
+def _log_tails(half, power=0.0):
     """Logarithms of the probabilities that |ξ| > 1.5 and that |ξ|² < ½ in the dimension 2·half, coordinates of variance d^−power."""
     whole = (2 * half) ** power
     tails = np.stack([gammaincc(half, 1.125 * whole), gammainc(half, 0.25 * whole)], -1)
@@ -267,19 +264,15 @@ TAILS = Claim(
     id=f"{PAPER}.section-D.3.norm",
     place="Appendix D.3, law of $\\|\\xi\\|$ in both cases",
     title="how long a perturbation is",
-    hypotheses=(
-        "$d$ even, up to 2000; logarithms of the probabilities that $\\|\\xi\\| > 1.5$, and that $\\|\\xi\\|^2 < \\frac12$",
-    ),
+    hypotheses="$d$ even, up to 2000; logarithms of the probabilities that $\\|\\xi\\| > 1.5$, and that $\\|\\xi\\|^2 < \\frac12$",
     defect=_SCALE_OF_NOISE,
     draw=_DIMENSIONS,
     left=_log_tails,
     relation="<=",
-    right=lambda half, factor: -factor * half[..., None] * np.array([1.25 - np.log(2.25), np.log(2.0) - 0.5]),
+    right=lambda half, factor=0.001: -factor * half[..., None] * np.array([1.25 - np.log(2.25), np.log(2.0) - 0.5]),
     known=0.0,
     as_printed=Form(
         "$\\|\\xi\\|^2$ has a $\\chi^2_d$ distribution, and $\\|\\xi\\| \\le 1.5$ with probability above $1 - e^{-\\Omega(d)}$.",
-        power=0.0,
-        factor=1e-3,
         recipe="""
 x, n = 1.125, int(half)  # the chi-square law of dimension 2n is above 2x with probability exp(-x) times a sum of x^j / j!
 left = np.log(np.exp(-x) * np.sum(np.cumprod(np.concatenate([[1.0], x / np.arange(1, n)]))))
@@ -304,19 +297,16 @@ ALONG = Claim(
     id=f"{PAPER}.section-D.3.along",
     place="Appendix D.3, law of $\\langle\\xi, \\bar u\\rangle$ in the second case",
     title="a perturbation along the sum",
-    hypotheses=("$d$ up to $10^6$; the logarithm of the probability that $|\\xi\\cdot\\bar u| > \\frac1{32}$",),
+    hypotheses="$d$ up to $10^6$; the logarithm of the probability that $|\\xi\\cdot\\bar u| > \\frac1{32}$",
     defect=_SCALE_OF_NOISE,
     glyph=True,
     draw={"dimension": log_uniform(1.0, 1e6)},
-    left=lambda dimension, power: np.log(2.0) + log_ndtr(-(dimension ** (power / 2)) / 32),
+    left=lambda dimension, power=0.5: np.log(2.0) + log_ndtr(-(dimension ** (power / 2)) / 32),
     relation="<=",
-    right=lambda dimension, rate, order: -rate * dimension**order,
+    right=lambda dimension, rate=1e-05, order=1.0: -rate * dimension**order,
     known=0.0,
     as_printed=Form(
         "$\\xi\\cdot\\bar u \\sim N(0, 1/\\sqrt d)$ is at most $\\frac1{32}$ with probability above $1 - e^{-\\Omega(d)}$: the rate is at least $10^{-5}$.",
-        power=0.5,
-        rate=1e-5,
-        order=1.0,
         recipe="""
 t = np.linspace(0, 40, 400_001) + dimension**0.25 / 32  # in units of the deviation, the root of the printed variance
 left = np.log(2 * np.sum(np.exp(-(t**2) / 2)) * 1e-4 / np.sqrt(2 * np.pi))
@@ -326,24 +316,22 @@ right = -1e-5 * dimension
     as_meant=_SMALL,
     supplied="the law of a direction: its deviation, not its variance, is $1/\\sqrt d$",
     correction="With the variance $1/\\sqrt d$ the probability to fail is $e^{-\\Theta(\\sqrt d)}$.",
-    control=Form("With 1.05 times the rate.", power=1.0, rate=1.05 / 2048, order=1.0),
+    control=Form("With 1.05 times the rate.", power=1.0, rate=1.05 / 2048),
 )
 
 EQUATION_61 = Claim(
     id=f"{PAPER}.equation-61",
     place="Equation (61) and the displays of the first case",
     title="the sum after a perturbation",
-    hypotheses=("any $u$, $\\xi$ and $n\\alpha > 0$",),
+    hypotheses="any $u$, $\\xi$ and $n\\alpha > 0$",
     draw=[{"u": real((d,)), "xi": real((d,)), "size": log_uniform(0.01, 10.0)} for d in (1, 3)],
     left=lambda u, xi, size: np.sum((u + size[..., None] * xi) ** 2, -1),
     relation=">=",
-    right=lambda u, xi, size, factor: (
+    right=lambda u, xi, size, factor=2.0: (
         np.sum(u**2, -1) + size**2 * np.sum(xi**2, -1) - factor * size * np.abs(np.sum(u * xi, -1))
     ),
     scale=lambda u, xi, size: np.sum(u**2, -1) + size**2 * np.sum(xi**2, -1),
-    as_printed=Form(
-        "$\\|u + n\\alpha\\xi\\|^2 \\ge \\|u\\|^2 + n^2\\alpha^2\\|\\xi\\|^2 - 2n\\alpha|\\xi\\cdot u|$.", factor=2.0
-    ),
+    as_printed="$\\|u + n\\alpha\\xi\\|^2 \\ge \\|u\\|^2 + n^2\\alpha^2\\|\\xi\\|^2 - 2n\\alpha|\\xi\\cdot u|$.",
     control=Form("The same with $1.99n\\alpha|\\xi\\cdot u|$.", factor=1.99),
 )
 
@@ -358,21 +346,15 @@ def _level(ways):
 EQUATION_62 = Claim(
     id=f"{PAPER}.equation-62",
     title="from the Hessian to the gradient",
-    hypotheses=(
-        "condition (4), $\\|g\\|^2 \\ge \\delta^2/32$; $F = \\frac\\lambda2\\|\\sum g_i\\|^2$, $\\|g\\|^2 = \\delta^2/32$, $\\|w_i - \\tilde w_i\\| \\le 1$",
-    ),
+    hypotheses="condition (4), $\\|g\\|^2 \\ge \\delta^2/32$; $F = \\frac\\lambda2\\|\\sum g_i\\|^2$, $\\|g\\|^2 = \\delta^2/32$, $\\|w_i - \\tilde w_i\\| \\le 1$",
     draw=_SUMMED,
     build=lambda ways, size: {"ways": size[..., None, None] * at_most_one(ways)},
-    where=lambda ways, most: np.sum(ways**2, axis=(-2, -1)) <= most,
+    where=lambda ways, most=np.inf: np.sum(ways**2, axis=(-2, -1)) <= most,
     left=lambda ways: np.sum(ways.sum(-2) ** 2, -1),  # the gradient of F along the ways, λ = 1
     relation=">=",
-    right=lambda ways, factor: factor * _level(ways) / 32 * np.sum(ways**2, axis=(-2, -1)),
-    as_printed=Form(
-        "$\\nabla F(w)\\cdot(w - \\tilde w) \\ge \\frac{\\lambda\\delta^2}{32}\\|w - \\tilde w\\|^2$.",
-        most=np.inf,
-        factor=1.0,
-    ),
-    corrected=Form("The same if $\\|w - \\tilde w\\| \\le 1$.", most=1.0, factor=1.0),
+    right=lambda ways, factor=1.0: factor * _level(ways) / 32 * np.sum(ways**2, axis=(-2, -1)),
+    as_printed="$\\nabla F(w)\\cdot(w - \\tilde w) \\ge \\frac{\\lambda\\delta^2}{32}\\|w - \\tilde w\\|^2$.",
+    corrected=Form("The same if $\\|w - \\tilde w\\| \\le 1$.", most=1.0),
     correction="Integrating (4) along the segment gives $\\nabla F\\cdot(w - \\tilde w) \\ge \\lambda\\|g\\|^2 \\ge \\lambda\\delta^2/32$, which has the factor $\\|w - \\tilde w\\|^2$ only if that is at most one. The "
     "neighbourhood of Definition 2 allows $n\\epsilon^2$.",
     defect="the neighbourhood bounds each neuron's way, not the whole distance",
@@ -385,20 +367,18 @@ EQUATION_63 = Claim(
     id=f"{PAPER}.equation-63",
     place="Appendix D.3, before Equation (63)",
     title="the square of a step",
-    hypotheses=("any $w$, $\\tilde w$, gradient and step",),
+    hypotheses="any $w$, $\\tilde w$, gradient and step",
     draw={"way": real((3,)), "minimum": real((3,)), "slope": real((3,)), "step": log_uniform(0.01, 1.0)},
-    left=lambda way, minimum, slope, step, sign: np.sum(
+    left=lambda way, minimum, slope, step, sign=1.0: np.sum(
         (way + minimum - step[..., None] * slope + sign * minimum) ** 2, -1
     ),
     relation="==",
-    right=lambda way, slope, step, factor: (
+    right=lambda way, slope, step, factor=1.0: (
         np.sum(way**2, -1) - factor * step * np.sum(way * slope, -1) + step**2 * np.sum(slope**2, -1)
     ),
     scale=lambda way, minimum, slope: np.sum(way**2, -1) + np.sum(minimum**2, -1) + np.sum(slope**2, -1),
     as_printed=Form(
         "$\\|w - \\eta\\nabla F + \\tilde w\\|^2 = \\|w - \\tilde w\\|^2 - \\eta\\nabla F\\cdot(w - \\tilde w) + \\eta^2\\|\\nabla F\\|^2$.",
-        sign=1.0,
-        factor=1.0,
         recipe="""
 left = np.sum((way + minimum - step * slope + minimum) ** 2)
 right = np.sum(way**2) - step * way @ slope + step**2 * np.sum(slope**2)
@@ -414,7 +394,7 @@ START = Claim(
     id=f"{PAPER}.section-D.3.start",
     place="Appendix D.3, end of the proof of Theorem 7",
     title="distance of the start",
-    hypotheses=("a start in the $\\epsilon$-neighbourhood of Definition 2, $\\epsilon < 1$",),
+    hypotheses="a start in the $\\epsilon$-neighbourhood of Definition 2, $\\epsilon < 1$",
     defect="the neighbourhood bounds each neuron's way, not the whole distance",
     draw=[{"ways": real((n, 3)), "lengths": uniform(0.0, 1.0, (n,))} for n in (1, 2, 5)],
     build=lambda ways, lengths: {
@@ -422,9 +402,9 @@ START = Claim(
     },
     left=lambda ways: np.sum(ways**2, axis=(-2, -1)),
     relation="<=",
-    right=lambda ways, each, factor: factor * np.maximum(each * ways.shape[-2], 1.0),
-    as_printed=Form("$\\|w(0) - \\tilde w\\|^2 < 1$.", each=0.0, factor=1.0),
-    corrected=Form("$\\|w(0) - \\tilde w\\|^2 < n$.", each=1.0, factor=1.0),
+    right=lambda ways, each=0.0, factor=1.0: factor * np.maximum(each * ways.shape[-2], 1.0),
+    as_printed="$\\|w(0) - \\tilde w\\|^2 < 1$.",
+    corrected=Form("$\\|w(0) - \\tilde w\\|^2 < n$.", each=1.0),
     correction="The neighbourhood bounds each neuron's way, not their sum of squares.",
     control=Form("$\\|w(0) - \\tilde w\\|^2 < 0.99n$.", each=1.0, factor=0.99),
 )
@@ -475,7 +455,7 @@ TABLE_1 = Claim(
     id=f"{PAPER}.table-1",
     place="Table 1, caption",
     title="curvature and over-parameterization",
-    hypotheses=("the printed numbers for Gaussian ways",),
+    hypotheses="the printed numbers for Gaussian ways",
     draw=_printed_pairs,
     left=lambda small, large: large[..., 2] / small[..., 2],
     relation=">=",

@@ -166,7 +166,7 @@ def _own(one, other):
     return own_blocks(one[..., None, :], other[..., None, :])[..., 0, 0, :, :]
 
 
-def _terms_24(minimum, student, teacher, letter, cross):
+def _terms_24(minimum, student, teacher, letter=1.0, cross=0.0):
     """½(1 + h1 terms) along the second teacher, without or with a multiple of the cross term; teachers as printed, or as they are."""
     one, two, first, unit = student[..., 0, :], student[..., 1, :], teacher[..., 0, :], teacher[..., 1, :]
     own = _along(_own(one, two) + _own(two, one), unit)
@@ -187,11 +187,7 @@ EQUATION_24 = Claim(
     right=_terms_24,
     scale=1e-2,
     tolerance=1e-7,
-    as_printed=Form(
-        "The quotient is $\\frac12(1 + v_2^\\top[h_1(w_1, w_2) + h_1(w_2, w_1) - h_1(w_1, v_1) - h_1(w_2, v_2)]v_2)$.",
-        letter=1.0,
-        cross=0.0,
-    ),
+    as_printed="The quotient is $\\frac12(1 + v_2^\\top[h_1(w_1, w_2) + h_1(w_2, w_1) - h_1(w_1, v_1) - h_1(w_2, v_2)]v_2)$.",
     as_meant=Form(
         "With $(\\alpha_1 + \\alpha_2)h_1(w_i, v_1)$ in place of the last two, and minus $v_2^\\top h_2(w_1, w_2)v_2$.",
         letter=0.0,
@@ -218,17 +214,14 @@ ANGLE = Claim(
     id=f"{PAPER}.section-B.3.2.angle",
     place="Appendix B.3.2, cosine and sine; Appendix B.3.3, list of angles",
     title="angle between the moved neurons",
-    hypotheses=(_POINT,),
+    hypotheses=_POINT,
     draw=_TWO,
     build=_toward_second,
     left=lambda student: np.stack([np.cos(_angle_between(student)), np.sin(_angle_between(student))], -1),
     relation="==",
-    right=lambda minimum, radius, factor: factor * _printed_angle(minimum, radius),
-    as_printed=Form(
-        "$\\cos\\theta = (\\alpha_1\\alpha_2 - \\epsilon^2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$, "
-        "$\\sin\\theta = \\epsilon(\\alpha_1+\\alpha_2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$.",
-        factor=1.0,
-    ),
+    right=lambda minimum, radius, factor=1.0: factor * _printed_angle(minimum, radius),
+    as_printed="$\\cos\\theta = (\\alpha_1\\alpha_2 - \\epsilon^2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$, "
+    "$\\sin\\theta = \\epsilon(\\alpha_1+\\alpha_2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$.",
     control=Form("1.001 times these.", factor=1.001),
 )
 
@@ -236,11 +229,11 @@ LARGEST_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.2.eigenvalue",
     place="Appendix B.3.2, display after Equation (24)",
     title="largest eigenvalue of the first term",
-    hypotheses=(_POINT,),
+    hypotheses=_POINT,
     glyph=True,
     draw=_TWO,
     build=_toward_second,
-    left=lambda minimum, student, moved: (
+    left=lambda minimum, student, moved=0.0: (
         np.sin(_angle_between(student))
         * norms(moved * student[..., 1, :] + (1 - moved) * minimum[..., 1, :])
         / (np.pi * norms(student[..., 0, :]))
@@ -249,10 +242,7 @@ LARGEST_EIGENVALUE = Claim(
     right=lambda minimum, radius: (
         radius * shares(minimum).sum(-1) / (np.pi * shares(minimum)[..., 0] ** 2 + np.pi * radius**2)
     ),
-    as_printed=Form(
-        "$\\sin\\theta\\,\\|\\tilde w_2\\|/(\\pi\\|w_1\\|) = \\epsilon(\\alpha_1+\\alpha_2)/(\\pi\\alpha_1^2 + \\pi\\epsilon^2)$.",
-        moved=0.0,
-    ),
+    as_printed="$\\sin\\theta\\,\\|\\tilde w_2\\|/(\\pi\\|w_1\\|) = \\epsilon(\\alpha_1+\\alpha_2)/(\\pi\\alpha_1^2 + \\pi\\epsilon^2)$.",
     as_meant=Form("With $\\|w_2\\|$ in place of $\\|\\tilde w_2\\|$ the three expressions are equal.", moved=1.0),
     supplied="the eigenvalue of $h_1(w_1, w_2)$, which it is said to be",
     correction="A tilde too many.",
@@ -264,7 +254,7 @@ def _pair_dual(one, other):
     return duals(one[..., None, :], other[..., None, :])[..., 0, 0]
 
 
-def _terms_25(minimum, student, teacher, second, factor):
+def _terms_25(minimum, student, teacher, second=1.0, factor=1.0):
     """The six terms of Equation (25), the last cross term with the second teacher or the first."""
     size = shares(minimum).sum(-1)[..., None]
     one, two, first = student[..., 0, :], student[..., 1, :], size * teacher[..., 0, :]
@@ -276,7 +266,7 @@ def _terms_25(minimum, student, teacher, second, factor):
 EQUATION_25 = Claim(
     id=f"{PAPER}.equation-25",
     title="the objective at the printed point",
-    hypotheses=(_POINT + "; $F$ in the scale of Equation (2)",),
+    hypotheses=_POINT + "; $F$ in the scale of Equation (2)",
     glyph=True,
     draw=_TWO,
     build=_toward_second,
@@ -284,19 +274,15 @@ EQUATION_25 = Claim(
     relation="==",
     right=_terms_25,
     scale=1.0,
-    as_printed=Form(
-        "$F = f(w_1, w_1) + f(w_2, w_2) + 2f(w_1, w_2) - 2f(w_1, \\alpha v_1) - 2f(w_2, \\alpha v_2) + f(\\alpha v_1, \\alpha v_1)$, $\\alpha = \\alpha_1 + \\alpha_2$.",
-        second=1.0,
-        factor=1.0,
-    ),
-    as_meant=Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", second=0.0, factor=1.0),
+    as_printed="$F = f(w_1, w_1) + f(w_2, w_2) + 2f(w_1, w_2) - 2f(w_1, \\alpha v_1) - 2f(w_2, \\alpha v_2) + f(\\alpha v_1, \\alpha v_1)$, $\\alpha = \\alpha_1 + \\alpha_2$.",
+    as_meant=Form("With $-2f(w_2, \\alpha v_1)$, as Equation (26) has it.", second=0.0),
     supplied="Equation (26)",
     correction="A misprint. Here $F$ is the objective of Equation (2), without the factor one half of Equation (64).",
     control=Form("The corrected form times 1.001.", second=0.0, factor=1.001),
 )
 
 
-def _middle_26(minimum, radius, power):
+def _middle_26(minimum, radius, power=1.0):
     """π⁻¹(εα + θε² − θα₁α₂ − 2αε + αα₁γ₁ + αα₂γ₂), the angles from their cosines."""
     one, two = shares(minimum)[..., 0], shares(minimum)[..., 1]
     whole, theta = one + two, np.arctan2(radius, one) + np.arctan2(radius, two)
@@ -308,17 +294,14 @@ MIDDLE = Claim(
     id=f"{PAPER}.equation-26.middle",
     place="Equation (26), second line",
     title="the objective at the printed point, in closed form",
-    hypotheses=(_POINT + "; $F$ in the scale of Equation (2)",),
+    hypotheses=_POINT + "; $F$ in the scale of Equation (2)",
     draw=_TWO,
     build=_toward_second,
     left=lambda student, teacher: 2 * loss(student, teacher),
     relation="==",
     right=_middle_26,
     scale=1e-3,
-    as_printed=Form(
-        "$F = \\frac1\\pi(\\epsilon\\alpha_1 + \\epsilon\\alpha_2 + \\theta\\epsilon^2 - \\theta\\alpha_1\\alpha_2 - 2\\alpha\\epsilon + \\alpha\\alpha_1\\gamma_1 + \\alpha\\alpha_2\\gamma_2)$.",
-        power=1.0,
-    ),
+    as_printed="$F = \\frac1\\pi(\\epsilon\\alpha_1 + \\epsilon\\alpha_2 + \\theta\\epsilon^2 - \\theta\\alpha_1\\alpha_2 - 2\\alpha\\epsilon + \\alpha\\alpha_1\\gamma_1 + \\alpha\\alpha_2\\gamma_2)$.",
     control=Form("With $1.001\\alpha\\epsilon$ in the first two terms.", power=1.001),
 )
 
@@ -335,7 +318,7 @@ def _printed_half(count, random):
 EQUATION_26 = Claim(
     id=f"{PAPER}.equation-26",
     title="size of the objective at the printed point",
-    hypotheses=(_POINT,),
+    hypotheses=_POINT,
     draw=_printed_half,
     left=lambda value: value[..., -1],
     relation="==",
@@ -373,12 +356,12 @@ right = 1.05
 EQUATION_27 = Claim(
     id=f"{PAPER}.equation-27",
     title="size of the gradient at the printed point",
-    hypotheses=("as Equation (26)",),
+    hypotheses="as Equation (26)",
     draw=_printed_half,
     left=lambda norm: fitted_order(RADII, norm),
     relation=">=",
-    right=lambda order: order,
-    as_printed=Form("$\\|\\nabla F(w)\\|^2 = O(\\epsilon^2)$. (In fact $O(\\epsilon^4)$.)", order=2.0),
+    right=lambda order=2.0: order,
+    as_printed="$\\|\\nabla F(w)\\|^2 = O(\\epsilon^2)$. (In fact $O(\\epsilon^4)$.)",
     corrected=Form(
         "$\\|\\nabla F(w)\\|^2 = O(\\epsilon^4)$, which is what Theorem 5 needs beside the right order of $F$.",
         order=3.9,
@@ -390,7 +373,7 @@ EQUATION_27 = Claim(
 )
 
 
-def _first_gradient(minimum, student, teacher, half):
+def _first_gradient(minimum, student, teacher, half=1.0):
     """The second line of Equation (27), its first term with a multiple of one half in front of sin θ."""
     one, two, first = student[..., 0, :], student[..., 1, :], teacher[..., 0, :]
     whole, theta = shares(minimum).sum(-1)[..., None], _angle_between(student)[..., None]
@@ -410,10 +393,7 @@ GRADIENT = Claim(
     relation="==",
     right=_first_gradient,
     scale=1e-3,
-    as_printed=Form(
-        "$\\nabla_1F = \\frac1{2\\pi}(\\frac{\\|w_2\\|\\sin\\theta}{\\|w_1\\|}w_1 - \\theta w_2 - \\frac{\\alpha\\sin\\gamma_1}{\\|w_1\\|}w_1 + \\alpha\\gamma_1v_1)$.",
-        half=1.0,
-    ),
+    as_printed="$\\nabla_1F = \\frac1{2\\pi}(\\frac{\\|w_2\\|\\sin\\theta}{\\|w_1\\|}w_1 - \\theta w_2 - \\frac{\\alpha\\sin\\gamma_1}{\\|w_1\\|}w_1 + \\alpha\\gamma_1v_1)$.",
     control=Form("With 1.001 times the first term.", half=1.001),
 )
 
@@ -421,13 +401,13 @@ SINES = Claim(
     id=f"{PAPER}.section-B.3.3.sines",
     place="Appendix B.3.3, list of angles",
     title="angle of the moved neurons to their teacher",
-    hypotheses=("$w_1 = \\alpha_1v_1 + \\epsilon v_2$",),
+    hypotheses="$w_1 = \\alpha_1v_1 + \\epsilon v_2$",
     glyph=True,
     draw={"alpha": uniform(0.01, 1.0), "radius": uniform(0.01, 1.0)},
     left=lambda alpha, radius: np.sin(np.arctan2(radius, alpha)),
     relation="==",
-    right=lambda alpha, radius, power: radius / np.sqrt(alpha**power + radius**2),
-    as_printed=Form("$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1 + \\epsilon^2}$.", power=1.0),
+    right=lambda alpha, radius, power=1.0: radius / np.sqrt(alpha**power + radius**2),
+    as_printed="$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1 + \\epsilon^2}$.",
     as_meant=Form(
         "$\\sin\\gamma_1 = \\epsilon/\\sqrt{\\alpha_1^2 + \\epsilon^2}$ (and $\\alpha_2$ in $\\sin\\gamma_2$).",
         power=2.0,

@@ -27,12 +27,12 @@ ONE_NEURON = Claim(
     id=f"{PAPER}.section-1.1.origin",
     place="Section 1.1, previous works on Equation (1)",
     title="one student and one teacher",
-    hypotheses=("$n = k = 1$; $d \\le 3$",),
+    hypotheses="$n = k = 1$; $d \\le 3$",
     scope="remark",
     draw=[{"student": real((1, d)), "teacher": axes(1, d)} for d in (1, 2, 3)],
     left=lambda student, teacher: inner(gradient(student, teacher), student - teacher)[..., 0],
     relation=">=",
-    right=lambda student, teacher, factor: (
+    right=lambda student, teacher, factor=0.49: (
         factor * (norms(student) * inner(student - teacher, student - teacher) / (1 + norms(student)))[..., 0]
     ),
     also=[
@@ -54,11 +54,8 @@ ONE_NEURON = Claim(
             lambda size: np.stack([size / 4, size**2 / 4.01], -1),
         )
     ],
-    as_printed=Form(
-        "There are no minima but the teacher, and the origin is a saddle without derivative: $\\nabla F(w)\\cdot(w - v)$ is at least "
-        "$0.49\\|w\\|\\|w - v\\|^2/(1 + \\|w\\|)$ (the constant observed).",
-        factor=0.49,
-    ),
+    as_printed="There are no minima but the teacher, and the origin is a saddle without derivative: $\\nabla F(w)\\cdot(w - v)$ is at least "
+    "$0.49\\|w\\|\\|w - v\\|^2/(1 + \\|w\\|)$ (the constant observed).",
     control=Form("The same with 0.5.", factor=0.5),
 )
 
@@ -109,7 +106,7 @@ def _shells(count, random):
 PROPOSITION_1 = Claim(
     id=f"{PAPER}.proposition-1",
     title="norm sum of local minima",
-    hypotheses=("a local minimum; judged at all students whose scale is the best one, which contains them",),
+    hypotheses="a local minimum; judged at all students whose scale is the best one, which contains them",
     draw=[
         *_spread(((1, 1, 2), (2, 2, 2))),
         SampledDraws(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
@@ -137,18 +134,18 @@ MONOTONE = Claim(
     id=f"{PAPER}.section-E.profile",
     place="Appendix E, proof of Proposition 1",
     title="monotone profile",
-    hypotheses=("$0 \\le x \\le y \\le \\pi$",),
+    hypotheses="$0 \\le x \\le y \\le \\pi$",
     draw={"x": uniform(0.0, np.pi), "share": uniform(0.0, 1.0)},
     build=lambda x, share: {"x": x, "y": x + share * (np.pi - x)},
     left=lambda x, y: profile(x) - profile(y),
     relation=">=",
-    right=lambda x, y, least: least * (y - x) ** 3,
+    right=lambda x, y, least=0.0: least * (y - x) ** 3,
     also=[
         Relation({"x": uniform(0.0, np.pi)}, lambda x: profile(x), "<=", np.pi),
         Relation({"x": uniform(0.0, np.pi)}, lambda x: profile(x), ">=", 0.0),
     ],
     scale=1e-6,
-    as_printed=Form("$\\sin x + (\\pi - x)\\cos x$ decreases, from $\\pi$ to 0.", least=0.0),
+    as_printed="$\\sin x + (\\pi - x)\\cos x$ decreases, from $\\pi$ to 0.",
     control=Form("It decreases by at least $\\frac13(y-x)^3$.", least=1 / 3),
 )
 
@@ -167,15 +164,12 @@ EQUATION_74 = Claim(
     id=f"{PAPER}.equation-74",
     place="Appendix E, proof of Proposition 1, last displays",
     title="the bounds of the proof",
-    hypotheses=("any student that is not zero",),
+    hypotheses="any student that is not zero",
     draw=setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))),
     left=lambda student, teacher: _chain(student, teacher, 0),
     relation="<=",
-    right=lambda student, teacher, factor: factor * _chain(student, teacher, 1),
-    as_printed=Form(
-        "The norm sum is at most that with $\\pi$ for the cross terms in the numerator; that is at most $k(\\sum\\|w_i\\|)^2/\\sum\\|w_i\\|^2$; and that at most $kn$.",
-        factor=1.0,
-    ),
+    right=lambda student, teacher, factor=1.0: factor * _chain(student, teacher, 1),
+    as_printed="The norm sum is at most that with $\\pi$ for the cross terms in the numerator; that is at most $k(\\sum\\|w_i\\|)^2/\\sum\\|w_i\\|^2$; and that at most $kn$.",
     control=Form("Each bound with 0.99 times the next.", factor=0.99),
 )
 
@@ -205,7 +199,7 @@ _MAXIMUM = "the origin is a strict local maximum for $k \\ge 2$"
 LEMMA_10 = Claim(
     id=f"{PAPER}.lemma-10",
     title="the origin",
-    hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
+    hypotheses="$n \\ge 1$; $k$ from 1 to 6",
     defect=_MAXIMUM,
     draw=_OUT,
     left=_slope,
@@ -246,7 +240,7 @@ left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any d
 LEMMA_11 = Claim(
     id=f"{PAPER}.lemma-11",
     title="no local maxima",
-    hypotheses=("$n \\ge 1$; $k$ from 1 to 6",),
+    hypotheses="$n \\ge 1$; $k$ from 1 to 6",
     defect=_MAXIMUM,
     draw=[*setting(((2, 1, 2), (2, 2, 2))), SampledDraws(setting(((1, 1, 1), (4, 3, 5))))],
     # The loss is quadratic along the ray through a student, with the second derivative E[N²] ≥ (E N)².
@@ -261,7 +255,7 @@ LEMMA_11 = Claim(
         right=0.0,
         known=None,
         scale=1e-3,
-        recipe=LEMMA_10.as_printed.recipe,
+        recipe=LEMMA_10.forms["as_printed"].recipe,
     ),
     corrected=Form(
         "It has none but the origin: along the ray through any other student its second derivative is at least $(\\sum\\|w_i\\|)^2/2\\pi$.",
@@ -276,7 +270,7 @@ EQUATION_66 = Claim(
     title="the objective along rays",
     hypotheses=("$t \\ge 0$", "Equation (64)"),
     draw=[{**draw, "t": uniform(0.0, 3.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],
-    left=lambda student, teacher, t, linear: loss(t[..., None, None] * student, linear * teacher),
+    left=lambda student, teacher, t, linear=1.0: loss(t[..., None, None] * student, linear * teacher),
     relation="==",
     right=lambda student, teacher, t: (
         0.5 * t**2 * duals(student, student).sum((-2, -1))
@@ -284,9 +278,7 @@ EQUATION_66 = Claim(
         + 0.5 * duals(teacher, teacher).sum((-2, -1))
     ),
     scale=lambda student: 1 + norms(student).sum(-1) ** 2,
-    as_printed=Form(
-        "It is $\\frac12t^2\\sum f(w_i, w_j) - t\\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.", linear=1.0
-    ),
+    as_printed="It is $\\frac12t^2\\sum f(w_i, w_j) - t\\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.",
     control=Form("For teachers 1.001 times as long.", linear=1.001),
 )
 
@@ -305,7 +297,7 @@ ORIGIN_CHANGE = Claim(
     id=f"{PAPER}.section-E.origin",
     place="Appendix E, proof of Lemma 10",
     title="change of the objective at the origin",
-    hypotheses=("one neuron $\\epsilon v_1$, the others zero; $\\epsilon > 0$, Equation (64)",),
+    hypotheses="one neuron $\\epsilon v_1$, the others zero; $\\epsilon > 0$, Equation (64)",
     draw=[{"teacher": axes(k, d), "size": log_uniform(0.01, 2.0)} for k, d in ((1, 1), (2, 3), (4, 4))],
     left=lambda teacher, size: (
         loss(0 * teacher[..., :1, :], teacher) - loss(size[..., None, None] * teacher[..., :1, :], teacher)

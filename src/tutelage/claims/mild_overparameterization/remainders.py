@@ -169,17 +169,17 @@ EQUATION_34 = Claim(
     id=f"{PAPER}.equation-34",
     place="Equation (34), second expression",
     title="inner product of neurons of two teachers",
-    hypotheses=("the neighbourhood of Theorem 6, $m \\ge 2$",),
+    hypotheses="the neighbourhood of Theorem 6, $m \\ge 2$",
     draw=_PAIRS,
     build=_near,
     left=lambda one, other, way, far: inner(one + way, other + far),
     relation="==",
-    right=lambda one, other, way, far, lengths: (
+    right=lambda one, other, way, far, lengths=0.0: (
         inner(way, other) / norms(other) ** (1 - lengths)
         + inner(far, one) / norms(one) ** (1 - lengths)
         + inner(way, far)
     ),
-    as_printed=Form("The numerator is $g_{ij}\\cdot v_a + g_{ab}\\cdot v_i + g_{ij}\\cdot g_{ab}$.", lengths=0.0),
+    as_printed="The numerator is $g_{ij}\\cdot v_a + g_{ab}\\cdot v_i + g_{ij}\\cdot g_{ab}$.",
     as_meant=Form(
         "The numerator is $\\frac1m(g_{ij}\\cdot v_a + g_{ab}\\cdot v_i) + g_{ij}\\cdot g_{ab}$.", lengths=1.0
     ),
@@ -217,13 +217,13 @@ EIGENVALUE = Claim(
     id=f"{PAPER}.section-C.eigenvalue",
     place="Appendix C, proof of Lemma 5",
     title="largest eigenvalue of the diagonal terms",
-    hypotheses=("$w, v \\ne 0$, $d \\ge 2$",),
+    hypotheses="$w, v \\ne 0$, $d \\ge 2$",
     draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 5)],
     left=largest_of_own,
     relation="==",
     right=sine_quotient,
     tolerance=1e-8,
-    as_printed=Form("The largest eigenvalue of $h_1(w, v)$ is $\\sin\\theta_{w,v}\\|v\\|/\\|w\\|$.", factor=1.0),
+    as_printed="The largest eigenvalue of $h_1(w, v)$ is $\\sin\\theta_{w,v}\\|v\\|/\\|w\\|$.",
     as_meant=Form("It is $\\sin\\theta_{w,v}\\|v\\|/(\\pi\\|w\\|)$.", factor=1 / np.pi),
     supplied="the proofs of Theorems 3 and 4, which have it",
     correction="The factor $1/\\pi$ is missing; the proofs of Theorems 3 and 4 have it. Only an upper bound is needed here.",
@@ -274,21 +274,17 @@ EQUATION_42 = Claim(
     id=f"{PAPER}.equation-42",
     place="Equation (42), first line",
     title="a way along the normal to another teacher",
-    hypotheses=("the neighbourhood of Theorem 6, $a \\ne i$",),
+    hypotheses="the neighbourhood of Theorem 6, $a \\ne i$",
     glyph=True,
     draw=_PAIRS,
     build=_near,
-    left=lambda one, other, way, power, factor: _along_normal(one, other, way, power, factor)[..., 0],
+    left=lambda one, other, way, power=2.0, factor=1.0: _along_normal(one, other, way, power, factor)[..., 0],
     relation="==",
-    right=lambda one, other, way, power, factor: _along_normal(one, other, way, power, factor)[..., 1],
+    right=lambda one, other, way, power=2.0, factor=1.0: _along_normal(one, other, way, power, factor)[..., 1],
     scale=1e-4,
-    as_printed=Form(
-        "$\\frac{\\langle g_{ij}, v_a - \\cos\\gamma\\,\\bar w_{ij}\\rangle^2}{\\sin^2\\gamma} = \\frac{\\langle g_{ij}, v_a\\rangle}{\\sin\\gamma} - "
-        "\\frac{\\cos\\gamma\\,\\langle g_{ij}, w_{ij}\\rangle}{\\|w_{ij}\\|\\sin\\gamma}$.",
-        power=2.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same without the squares.", power=1.0, factor=1.0),
+    as_printed="$\\frac{\\langle g_{ij}, v_a - \\cos\\gamma\\,\\bar w_{ij}\\rangle^2}{\\sin^2\\gamma} = \\frac{\\langle g_{ij}, v_a\\rangle}{\\sin\\gamma} - "
+    "\\frac{\\cos\\gamma\\,\\langle g_{ij}, w_{ij}\\rangle}{\\|w_{ij}\\|\\sin\\gamma}$.",
+    as_meant=Form("The same without the squares.", power=1.0),
     supplied="Equation (40), of which it is the counterpart, and Equation (43), where the square is taken",
     correction="The squares belong to the next display.",
     control=Form("Without the squares, and 1.01 times the second term.", power=1.0, factor=1.01),
@@ -374,15 +370,13 @@ COEFFICIENTS = Claim(
     id=f"{PAPER}.section-C.coefficients",
     place="Appendix C, proof of Lemma 7, after Equation (44)",
     title="Taylor coefficients of arccos",
-    hypotheses=(
-        "$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200; the print has $2^{2^n}$ for $4^n$ in $c_n$",
-    ),
+    hypotheses="$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200; the print has $2^{2^n}$ for $4^n$ in $c_n$",
     draw={"number": integers(0, 200)},
     left=_coefficients,
     relation="<=",
-    right=lambda number, first, later: np.where(number < 1, first, later),
+    right=lambda number, first=0.5, later=0.5: np.where(number < 1, first, later),
     known=2.0,
-    as_printed=Form("$c_n \\le \\frac12$ for all $n \\ge 0$.", first=0.5, later=0.5),
+    as_printed="$c_n \\le \\frac12$ for all $n \\ge 0$.",
     corrected=Form(
         "$c_n \\le 1$, with equality for $n = 0$; $c_n \\le \\frac16$ for $n \\ge 1$.", first=1.0, later=1 / 6
     ),
@@ -434,18 +428,15 @@ BARS = Claim(
     id=f"{PAPER}.equation-50.norms",
     place="Equation (50), second line",
     title="a way along its neuron",
-    hypotheses=("the neighbourhood of Theorem 6, $m \\ge 2$",),
+    hypotheses="the neighbourhood of Theorem 6, $m \\ge 2$",
     glyph=True,
     draw=_PAIRS,
     build=_near,
     left=lambda one, way: inner(units(one + way), way),
     relation="==",
-    right=lambda one, way, power: inner(way, way) / norms(one + way) ** power,
+    right=lambda one, way, power=0.0: inner(way, way) / norms(one + way) ** power,
     scale=1e-4,
-    as_printed=Form(
-        "$\\langle\\bar w_{il}, g_{il}\\rangle = \\|g_{il}\\|^2/\\|\\bar w_{il}\\|$, that is $\\|g_{il}\\|^2$.",
-        power=0.0,
-    ),
+    as_printed="$\\langle\\bar w_{il}, g_{il}\\rangle = \\|g_{il}\\|^2/\\|\\bar w_{il}\\|$, that is $\\|g_{il}\\|^2$.",
     as_meant=Form("It is $\\|g_{il}\\|^2/\\|w_{il}\\|$.", power=1.0),
     supplied="Equation (51), where the norms have no bars",
     correction="Bars too many: $\\bar w_{il}$ has norm one, $w_{il}$ about $\\frac1m$.",
@@ -464,13 +455,13 @@ LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
     place="Lemma 9, Equation (52)",
     title="an inequality of traces",
-    hypotheses=("$u_1, \\ldots, u_n \\in \\mathbb R^n$",),
+    hypotheses="$u_1, \\ldots, u_n \\in \\mathbb R^n$",
     draw=[{"vectors": real((n, n))} for n in (1, 2, 3, 6)],
     left=lambda vectors: np.sum(vectors * np.swapaxes(vectors, -1, -2), (-2, -1)) - np.sum(_diagonal(vectors) ** 2, -1),
     relation=">=",
-    right=lambda vectors, factor: np.sum(_diagonal(vectors) ** 2, -1) - factor * np.sum(vectors**2, axis=(-2, -1)),
+    right=lambda vectors, factor=1.0: np.sum(_diagonal(vectors) ** 2, -1) - factor * np.sum(vectors**2, axis=(-2, -1)),
     scale=lambda vectors: np.sum(vectors**2, axis=(-2, -1)),
-    as_printed=Form("$\\sum_{i\\ne j}u_{ij}u_{ji} \\ge \\sum u_{ii}^2 - \\sum\\|u_i\\|^2$.", factor=1.0),
+    as_printed="$\\sum_{i\\ne j}u_{ij}u_{ji} \\ge \\sum u_{ii}^2 - \\sum\\|u_i\\|^2$.",
     control=Form("The same with $\\frac{99}{100}\\sum\\|u_i\\|^2$.", factor=0.99),
 )
 
@@ -481,17 +472,14 @@ EQUATION_28 = Claim(
     draw=SampledDraws(
         [{**draw, "way": real(draw["student"].shape)} for draw in setting(((1, 1, 1), (2, 2, 2), (4, 3, 3)))]
     ),
-    left=lambda student, teacher, way, factor: curvature(student, teacher, factor * way),
+    left=lambda student, teacher, way, factor=1.0: curvature(student, teacher, factor * way),
     relation="==",
     right=lambda student, teacher, way: inner(
         way.reshape(*way.shape[:-2], -1),
         (hessian(student, teacher) @ way.reshape(*way.shape[:-2], -1, 1))[..., 0],
     ),
     tolerance=1e-6,
-    as_printed=Form(
-        "It is the sum of $\\frac12\\|g_{ij}\\|^2$, of the terms $h_1$ with neurons, minus those with teachers, and of the terms $h_2$.",
-        factor=1.0,
-    ),
+    as_printed="It is the sum of $\\frac12\\|g_{ij}\\|^2$, of the terms $h_1$ with neurons, minus those with teachers, and of the terms $h_2$.",
     control=Form("1.01 times the way on one side.", factor=1.01),
 )
 
@@ -508,7 +496,7 @@ def _double_sum(way, belongs, teacher):
     return np.sum(different * mixed * np.swapaxes(mixed, -1, -2), axis=(-2, -1))
 
 
-def _by_sums(way, belongs, teacher, factor):
+def _by_sums(way, belongs, teacher, factor=1.0):
     """The sum over different teachers of (g_i · v_a)(g_a · v_i)."""
     x = (belongs @ way) @ np.swapaxes(teacher, -1, -2)
     return factor * (np.sum(x * np.swapaxes(x, -1, -2), (-2, -1)) - np.sum(_diagonal(x) ** 2, -1))
@@ -525,18 +513,15 @@ SIMPLIFIED = Claim(
     id=f"{PAPER}.section-C.simplified",
     place="Appendix C, display before Equation (60)",
     title="sums over the neurons of each teacher",
-    hypotheses=("any ways",),
+    hypotheses="any ways",
     glyph=True,
     draw=_SUMS,
     left=_printed_sum,
     relation="==",
     right=_by_sums,
     scale=lambda way: np.sum(way**2, axis=(-2, -1)),
-    as_printed=Form(
-        "$\\sum_{a\\ne i}(g_{ij}\\cdot v_i)(g_{ab}\\cdot v_i) = \\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i)$.",
-        factor=1.0,
-    ),
-    as_meant=Form("With $v_a$ in the first product.", left=_double_sum, factor=1.0),
+    as_printed="$\\sum_{a\\ne i}(g_{ij}\\cdot v_i)(g_{ab}\\cdot v_i) = \\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i)$.",
+    as_meant=Form("With $v_a$ in the first product.", left=_double_sum),
     supplied="Equation (58), which it simplifies",
     correction="One index; in the orthogonal neighbourhood the printed left-hand side would be zero.",
     control=Form("The corrected form times 1.01.", left=_double_sum, factor=1.01),
@@ -546,7 +531,7 @@ EQUATION_60 = Claim(
     id=f"{PAPER}.equation-60",
     place="Equations (59), (60)",
     title="the two sums of Equation (58)",
-    hypotheses=("ways with $g_i\\cdot v_i = 0$ in Equation (60)",),
+    hypotheses="ways with $g_i\\cdot v_i = 0$ in Equation (60)",
     draw=_SUMS,
     build=lambda way, belongs, teacher: {
         "way": orthogonal_to(np.swapaxes(belongs, -1, -2) @ teacher, way),
@@ -555,12 +540,9 @@ EQUATION_60 = Claim(
     },
     left=lambda way, belongs, teacher: _by_sums(way, belongs, teacher, 1.0),
     relation=">=",
-    right=lambda way, belongs, factor: -factor * np.sum((belongs @ way) ** 2, axis=(-2, -1)),
+    right=lambda way, belongs, factor=1.0: -factor * np.sum((belongs @ way) ** 2, axis=(-2, -1)),
     scale=lambda way: np.sum(way**2, axis=(-2, -1)),
-    as_printed=Form(
-        "$\\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i) \\ge -\\sum\\|g_i\\|^2$, an equality for rotations (and $\\sum_{a\\ne i}g_i\\cdot g_a = \\|g\\|^2 - \\sum\\|g_i\\|^2$).",
-        factor=1.0,
-    ),
+    as_printed="$\\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i) \\ge -\\sum\\|g_i\\|^2$, an equality for rotations (and $\\sum_{a\\ne i}g_i\\cdot g_a = \\|g\\|^2 - \\sum\\|g_i\\|^2$).",
     control=Form("The same with $0.99\\sum\\|g_i\\|^2$.", factor=0.99),
 )
 

@@ -54,13 +54,10 @@ EQUATION_64 = Claim(
     draw=_in_the_plane,
     left=loss,
     relation="==",
-    right=lambda student, teacher, factor: factor * plane_expectation(student, teacher),
+    right=lambda student, teacher, factor=1.0: factor * plane_expectation(student, teacher),
     scale=lambda student: norms(student).sum(-1) ** 2 + 1,
     tolerance=2e-5,
-    as_printed=Form(
-        "The objective of Equation (2), $E[(\\cdot)^2]$, is $\\frac12\\sum f(w_i, w_j) - \\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.",
-        factor=1.0,
-    ),
+    as_printed="The objective of Equation (2), $E[(\\cdot)^2]$, is $\\frac12\\sum f(w_i, w_j) - \\sum f(w_i, v_j) + \\frac12\\sum f(v_i, v_j)$.",
     as_meant=Form("It is half of that objective, $\\frac12E[(\\cdot)^2]$.", factor=0.5),
     supplied="Lemma 3, where the factor one half stands",
     correction="Equation (2) has no factor one half, Equation (64) has it: the derivatives of the paper belong to Equation (64), the "
@@ -80,7 +77,7 @@ def _moderate(count, random):
         yield {**batch, "student": units(batch["student"]) * (0.3 + size / (1 + size))[..., None]}
 
 
-def _difference_gradient(student, teacher, factor):
+def _difference_gradient(student, teacher, factor=2.0):
     """Difference quotients of the closed form, times a factor."""
     found = np.zeros(student.shape)
     step = 1e-5 * norms(student).min(-1)
@@ -103,10 +100,7 @@ EQUATION_10 = Claim(
     right=_difference_gradient,
     scale=1e-2,
     tolerance=2e-4,
-    as_printed=Form(
-        "The gradient of the objective in Equation (2) is $\\frac12w_i + \\sum_{j\\ne i}g(w_i, w_j) - \\sum_jg(w_i, v_j)$.",
-        factor=2.0,
-    ),
+    as_printed="The gradient of the objective in Equation (2) is $\\frac12w_i + \\sum_{j\\ne i}g(w_i, w_j) - \\sum_jg(w_i, v_j)$.",
     as_meant=Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
     supplied=SUPPLIED_HALF,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
@@ -116,7 +110,7 @@ EQUATION_10 = Claim(
 )
 
 
-def _difference_hessian(student, teacher, factor):
+def _difference_hessian(student, teacher, factor=2.0):
     """Difference quotients of the gradient, times a factor."""
     number, dimension = student.shape[-2:]
     lead, flat = student.shape[:-2], number * dimension
@@ -146,11 +140,8 @@ THEOREM_10 = Claim(
     scale=0.1,
     # Near a parallel pair the Hessian has a kink, which a difference quotient rounds off over the step.
     tolerance=1e-3,
-    as_printed=Form(
-        "The Hessian of the objective in Equation (2) has the diagonal blocks $\\frac12I + \\sum h_1(w_i, w_j) - \\sum h_1(w_i, v_j)$ and "
-        "the blocks $h_2(w_i, w_j)$ off the diagonal.",
-        factor=2.0,
-    ),
+    as_printed="The Hessian of the objective in Equation (2) has the diagonal blocks $\\frac12I + \\sum h_1(w_i, w_j) - \\sum h_1(w_i, v_j)$ and "
+    "the blocks $h_2(w_i, w_j)$ off the diagonal.",
     as_meant=Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
     supplied=SUPPLIED_HALF,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64). The hypothesis $n \\ge k$ is not needed.",
@@ -344,18 +335,15 @@ def _spectral(matrix):
 LEMMA_2 = Claim(
     id=f"{PAPER}.lemma-2",
     title="limit of the cross blocks",
-    hypotheses=("$u \\ne 0$; pairs $w, v$ near $u$, at angles down to $10^{-5}$",),
+    hypotheses="$u \\ne 0$; pairs $w, v$ near $u$, at angles down to $10^{-5}$",
     draw=_CLOSE,
     build=_close_pair,
     left=lambda w, v: _spectral(_cross(w, v) - 0.5 * np.eye(w.shape[-1])),
     relation="==",
-    right=lambda w, v, sine: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    right=lambda w, v, sine=1.0: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
     scale=1e-3,
     tolerance=1e-6,
-    as_printed=Form(
-        "$h_2(w, v) \\to \\frac12I$ as $w, v \\to u$; in fact $\\|h_2(w, v) - \\frac12I\\| = (\\theta + \\sin\\theta)/2\\pi$.",
-        sine=1.0,
-    ),
+    as_printed="$h_2(w, v) \\to \\frac12I$ as $w, v \\to u$; in fact $\\|h_2(w, v) - \\frac12I\\| = (\\theta + \\sin\\theta)/2\\pi$.",
     control=Form("$\\|h_2(w, v) - \\frac12I\\| = (\\theta + 1.01\\sin\\theta)/2\\pi$.", sine=1.01),
 )
 
@@ -363,18 +351,15 @@ OPPOSITE = Claim(
     id=f"{PAPER}.section-A.opposite",
     place="Appendix A, proof of Lemma 1",
     title="limit of the cross blocks for opposite neurons",
-    hypotheses=("$u \\ne 0$; pairs $w$ near $u$, $v$ near $-u$",),
+    hypotheses="$u \\ne 0$; pairs $w$ near $u$, $v$ near $-u$",
     draw=_CLOSE,
     build=_close_pair,
     left=lambda w, v: _spectral(_cross(w, -v)),
     relation="==",
-    right=lambda w, v, sine: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    right=lambda w, v, sine=1.0: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
     scale=1e-3,
     tolerance=1e-6,
-    as_printed=Form(
-        "$h_2(w, v) \\to 0$; in fact $\\|h_2(w, v)\\| = (\\pi - \\theta + \\sin\\theta)/2\\pi$.",
-        sine=1.0,
-    ),
+    as_printed="$h_2(w, v) \\to 0$; in fact $\\|h_2(w, v)\\| = (\\pi - \\theta + \\sin\\theta)/2\\pi$.",
     control=Form("$\\|h_2(w, v)\\| = (\\pi - \\theta + 1.01\\sin\\theta)/2\\pi$.", sine=1.01),
 )
 
@@ -384,7 +369,7 @@ def largest_of_own(w, v):
     return np.linalg.eigvalsh(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :])[..., -1]
 
 
-def sine_quotient(w, v, factor):
+def sine_quotient(w, v, factor=1.0):
     """A factor times sin θ |v|/|w|."""
     return factor * np.sin(_angle(w, v)) * norms(v) / norms(w)
 
@@ -393,18 +378,15 @@ OWN_LIMIT = Claim(
     id=f"{PAPER}.section-A.own-limit",
     place="Appendix A, proof of Lemma 1; Appendix B.2, proof of Lemma 4, Equation (21)",
     title="limit of the diagonal terms",
-    hypotheses=("pairs $w, v$ near some $u \\ne 0$, or $w$ near $u$ and $v$ near $-u$",),
+    hypotheses="pairs $w, v$ near some $u \\ne 0$, or $w$ near $u$ and $v$ near $-u$",
     draw=_CLOSE,
     build=_close_pair,
     left=lambda w, v: np.stack([largest_of_own(w, v), largest_of_own(w, -v)], -1),
     relation="==",
-    right=lambda w, v, factor: sine_quotient(w, v, factor)[..., None] * np.ones(2),
+    right=lambda w, v, factor=1 / np.pi: sine_quotient(w, v, factor)[..., None] * np.ones(2),
     scale=1e-5,
     tolerance=1e-6,
-    as_printed=Form(
-        "$h_1(w, v) \\to 0$ as the angle goes to zero or to $\\pi$; in fact its largest eigenvalue is $\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.",
-        factor=1 / np.pi,
-    ),
+    as_printed="$h_1(w, v) \\to 0$ as the angle goes to zero or to $\\pi$; in fact its largest eigenvalue is $\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.",
     control=Form("Its largest eigenvalue is $1.01\\sin\\theta\\,\\|v\\|/(\\pi\\|w\\|)$.", factor=1.01 / np.pi),
 )
 
@@ -437,7 +419,7 @@ _SPLIT = Form(
 EQUATION_8 = Claim(
     id=f"{PAPER}.equation-8",
     title="the cross block, split",
-    hypotheses=("$w, v \\ne 0$, not parallel",),
+    hypotheses="$w, v \\ne 0$, not parallel",
     draw=_PAIRS,
     where=_apart,
     left=_cross,
@@ -452,7 +434,7 @@ EQUATION_8 = Claim(
 )
 
 
-def _three_terms(w, v, factor):
+def _three_terms(w, v, factor=1.0):
     """The last line of Equation (9)."""
     w, v, theta = units(w), units(v), _each(_angle(w, v))
     first = np.cos(theta) * outer(w - v, v - w)
@@ -462,18 +444,15 @@ def _three_terms(w, v, factor):
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
     title="the terms with normals, rearranged",
-    hypotheses=("$w, v \\ne 0$, not parallel",),
+    hypotheses="$w, v \\ne 0$, not parallel",
     draw=_PAIRS,
     where=_apart,
     left=_normal_terms,
     relation="==",
     right=_three_terms,
     tolerance=1e-8,
-    as_printed=Form(
-        "$\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top = [\\cos\\theta(\\bar w-\\bar v)(\\bar v-\\bar w)^\\top + (1-\\cos\\theta)(\\bar w\\bar v^\\top + "
-        "\\bar v\\bar w^\\top)]/\\sin\\theta$.",
-        factor=1.0,
-    ),
+    as_printed="$\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top = [\\cos\\theta(\\bar w-\\bar v)(\\bar v-\\bar w)^\\top + (1-\\cos\\theta)(\\bar w\\bar v^\\top + "
+    "\\bar v\\bar w^\\top)]/\\sin\\theta$.",
     control=Form("The same with $1.01\\cos\\theta$.", factor=1.01),
 )
 
@@ -492,16 +471,13 @@ EQUATION_15 = Claim(
     id=f"{PAPER}.equation-15",
     place="Appendix A, displays before Equation (15)",
     title="angle of a small step",
-    hypotheses=("$0 < \\epsilon < \\|u\\|$, $e$ a unit vector",),
+    hypotheses="$0 < \\epsilon < \\|u\\|$, $e$ a unit vector",
     draw=_STEP,
     build=_stepped,
     left=lambda u, step: _angle(u + step, u),
     relation="<=",
-    right=lambda size, factor: np.arcsin(factor * size),
-    as_printed=Form(
-        "$\\theta_{u+\\epsilon e,u} \\le \\arccos\\sqrt{1 - \\epsilon^2/\\|u\\|^2}$, hence $\\lim|\\theta/\\epsilon| \\le 1/\\|u\\|$.",
-        factor=1.0,
-    ),
+    right=lambda size, factor=1.0: np.arcsin(factor * size),
+    as_printed="$\\theta_{u+\\epsilon e,u} \\le \\arccos\\sqrt{1 - \\epsilon^2/\\|u\\|^2}$, hence $\\lim|\\theta/\\epsilon| \\le 1/\\|u\\|$.",
     control=Form("The same with $0.99\\epsilon$.", factor=0.99),
 )
 
@@ -512,7 +488,7 @@ def _turn_and_shrink(u, step):
     return np.sin(theta) * norms(u) / norms(u + step) - theta
 
 
-def _bounded_turn(u, step, square, rest):
+def _bounded_turn(u, step, square, rest=0.0):
     """θ(1 − square θ²/6)(|u|/|u + εe| − 1) − rest θ³/6."""
     theta = _angle(u + step, u)
     return theta * (1 - square * theta**2 / 6) * (norms(u) / norms(u + step) - 1) - rest * theta**3 / 6
@@ -521,7 +497,7 @@ def _bounded_turn(u, step, square, rest):
 EQUATION_14 = Claim(
     id=f"{PAPER}.equation-14",
     title="upper bound in the proof of Lemma 1",
-    hypotheses=("$\\epsilon > 0$, $e$ a unit vector; the factor in front of $u$, before the limit",),
+    hypotheses="$\\epsilon > 0$, $e$ a unit vector; the factor in front of $u$, before the limit",
     draw=_STEP,
     build=_stepped,
     left=_turn_and_shrink,
@@ -530,7 +506,6 @@ EQUATION_14 = Claim(
     as_printed=Form(
         "$\\sin\\theta\\,\\|u\\|/\\|u+\\epsilon e\\| - \\theta \\le \\theta(\\|u\\|/\\|u+\\epsilon e\\| - 1)$.",
         square=0.0,
-        rest=0.0,
     ),
     control=Form("The same with $-\\frac1{6}\\theta^3$ on the right.", square=0.0, rest=1.0),
 )
@@ -538,7 +513,7 @@ EQUATION_14 = Claim(
 EQUATION_16 = Claim(
     id=f"{PAPER}.equation-16",
     title="lower bound in the proof of Lemma 1",
-    hypotheses=("$0 < \\epsilon \\le \\|u\\|$, $e$ a unit vector; the factor in front of $u$",),
+    hypotheses="$0 < \\epsilon \\le \\|u\\|$, $e$ a unit vector; the factor in front of $u$",
     draw=_STEP,
     build=_stepped,
     left=_turn_and_shrink,
@@ -547,7 +522,6 @@ EQUATION_16 = Claim(
     as_printed=Form(
         "$\\sin\\theta\\,\\|u\\|/\\|u+\\epsilon e\\| - \\theta \\ge \\theta(1 - \\theta^2/6)(\\|u\\|/\\|u+\\epsilon e\\| - 1)$, before the limit.",
         square=1.0,
-        rest=0.0,
     ),
     as_meant=Form(
         "In the limit: both sides are $O(\\epsilon^2)$, and divided by $\\epsilon$ they go to zero; $|\\text{left}| \\le 2\\epsilon^2/\\|u\\|^2$ for "
@@ -591,7 +565,7 @@ PARTIALS = Claim(
     id=f"{PAPER}.section-A.partials",
     place="Appendix A, Equations (12)–(18) and the displays after them",
     title="partial derivatives of g at parallel and opposite vectors",
-    hypotheses=("$u \\ne 0$, $v = \\pm tu$; steps from $10^{-2}$ to $10^{-4}$",),
+    hypotheses="$u \\ne 0$, $v = \\pm tu$; steps from $10^{-2}$ to $10^{-4}$",
     draw=_partial_derivatives,
     left=lambda distances: fitted_order(_SIZES, distances),
     relation=">=",

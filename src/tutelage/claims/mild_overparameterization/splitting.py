@@ -226,18 +226,17 @@ KINK = Claim(
     id=f"{PAPER}.section-E.kink",
     place="Appendix E, proof of Lemma 13, the case $\\alpha \\in \\{0, 1\\}$",
     title="a zero neuron beside a minimum that is not global",
-    hypotheses=("a non-global minimum and one neuron more, which is zero; " + _FOUND,),
+    hypotheses="a non-global minimum and one neuron more, which is zero; " + _FOUND,
     draw=_lowest_neuron,
     runs=True,
     left=_kink,
     relation=">=",
-    right=lambda teacher, student, least: least * np.sqrt(2 * loss(student, teacher)),
+    right=lambda teacher, student, least=0.1: least * np.sqrt(2 * loss(student, teacher)),
     known=0.0,
     as_printed=Form(
         "The objective is not differentiable there: opposite directions of the zero neuron have slopes that do not cancel (by at least a tenth of the root of "
         "twice the loss, chosen after looking).",
         spurious=True,
-        least=0.1,
     ),
     control=Form("By two tenths of that root.", spurious=True, least=0.2),
 )
@@ -246,7 +245,7 @@ LEMMA_12_CRITICAL = Claim(
     id=f"{PAPER}.lemma-12.critical",
     place="Lemma 12",
     title="a split minimum is critical",
-    hypotheses=(_FOUND,),
+    hypotheses=_FOUND,
     draw=_every_neuron,
     runs=True,
     left=lambda slope: slope,
@@ -279,7 +278,7 @@ def _first_split(student, fraction):
     return np.concatenate([fraction * first, (1 - fraction) * first, student[..., 1:, :]], axis=-2)
 
 
-def _predicted(student, teacher, fraction, power):
+def _predicted(student, teacher, fraction, power=1.0):
     """The Hessian of Lemma 12: blocks copied, those of the two parts from the reduced block."""
     number, d = student.shape[-2:]
     lead = student.shape[:-2]
@@ -298,18 +297,17 @@ LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12.hessian",
     place="Lemma 12",
     title="the Hessian after a split",
-    hypotheses=("any differentiable point, minimum or not; fractions from 0.001 to 0.999",),
+    hypotheses="any differentiable point, minimum or not; fractions from 0.001 to 0.999",
     draw=_SPLITS,
-    left=lambda student, teacher, fraction, factor: factor * hessian(_first_split(student, fraction), teacher),
+    left=lambda student, teacher, fraction, factor=2.0: factor * hessian(_first_split(student, fraction), teacher),
     relation="==",
     right=_predicted,
     tolerance=1e-7,
-    as_printed=Form("The same for the Hessian of Equation (2), which is twice as large.", factor=2.0, power=1.0),
+    as_printed="The same for the Hessian of Equation (2), which is twice as large.",
     as_meant=Form(
         "The blocks of the split neuron are $\\frac12I + \\frac1\\alpha H'_{ii}$, $\\frac12I$ and $\\frac12I + \\frac1{1-\\alpha}H'_{ii}$; the others are copies. For "
         "$\\frac12E[(\\cdot)^2]$.",
         factor=1.0,
-        power=1.0,
     ),
     supplied=SUPPLIED_HALF,
     correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
@@ -332,13 +330,12 @@ SECOND_BLOCK = Claim(
     draw=_SPLITS,
     left=_second_block,
     relation="==",
-    right=lambda student, teacher, fraction, half: (
+    right=lambda student, teacher, fraction, half=0.0: (
         reduced(student, teacher)[..., 0, :, :] / (1 - fraction)[..., None, None] + half * np.eye(student.shape[-1])
     ),
     tolerance=1e-7,
     as_printed=Form(
         "$H_{i+1,i+1} = \\frac1{1-\\alpha}H'_{ii}$.",
-        half=0.0,
         recipe="""
 unit = lambda a: a / np.linalg.norm(a)
 def h1(a, b):
@@ -363,16 +360,13 @@ SPLIT_LOSS = Claim(
     id=f"{PAPER}.section-4.1.split",
     place="Section 4.1, after Proposition 1; Appendix E, proof of Lemma 13",
     title="a split changes no function",
-    hypotheses=("$\\alpha \\in [0, 1]$",),
+    hypotheses="$\\alpha \\in [0, 1]$",
     draw=[{**draw, "fraction": uniform(0.0, 1.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],
-    left=lambda student, teacher, fraction, longer: loss(_first_split(student, longer * fraction), teacher),
+    left=lambda student, teacher, fraction, longer=1.0: loss(_first_split(student, longer * fraction), teacher),
     relation="==",
     right=loss,
     scale=lambda student: 1 + norms(student).sum(-1) ** 2,
-    as_printed=Form(
-        "$[\\alpha w\\cdot x]_+ + [(1-\\alpha)w\\cdot x]_+ = [w\\cdot x]_+$: global minima can be split arbitrarily and remain global minima.",
-        longer=1.0,
-    ),
+    as_printed="$[\\alpha w\\cdot x]_+ + [(1-\\alpha)w\\cdot x]_+ = [w\\cdot x]_+$: global minima can be split arbitrarily and remain global minima.",
     control=Form("The same for $\\alpha \\in [0, 1.1]$.", longer=1.1),
 )
 
@@ -380,18 +374,18 @@ EQUATION_70 = Claim(
     id=f"{PAPER}.equation-70",
     place="Equations (69), (70)",
     title="mean of the diagonal terms over the sphere",
-    hypotheses=("$u$ uniform on the unit sphere, $d \\ge 2$",),
+    hypotheses="$u$ uniform on the unit sphere, $d \\ge 2$",
     draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 6)],
     # The mean of a quadratic form over the sphere is its trace over the dimension.
     left=lambda w, v: (
         np.trace(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :], axis1=-2, axis2=-1) / w.shape[-1]
     ),
     relation="==",
-    right=lambda w, v, factor: (
+    right=lambda w, v, factor=1.0: (
         factor * np.sin(angles(w[..., None, :], v[..., None, :])[..., 0, 0]) * norms(v) / (2 * np.pi * norms(w))
     ),
     tolerance=1e-7,
-    as_printed=Form("$E[u^\\top h_1(w, v)u] = \\sin\\theta_{w,v}\\|v\\|/(2\\pi\\|w\\|)$.", factor=1.0),
+    as_printed="$E[u^\\top h_1(w, v)u] = \\sin\\theta_{w,v}\\|v\\|/(2\\pi\\|w\\|)$.",
     control=Form("It is 1.01 times that.", factor=1.01),
 )
 
@@ -400,17 +394,16 @@ COORDINATES = Claim(
     id=f"{PAPER}.section-E.coordinates",
     place="Appendix E, after Equation (70)",
     title="coordinates of a uniform direction",
-    hypotheses=("$u$ uniform on the unit sphere, $d$ from 2 to 200",),
+    hypotheses="$u$ uniform on the unit sphere, $d$ from 2 to 200",
     draw={"dimension": integers(2, 200)},
     # Squares of coordinates have Dirichlet's law, with parameters one half.
     left=lambda dimension: np.exp(
         2 * gammaln(1.5) - 2 * gammaln(0.5) + gammaln(dimension / 2) - gammaln(dimension / 2 + 2)
     ),
     relation="==",
-    right=lambda dimension, more: 1 / (dimension * (dimension + more)),
+    right=lambda dimension, more=0.0: 1 / (dimension * (dimension + more)),
     as_printed=Form(
         "The coordinates of $u$ are independent: $E[u_1^2u_2^2] = E[u_1^2]E[u_2^2] = \\frac1{d^2}$.",
-        more=0.0,
         recipe="""
 # A Gaussian vector is its length times u, independent of it: the mean of u_1^2 u_2^2 is one over that of the length to the fourth.
 left = 1 / (3 * dimension + dimension * (dimension - 1))
@@ -432,13 +425,13 @@ SINE_SUMS = Claim(
     id=f"{PAPER}.section-E.sines",
     place="Appendix E, proof of Theorem 8",
     title="angles of a neuron to the teachers",
-    hypotheses=("$w_i \\ne 0$, orthonormal teachers, $d \\ge k$",),
+    hypotheses="$w_i \\ne 0$, orthonormal teachers, $d \\ge k$",
     draw=[{"w": real((d,)), "teacher": axes(k, d)} for k, d in ((1, 1), (1, 2), (2, 2), (3, 3), (3, 5), (8, 8))],
     left=lambda w, teacher: np.sin(angles(w[..., None, :], teacher)).sum((-2, -1)),
     relation=">=",
-    right=lambda teacher, less: teacher.shape[-2] - less,
+    right=lambda teacher, less=1.0: teacher.shape[-2] - less,
     scale=1.0,
-    as_printed=Form("$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.", less=1.0),
+    as_printed="$\\sum_j\\sin\\theta_{w_i,v_j} \\ge k - 1$.",
     control=Form("It is at least $k - \\frac{99}{100}$.", less=0.99),
 )
 
@@ -460,19 +453,16 @@ EXPECTED = Claim(
     id=f"{PAPER}.section-4.1.expected",
     place="Section 4.1, before Theorem 9",
     title="which reduced blocks are indefinite",
-    hypotheses=("$n \\le k$, $\\sum\\|w_j\\| \\le k$, as Theorem 8; any student, minimum or not",),
+    hypotheses="$n \\le k$, $\\sum\\|w_j\\| \\le k$, as Theorem 8; any student, minimum or not",
     scope="remark",
     draw=[*_any_sum(((2, 2, 2),)), SampledDraws(_any_sum(((1, 2, 2), (2, 2, 3), (3, 3, 3), (5, 6, 6))))],
     build=_within_sum,
     where=lambda spare: spare > 0,
     left=lambda student, teacher: smallest_eigenvalue(reduced(student, teacher)[..., 0, :, :]),
     relation="<=",
-    right=lambda spare, factor: -factor * spare,
-    as_printed=Form(
-        "A neuron of about unit norm that is not close to a teacher has an indefinite block: the smallest eigenvalue of $H'_{ii}$ is at most "
-        "$-\\frac d{d-1}(\\|w_i\\| + \\sum_j\\sin\\theta_{w_i,v_j} - k)/(2\\pi\\|w_i\\|)$, by the proof of Theorem 8 and since $H'_{ii}w_i = 0$.",
-        factor=1.0,
-    ),
+    right=lambda spare, factor=1.0: -factor * spare,
+    as_printed="A neuron of about unit norm that is not close to a teacher has an indefinite block: the smallest eigenvalue of $H'_{ii}$ is at most "
+    "$-\\frac d{d-1}(\\|w_i\\| + \\sum_j\\sin\\theta_{w_i,v_j} - k)/(2\\pi\\|w_i\\|)$, by the proof of Theorem 8 and since $H'_{ii}w_i = 0$.",
     control=Form("It is at most 1.05 times that.", factor=1.05),
 )
 
@@ -480,7 +470,7 @@ LONGEST = Claim(
     id=f"{PAPER}.section-E.norms",
     place="Appendix E, proof of Theorem 8, after Equation (73)",
     title="the case of equality",
-    hypotheses=("$n = k \\ge 2$, $\\sum\\|w_j\\| \\le k$, $w_i$ the longest neuron",),
+    hypotheses="$n = k \\ge 2$, $\\sum\\|w_j\\| \\le k$, $w_i$ the longest neuron",
     draw=[{"lengths": uniform(0.05, 1.5, (k,))} for k in (2, 4)],
     where=lambda lengths: lengths.sum(-1) <= lengths.shape[-1],
     left=lambda lengths: lengths.shape[-1] - 1 - (lengths.sum(-1) - lengths.max(-1)),
@@ -538,7 +528,7 @@ MIXED = Claim(
     id=f"{PAPER}.section-E.equality",
     place="Appendix E, proof of Theorem 8, case of equality",
     title="unit neurons that are not the teachers",
-    hypotheses=("$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",),
+    hypotheses="$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",
     draw=_unit_students,
     left=_strictness,
     relation=">=",
