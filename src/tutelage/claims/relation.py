@@ -112,10 +112,10 @@ class Relation:
         return replace(self, **parts, parameters={**self.parameters, **parameters})
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a parameter: the one given, or the default of a formula that takes it."""
+        """Return the value of a parameter: the one given, or the default of a formula or a draw that takes it."""
         if name in self.parameters:
             return self.parameters[name]
-        for formula in (self.left, self.right, self.where, self.build, self.scale):
+        for formula in (self.left, self.right, self.where, self.build, self.scale, *self.draw):
             if callable(formula) and name in (entries := inspect.signature(formula).parameters):
                 return entries[name].default
         return None

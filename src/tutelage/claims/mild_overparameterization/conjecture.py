@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tutelage.claims.laws import log_uniform, uniform
-from tutelage.claims.mild_overparameterization.directions import bound, moved, scaled
+from tutelage.claims.mild_overparameterization.directions import along, bound, moved, scaled
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, fixed, minima, owners
 from tutelage.claims.statement import Claim, Form
@@ -56,10 +56,6 @@ def _rotated(minimum, teacher, belongs, epsilon):
     return {"teacher": teacher, "minimum": minimum, "belongs": belongs, "way": way, "epsilon": epsilon}
 
 
-def _left(minimum, teacher, way):
-    return curvature(minimum + way, teacher, way)
-
-
 def exact_gap(epsilon: np.ndarray, factor: float = 1.0) -> np.ndarray:
     r"""Return left minus right side at a rotation, $\frac{2\epsilon^2}\pi(1 - \frac{1+\epsilon}{(1+\epsilon^2)^2})$."""
     return factor * 2 * epsilon**2 / np.pi * (1 - (1 + epsilon) / (1 + epsilon**2) ** 2)
@@ -77,15 +73,15 @@ ROTATION = Claim(
     defect=_DEFECT,
     draw=_ROTATIONS,
     build=_rotated,
-    left=lambda minimum, teacher, way, belongs: _left(minimum, teacher, way) - bound(way, belongs),
+    left=lambda minimum, teacher, way, belongs: along(minimum, teacher, way) - bound(way, belongs),
     relation="==",
     right=exact_gap,
     scale=1e-3,
     as_printed=Form(
         "The gap between the sides is not negative.",
-        left=lambda minimum, teacher, way, belongs: _left(minimum, teacher, way),
+        left=along,
         relation=">=",
-        right=lambda way, belongs: bound(way, belongs),
+        right=bound,
         scale=None,
         recipe=_TWO_TEACHERS,
     ),
@@ -185,7 +181,7 @@ CONJECTURE_1 = Claim(
         _many_teachers,
     ],
     build=_built,
-    left=_left,
+    left=along,
     relation=">=",
     right=with_room,
     as_printed=Form(
@@ -193,7 +189,7 @@ CONJECTURE_1 = Claim(
         "minimum without zero neurons.",
         draw=_ROTATIONS,
         build=_rotated,
-        right=lambda way, belongs: bound(way, belongs),
+        right=bound,
         recipe=_TWO_TEACHERS,
     ),
     corrected=Form(

@@ -8,10 +8,12 @@ from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     SCALE,
-    angles,
+    angle_between,
     curvature,
     hessian,
+    largest_of_own,
     norms,
+    own_block,
     own_blocks,
     smallest_eigenvalue,
     units,
@@ -73,7 +75,7 @@ def _first_block(student, teacher):
 def _toward_first(minimum, student, teacher, lengths=1.0, factor=1.0):
     """−(α₁ + α₂)h1(w₁, v₁), or with the lengths of the moved neurons in place of the shares."""
     weight = lengths * norms(student[..., :2, :]).sum(-1) + (1 - lengths) * shares(minimum).sum(-1)
-    return -factor * weight[..., None, None] * own_blocks(student[..., :1, :], teacher[..., :1, :])[..., 0, 0, :, :]
+    return -factor * weight[..., None, None] * own_block(student[..., 0, :], teacher[..., 0, :])
 
 
 EQUATION_23 = Claim(
@@ -134,7 +136,7 @@ def _pair_curvature(student, teacher):
 
 
 def _sine_to_first(student, teacher):
-    return np.sin(angles(student[..., :1, :], teacher[..., :1, :])[..., 0, 0])
+    return np.sin(angle_between(student[..., 0, :], teacher[..., 0, :]))
 
 
 PAIR_CURVATURE = Claim(
@@ -167,11 +169,6 @@ PAIR_CURVATURE = Claim(
 )
 
 
-def _largest_of_second(student, teacher):
-    """The largest eigenvalue of h1(w₂, v₁)."""
-    return np.linalg.eigvalsh(own_blocks(student[..., 1:2, :], teacher[..., :1, :])[..., 0, 0, :, :])[..., -1]
-
-
 SECOND_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.1.eigenvalue",
     place="Appendix B.3.1, after Equation (23)",
@@ -180,7 +177,7 @@ SECOND_EIGENVALUE = Claim(
     glyph=True,
     draw=_MOVED,
     build=_printed_point,
-    left=_largest_of_second,
+    left=lambda student, teacher: largest_of_own(student[..., 1, :], teacher[..., 0, :]),
     relation="==",
     right=lambda student, teacher, second=0.0: (
         _sine_to_first(student, teacher)

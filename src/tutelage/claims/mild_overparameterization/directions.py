@@ -82,7 +82,8 @@ def _instance(minimum, teacher, belongs, way, radius, together=0.0, cancelling=0
     return {"minimum": minimum, "teacher": teacher, "belongs": belongs, "way": way, "epsilon": epsilon}
 
 
-def _left(minimum, teacher, way):
+def along(minimum, teacher, way):
+    """The second derivative along a way from a minimum, at its end: the left-hand side of Theorem 6."""
     return curvature(minimum + way, teacher, way)
 
 
@@ -101,7 +102,7 @@ def _splits(shapes, smallest=None):
 
 _CONVEXITY = {
     "build": _instance,
-    "left": _left,
+    "left": along,
     "relation": ">=",
     "right": lambda minimum, way, belongs, epsilon, order=2.5: (
         bound(way, belongs) - _remainder(minimum, epsilon, order)
@@ -150,7 +151,7 @@ REMARK_1 = Claim(
 
 _QUOTIENT = {
     **_CONVEXITY,
-    "left": lambda minimum, teacher, way: _left(minimum, teacher, way) / _square(way),
+    "left": lambda minimum, teacher, way: along(minimum, teacher, way) / _square(way),
     "right": lambda way, belongs, epsilon, order: (
         bound(way, belongs) / _square(way) - belongs.shape[-1] * np.max(belongs.sum(-1), -1) * epsilon**order
     ),
@@ -200,7 +201,7 @@ BALANCED_CASE = Claim(
     draw=[moved((2,), 2, 0.2), _splits((((2, 2), 2), ((3, 3), 3)), 0.2)],
     build=_instance,
     where=lambda minimum, way, belongs: np.abs(belongs @ (minimum + way)).max((-2, -1)) < 1e-6,
-    left=lambda minimum, teacher, way: np.abs(_left(minimum, teacher, way) / _square(way)),
+    left=lambda minimum, teacher, way: np.abs(along(minimum, teacher, way) / _square(way)),
     relation="<=",
     right=lambda minimum, epsilon, order=0.5: 2 * (epsilon / shortest(minimum)) ** order,
     as_printed="If $\\sum_jw_{ij} = 0$ for every teacher, the quotient is of order at most $\\sqrt\\epsilon$.",

@@ -10,10 +10,9 @@ import numpy as np
 
 from tutelage.claims.laws import real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
-    HALF,
+    HALVED,
     PAPER,
     SCALE,
-    SUPPLIED_HALF,
     hessian,
     smallest_eigenvalue,
 )
@@ -111,9 +110,7 @@ LEMMA_4 = Claim(
         "Its diagonal blocks are $\\frac12I$, the others $\\frac14I + \\frac1{2\\pi}(\\bar w_i\\bar w_j^\\top + \\bar w_j\\bar w_i^\\top)$, for $\\frac12E[(\\cdot)^2]$.",
         factor=1.0,
     ),
-    supplied=SUPPLIED_HALF,
-    correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
-    defect=HALF,
+    **HALVED,
     control=Form("The same with $\\frac{1.01}{2\\pi}$.", cross=1.01, factor=1.0),
 )
 

@@ -19,7 +19,12 @@ PAPER = "mild_overparameterization"
 
 SCALE = "$H$ is the Hessian of $\\frac12E[(\\cdot)^2]$, as Theorem 10 prints it; that of Equation (2) is twice as large"
 HALF = "the factor one half between Equation (2) and its closed form and derivatives"
-SUPPLIED_HALF = "Lemma 3 and Equation (64), where the factor one half stands"
+# What claims on derivatives share that fail by it.
+HALVED = {
+    "supplied": "Lemma 3 and Equation (64), where the factor one half stands",
+    "correction": "The factor two between Equation (2) and its derivatives, as in Equation (64).",
+    "defect": HALF,
+}
 
 
 def inner(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -42,6 +47,11 @@ def angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the angles between all rows of two matrices, `[..., one, other]`."""
     first, second = units(one)[..., :, None, :], units(other)[..., None, :, :]
     return 2 * np.arctan2(norms(first - second), norms(first + second))
+
+
+def angle_between(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the angles between vectors, pair by pair."""
+    return angles(w[..., None, :], v[..., None, :])[..., 0, 0]
 
 
 def profile(angle: np.ndarray) -> np.ndarray:
@@ -102,6 +112,16 @@ def own_blocks(one: np.ndarray, other: np.ndarray, seen: Any = None) -> np.ndarr
     return factor[..., None, None] * inner
 
 
+def own_block(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return h1 of vectors, pair by pair."""
+    return own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :]
+
+
+def largest_of_own(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the largest eigenvalue of h1."""
+    return np.linalg.eigvalsh(own_block(w, v))[..., -1]
+
+
 def cross_blocks(one: np.ndarray, other: np.ndarray, seen: Any = None) -> np.ndarray:
     """Return h2(w, v) of Equation (7) for all rows, `[..., one, other, dim, dim]`; its limit where they are parallel.
 
@@ -115,6 +135,11 @@ def cross_blocks(one: np.ndarray, other: np.ndarray, seen: Any = None) -> np.nda
     from_first = np.swapaxes((seen or _angles_and_normals(other, one))[1], -2, -3)
     inner = (np.pi - angle)[..., None, None] * np.eye(one.shape[-1])
     return (inner + outer(from_first, second) + outer(from_second, first)) / (2 * np.pi)
+
+
+def cross_block(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return h2 of vectors, pair by pair."""
+    return cross_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :]
 
 
 def reduced(student: np.ndarray, teacher: np.ndarray, seen: Any = None) -> np.ndarray:
@@ -161,10 +186,3 @@ def curvature(student: np.ndarray, teacher: np.ndarray, way: np.ndarray) -> np.n
 def smallest_eigenvalue(matrix: np.ndarray) -> np.ndarray:
     """Return the smallest eigenvalue of symmetric matrices."""
     return np.linalg.eigvalsh(matrix)[..., 0]
-
-
-def moved_apart(minimum: np.ndarray, aside: np.ndarray, first: float, second: float) -> np.ndarray:
-    """Return minima whose first two neurons are moved along one direction, by two lengths."""
-    lengths = np.zeros((*minimum.shape[:-1], 1))
-    lengths[..., 0, 0], lengths[..., 1, 0] = first, second
-    return minimum + lengths * aside[..., None, :]

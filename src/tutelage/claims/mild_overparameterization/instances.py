@@ -5,7 +5,7 @@ Inputs are invariant under rotations: without loss of generality the teachers ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +47,11 @@ def students(number: int, teachers: int, dimension: int) -> Law:
     return Law((number, dimension), -LARGEST, LARGEST, sample, lambda xp, raw: raw)
 
 
-def setting(shapes: Iterable[tuple[int, int, int]]) -> list[dict[str, Any]]:
+def setting(
+    shapes: Iterable[tuple[int, int, int]], law: Callable[[int, int, int], Law] = students
+) -> list[dict[str, Any]]:
     """Draws of students and teachers, for numbers of students and teachers and a dimension each."""
-    return [{"student": students(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
+    return [{"student": law(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
 
 
 def owners(sizes: Sequence[int]) -> np.ndarray:

@@ -45,10 +45,6 @@ def around(number: int, teachers: int, dimension: int) -> Law:
     return Law((number, dimension), -LARGEST, LARGEST, sample, lambda xp, raw: raw)
 
 
-def _around(shapes):
-    return [{"student": around(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
-
-
 def _of_loss(student, teacher, factor=5.0):
     """A multiple of the third root of the loss, or of its square root where that is larger."""
     value = loss(student, teacher)
@@ -60,8 +56,10 @@ THEOREM_1 = Claim(
     title="the global minima",
     hypotheses="$n \\ge k$, orthonormal teachers; $n \\le 8$, $k \\le 3$, $d \\le 4$",
     draw=[
-        *_around(((2, 1, 2), (2, 2, 2), (3, 2, 2))),
-        SampledDraws(_around(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3))), 10),
+        *setting(((2, 1, 2), (2, 2, 2), (3, 2, 2)), around),
+        SampledDraws(
+            setting(((1, 1, 1), (2, 1, 1), (4, 1, 2), (3, 2, 3), (4, 3, 3), (5, 3, 4), (8, 2, 3)), around), 10
+        ),
     ],
     left=distance,
     relation="<=",

@@ -47,6 +47,14 @@ def perturbed_run(
 
 
 _PRECISION = 0.9
+# The settings of Theorem 7, for recipes that count how many runs arrive.
+_SETTINGS = """
+n, d = start.shape
+rate, lipschitz = 1 / n, 1.0  # F = rate / 2 |sum of the ways|^2 has these constants
+step, noise = 0.999 * rate * delta**2 / (64 * lipschitz**2), delta / (4 * n)
+iterations = int(np.log(delta) / np.log1p(-step * rate * delta**2 / 64)) + 1
+random, reached, trials = np.random.default_rng(0), 0, 8
+"""
 
 
 def _ends(random, runs, *, shared):
@@ -126,13 +134,8 @@ THEOREM_7 = Claim(
         runs=True,
         left=Chance(),
         right=0.5,
-        recipe="""
-n, d = start.shape
-rate, lipschitz = 1 / n, 1.0  # F = rate / 2 |sum of the ways|^2 has these constants
-step, noise = 0.999 * rate * delta**2 / (64 * lipschitz**2), delta / (4 * n)
-iterations = int(np.log(delta) / np.log1p(-step * rate * delta**2 / 64)) + 1
-random, reached, trials = np.random.default_rng(0), 0, 8
-for _ in range(trials):
+        recipe=_SETTINGS
+        + """for _ in range(trials):
     ways = np.zeros_like(start)
     ways[0, 0], ways[1, 0] = 1.0, -1.0
     for _ in range(iterations):
@@ -171,13 +174,8 @@ OTHER_NOISE = Claim(
     as_printed=Form(
         "With another direction for each neuron better guarantees are possible (believed): under Theorem 7's hypotheses at least one half of the "
         "runs arrive.",
-        recipe="""
-n, d = start.shape
-rate, lipschitz = 1 / n, 1.0  # F = rate / 2 |sum of the ways|^2 has these constants
-step, noise = 0.999 * rate * delta**2 / (64 * lipschitz**2), delta / (4 * n)
-iterations = int(np.log(delta) / np.log1p(-step * rate * delta**2 / 64)) + 1
-random, reached, trials = np.random.default_rng(0), 0, 8
-for _ in range(trials):
+        recipe=_SETTINGS
+        + """for _ in range(trials):
     ways = np.zeros_like(start)
     for _ in range(iterations):
         kick = random.normal(size=(n, d))

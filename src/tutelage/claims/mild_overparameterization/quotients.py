@@ -9,14 +9,14 @@ from tutelage.claims.mild_overparameterization.convexity import shares
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     SCALE,
-    angles,
-    cross_blocks,
+    angle_between,
+    cross_block,
     curvature,
     duals,
     gradient,
     loss,
     norms,
-    own_blocks,
+    own_block,
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import drawn, minima, orthogonal_to
@@ -72,7 +72,6 @@ def _line(count, random):
 
 
 _ORDER_ONE = "fitted orders, closed form in float64"
-_PLANE_WAY = "The same for $d > 1$: at the printed point the quotients by the Hessian and by the gradient are of order $\\epsilon$."
 _WIDER = "the proof, which uses a second direction $v_2$, and Theorem 3, which assumes $d > 1$"
 
 THEOREM_4 = Claim(
@@ -96,9 +95,11 @@ orthogonal = [way for way in ways if abs(way * minimum[0, 0]) < 1e-12]
 left, right = np.max(np.abs(orthogonal)), 0.1  # the radius of the orthogonal neighbourhood, which should be 0.1
 """,
     ),
-    as_meant=Form(_PLANE_WAY, order=0.9),
+    as_meant=Form(
+        "The same for $d > 1$: at the printed point the quotients by the Hessian and by the gradient are of order $\\epsilon$.",
+        order=0.9,
+    ),
     supplied=_WIDER,
-    corrected=Form(_PLANE_WAY, order=0.9),
     correction="As in Theorem 3, $d > 1$ has to be assumed: for $d = k = 1$ the orthogonal neighbourhood is the minimum alone, and the condition holds "
     "trivially. For $k = 1 < d$ any unit vector orthogonal to $v_1$ takes the place of the printed $v_2$.",
     control=Form("The quotients are of order $\\epsilon^{1.1}$.", order=1.1),
@@ -113,8 +114,6 @@ def _line_quotients(count, random):
     teacher = np.ones((64, 1, 1))
     yield {"student": student, "teacher": teacher}
 
-
-_PL_WAY = "The same for $d > 1$: at the printed point the quotient is of order $\\epsilon$."
 
 THEOREM_5 = Claim(
     id=f"{PAPER}.theorem-5",
@@ -135,9 +134,8 @@ THEOREM_5 = Claim(
         relation="<=",
         right=0.5,
     ),
-    as_meant=Form(_PL_WAY, order=0.9),
+    as_meant=Form("The same for $d > 1$: at the printed point the quotient is of order $\\epsilon$.", order=0.9),
     supplied=_WIDER,
-    corrected=Form(_PL_WAY, order=0.9),
     correction="As in Theorem 3, $d > 1$ has to be assumed: for $d = k = 1$ the objective is a function of $\\sum w_i$ near its minima, and the condition holds "
     "with $\\lambda = n/2$ (for Equation (2): $\\lambda = n$) in a whole neighbourhood.",
     control=Form("The quotient is of order $\\epsilon^{1.1}$.", order=1.1),
@@ -162,17 +160,13 @@ def _along(block, unit):
     return np.sum(unit[..., :, None] * block * unit[..., None, :], axis=(-2, -1))
 
 
-def _own(one, other):
-    return own_blocks(one[..., None, :], other[..., None, :])[..., 0, 0, :, :]
-
-
 def _terms_24(minimum, student, teacher, letter=1.0, cross=0.0):
     """½(1 + h1 terms) along the second teacher, without or with a multiple of the cross term; teachers as printed, or as they are."""
     one, two, first, unit = student[..., 0, :], student[..., 1, :], teacher[..., 0, :], teacher[..., 1, :]
-    own = _along(_own(one, two) + _own(two, one), unit)
+    own = _along(own_block(one, two) + own_block(two, one), unit)
     weight = letter + (1 - letter) * shares(minimum).sum(-1)
-    toward = weight * _along(_own(one, first) + _own(two, letter * unit + (1 - letter) * first), unit)
-    mixed = _along(cross_blocks(student[..., :1, :], student[..., 1:2, :])[..., 0, 0, :, :], unit)
+    toward = weight * _along(own_block(one, first) + own_block(two, letter * unit + (1 - letter) * first), unit)
+    mixed = _along(cross_block(one, two), unit)
     return 0.5 * (1 + own - toward) - cross * mixed
 
 
@@ -200,7 +194,7 @@ EQUATION_24 = Claim(
 
 
 def _angle_between(student):
-    return angles(student[..., :1, :], student[..., 1:2, :])[..., 0, 0]
+    return angle_between(student[..., 0, :], student[..., 1, :])
 
 
 def _printed_angle(minimum, radius):
@@ -377,7 +371,7 @@ def _first_gradient(minimum, student, teacher, half=1.0):
     """The second line of Equation (27), its first term with a multiple of one half in front of sin θ."""
     one, two, first = student[..., 0, :], student[..., 1, :], teacher[..., 0, :]
     whole, theta = shares(minimum).sum(-1)[..., None], _angle_between(student)[..., None]
-    gamma = angles(student[..., :1, :], teacher[..., :1, :])[..., 0, :]
+    gamma = angle_between(one, first)[..., None]
     along = half * norms(two)[..., None] * np.sin(theta) - whole * np.sin(gamma)
     return (along * units(one) - theta * two + whole * gamma * first) / (2 * np.pi)
 

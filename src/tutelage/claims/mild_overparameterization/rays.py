@@ -91,10 +91,6 @@ def spread(number: int, teachers: int, dimension: int) -> Law:
     return Law((number, dimension), -LARGEST, LARGEST, sample, lambda xp, raw: raw)
 
 
-def _spread(shapes):
-    return [{"student": spread(n, k, d), "teacher": axes(k, d)} for n, k, d in shapes]
-
-
 def _shells(count, random):
     """Students that are the teachers and a shell: neurons of one length along all axes and against them."""
     for k, d in ((1, 8), (2, 8)):
@@ -108,8 +104,8 @@ PROPOSITION_1 = Claim(
     title="norm sum of local minima",
     hypotheses="a local minimum; judged at all students whose scale is the best one, which contains them",
     draw=[
-        *_spread(((1, 1, 2), (2, 2, 2))),
-        SampledDraws(_spread(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)))),
+        *setting(((1, 1, 2), (2, 2, 2)), spread),
+        SampledDraws(setting(((1, 1, 1), (2, 1, 2), (1, 2, 2), (3, 3, 3), (6, 3, 3), (4, 8, 8), (24, 12, 12)), spread)),
         _shells,
     ],
     left=norm_sum,

@@ -7,20 +7,20 @@ import numpy as np
 from tutelage.claims.laws import log_uniform, real, uniform, unit
 from tutelage.claims.mild_overparameterization.formulas import (
     HALF,
+    HALVED,
     PAPER,
-    SUPPLIED_HALF,
-    angles,
-    cross_blocks,
+    angle_between,
+    cross_block,
     gradient,
     hessian,
+    largest_of_own,
     loss,
     norms,
     outer,
-    own_blocks,
     pulls,
     units,
 )
-from tutelage.claims.mild_overparameterization.instances import drawn, minima, setting
+from tutelage.claims.mild_overparameterization.instances import SampledDraws, drawn, minima, setting
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
@@ -41,17 +41,12 @@ def plane_expectation(student, teacher):
     return 2 * np.mean(residual**2, axis=-1)
 
 
-def _in_the_plane(count, random):
-    for draw in setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))):
-        yield drawn(draw, count // 40, random)
-
-
 EQUATION_64 = Claim(
     id=f"{PAPER}.equation-64",
     place="Equations (64), (65)",
     title="closed form of the objective",
     hypotheses=(_ANY, "$d = 2$, where the expectation is an integral over the circle"),
-    draw=_in_the_plane,
+    draw=SampledDraws(setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))), 40),
     left=loss,
     relation="==",
     right=lambda student, teacher, factor=1.0: factor * plane_expectation(student, teacher),
@@ -102,9 +97,7 @@ EQUATION_10 = Claim(
     tolerance=2e-4,
     as_printed="The gradient of the objective in Equation (2) is $\\frac12w_i + \\sum_{j\\ne i}g(w_i, w_j) - \\sum_jg(w_i, v_j)$.",
     as_meant=Form("That is the gradient of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
-    supplied=SUPPLIED_HALF,
-    correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
-    defect=HALF,
+    **HALVED,
     control=Form("It is the gradient of $0.505E[(\\cdot)^2]$.", factor=1.01),
     arithmetic="closed form in float64 against central differences",
 )
@@ -123,17 +116,12 @@ def _difference_hessian(student, teacher, factor=2.0):
     return factor * found
 
 
-def _for_hessians(count, random):
-    for draw in setting(((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3))):
-        yield drawn(draw, count // 40, random)
-
-
 THEOREM_10 = Claim(
     id=f"{PAPER}.theorem-10",
     place="Theorem 10, Equations (5)–(7)",
     title="Hessian of the objective",
     hypotheses=("$w_i \\ne 0$", _ANY, "its limit where neurons are parallel"),
-    draw=_for_hessians,
+    draw=SampledDraws(setting(((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3))), 40),
     left=hessian,
     relation="==",
     right=_difference_hessian,
@@ -143,9 +131,7 @@ THEOREM_10 = Claim(
     as_printed="The Hessian of the objective in Equation (2) has the diagonal blocks $\\frac12I + \\sum h_1(w_i, w_j) - \\sum h_1(w_i, v_j)$ and "
     "the blocks $h_2(w_i, w_j)$ off the diagonal.",
     as_meant=Form("That is the Hessian of $\\frac12E[(\\cdot)^2]$.", factor=1.0),
-    supplied=SUPPLIED_HALF,
-    correction="The factor two between Equation (2) and its derivatives, as in Equation (64). The hypothesis $n \\ge k$ is not needed.",
-    defect=HALF,
+    **{**HALVED, "correction": HALVED["correction"] + " The hypothesis $n \\ge k$ is not needed."},
     control=Form("It is the Hessian of $0.505E[(\\cdot)^2]$.", factor=1.01),
     arithmetic="closed form in float64 against central differences",
 )
@@ -161,7 +147,7 @@ def _order(values):
     return np.where(values.max(-1) < 1e-11, 9.0, fitted_order(_RADII, np.maximum(values, 1e-300)))
 
 
-def _smoothness(count, random, zero):
+def _smoothness(count, random, zero=False):
     """Fitted orders of the change of the Hessian and of the gradient's error to first order, at (anti)parallel neurons."""
     for draw in setting(_SHAPES):
         batch = drawn(draw, count // 200, random)
@@ -195,17 +181,14 @@ LEMMA_1 = Claim(
     relation=">=",
     right=lambda: np.array([0.5, 1.5]),
     note="fitted orders: the Hessian changes like the distance, the gradient's error like its square",
-    as_printed=Form(
-        "$F$ is twice continuously differentiable: the Hessian of Theorem 10, with its limits, is the derivative of the gradient and "
-        "is continuous.",
-        zero=False,
-    ),
+    as_printed="$F$ is twice continuously differentiable: the Hessian of Theorem 10, with its limits, is the derivative of the gradient and "
+    "is continuous.",
     control=Form("The same where a neuron is zero.", zero=True),
     arithmetic="fitted orders over two decades, closed form in float64",
 )
 
 
-def _second_order(random, count, zero):
+def _second_order(count, random, zero=False):
     for sizes, d in (((2,), 2), ((2, 1), 2), ((2, 2), 3)):
         batch = drawn(minima(sizes, d, 0.3), count // 40, random)
         w, v = np.array(batch["minimum"]), batch["teacher"]
@@ -227,16 +210,12 @@ def _second_order(random, count, zero):
         }
 
 
-def _at_zero_neurons(count, random):
-    return _second_order(random, count, True)
-
-
 DIFFERENTIABLE = Claim(
     id=f"{PAPER}.section-3.differentiable",
     place="Section 3, after Theorem 1",
     title="which global minima are differentiable",
     hypotheses=("$n > k$", "global minima of the form of Theorem 1"),
-    draw=lambda count, random, zero: _second_order(random, count, zero),
+    draw=_second_order,
     left=lambda instance: instance["sum"],
     relation="==",
     right=lambda twice: twice,
@@ -244,7 +223,7 @@ DIFFERENTIABLE = Claim(
     tolerance=0.03,
     also=[
         Relation(
-            _at_zero_neurons,
+            lambda count, random: _second_order(count, random, True),
             lambda instance: np.abs(instance["sum"] - instance["twice"]),
             ">=",
             lambda twice: 0.03 * twice,
@@ -252,12 +231,9 @@ DIFFERENTIABLE = Claim(
         )
     ],
     note="the parallelogram law of the second-order term of the loss at a minimum, which quadratic forms alone obey",
-    as_printed=Form(
-        "The (twice continuously) differentiable global minima are those with $w_i \\ne 0$ for all $i$: there the second-order term of the "
-        "objective is a quadratic form, and where a neuron is zero it is none. (Read without the parenthesis it fails: between zero and a "
-        "multiple of the squared distance, the objective is differentiable once at all global minima.)",
-        zero=False,
-    ),
+    as_printed="The (twice continuously) differentiable global minima are those with $w_i \\ne 0$ for all $i$: there the second-order term of the "
+    "objective is a quadratic form, and where a neuron is zero it is none. (Read without the parenthesis it fails: between zero and a "
+    "multiple of the squared distance, the objective is differentiable once at all global minima.)",
     control=Form("The second-order term is a quadratic form with a zero neuron as well.", zero=True),
 )
 
@@ -320,14 +296,6 @@ def _close_pair(u, one, other, tilt):
     return {"w": u + size * units(one), "v": u + size * units(other)}
 
 
-def _angle(w, v):
-    return angles(w[..., None, :], v[..., None, :])[..., 0, 0]
-
-
-def _cross(w, v):
-    return cross_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :]
-
-
 def _spectral(matrix):
     return np.abs(np.linalg.eigvalsh(matrix)).max(-1)
 
@@ -338,9 +306,9 @@ LEMMA_2 = Claim(
     hypotheses="$u \\ne 0$; pairs $w, v$ near $u$, at angles down to $10^{-5}$",
     draw=_CLOSE,
     build=_close_pair,
-    left=lambda w, v: _spectral(_cross(w, v) - 0.5 * np.eye(w.shape[-1])),
+    left=lambda w, v: _spectral(cross_block(w, v) - 0.5 * np.eye(w.shape[-1])),
     relation="==",
-    right=lambda w, v, sine=1.0: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    right=lambda w, v, sine=1.0: (angle_between(w, v) + sine * np.sin(angle_between(w, v))) / (2 * np.pi),
     scale=1e-3,
     tolerance=1e-6,
     as_printed="$h_2(w, v) \\to \\frac12I$ as $w, v \\to u$; in fact $\\|h_2(w, v) - \\frac12I\\| = (\\theta + \\sin\\theta)/2\\pi$.",
@@ -354,9 +322,9 @@ OPPOSITE = Claim(
     hypotheses="$u \\ne 0$; pairs $w$ near $u$, $v$ near $-u$",
     draw=_CLOSE,
     build=_close_pair,
-    left=lambda w, v: _spectral(_cross(w, -v)),
+    left=lambda w, v: _spectral(cross_block(w, -v)),
     relation="==",
-    right=lambda w, v, sine=1.0: (_angle(w, v) + sine * np.sin(_angle(w, v))) / (2 * np.pi),
+    right=lambda w, v, sine=1.0: (angle_between(w, v) + sine * np.sin(angle_between(w, v))) / (2 * np.pi),
     scale=1e-3,
     tolerance=1e-6,
     as_printed="$h_2(w, v) \\to 0$; in fact $\\|h_2(w, v)\\| = (\\pi - \\theta + \\sin\\theta)/2\\pi$.",
@@ -364,14 +332,9 @@ OPPOSITE = Claim(
 )
 
 
-def largest_of_own(w, v):
-    """The largest eigenvalue of h1."""
-    return np.linalg.eigvalsh(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :])[..., -1]
-
-
 def sine_quotient(w, v, factor=1.0):
     """A factor times sin θ |v|/|w|."""
-    return factor * np.sin(_angle(w, v)) * norms(v) / norms(w)
+    return factor * np.sin(angle_between(w, v)) * norms(v) / norms(w)
 
 
 OWN_LIMIT = Claim(
@@ -399,19 +362,19 @@ def _each(number):
 
 def _apart(w, v):
     """Not nearly parallel, where terms of Equations (8) and (9) are quotients of small numbers."""
-    return np.sin(_angle(w, v)) > 1e-3
+    return np.sin(angle_between(w, v)) > 1e-3
 
 
 def _normal_terms(w, v):
     """The two terms with normals: n(w,v)v + n(v,w)w, of unit vectors."""
-    w, v, theta = units(w), units(v), _each(_angle(w, v))
+    w, v, theta = units(w), units(v), _each(angle_between(w, v))
     return (outer(w, v) + outer(v, w) - np.cos(theta) * (outer(w, w) + outer(v, v))) / np.sin(theta)
 
 
 _SPLIT = Form(
     "$h_2(w, v) = \\frac{\\pi-\\theta}{2\\pi}I + \\frac1{2\\pi}(\\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top)$, as Equation (7) says.",
     right=lambda w, v, factor: (
-        (_each(np.pi - _angle(w, v)) * np.eye(w.shape[-1]) + factor * _normal_terms(w, v)) / (2 * np.pi)
+        (_each(np.pi - angle_between(w, v)) * np.eye(w.shape[-1]) + factor * _normal_terms(w, v)) / (2 * np.pi)
     ),
     factor=1.0,
 )
@@ -422,11 +385,11 @@ EQUATION_8 = Claim(
     hypotheses="$w, v \\ne 0$, not parallel",
     draw=_PAIRS,
     where=_apart,
-    left=_cross,
+    left=cross_block,
     relation="==",
     right=lambda w, v: 0.5 * np.eye(w.shape[-1]) + _normal_terms(w, v),
     tolerance=1e-6,
-    as_printed=Form("$h_2(w, v) = \\frac12I + \\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top$."),
+    as_printed="$h_2(w, v) = \\frac12I + \\bar n_{w,v}\\bar v^\\top + \\bar n_{v,w}\\bar w^\\top$.",
     as_meant=_SPLIT,
     supplied="Equation (7), with which the line begins",
     correction="The factor $1/2\\pi$ is lost, and $(\\pi-\\theta)/2\\pi$ is replaced by its limit; the terms still go to zero, and Lemma 2 holds.",
@@ -436,7 +399,7 @@ EQUATION_8 = Claim(
 
 def _three_terms(w, v, factor=1.0):
     """The last line of Equation (9)."""
-    w, v, theta = units(w), units(v), _each(_angle(w, v))
+    w, v, theta = units(w), units(v), _each(angle_between(w, v))
     first = np.cos(theta) * outer(w - v, v - w)
     return (factor * first + (1 - np.cos(theta)) * (outer(w, v) + outer(v, w))) / np.sin(theta)
 
@@ -474,7 +437,7 @@ EQUATION_15 = Claim(
     hypotheses="$0 < \\epsilon < \\|u\\|$, $e$ a unit vector",
     draw=_STEP,
     build=_stepped,
-    left=lambda u, step: _angle(u + step, u),
+    left=lambda u, step: angle_between(u + step, u),
     relation="<=",
     right=lambda size, factor=1.0: np.arcsin(factor * size),
     as_printed="$\\theta_{u+\\epsilon e,u} \\le \\arccos\\sqrt{1 - \\epsilon^2/\\|u\\|^2}$, hence $\\lim|\\theta/\\epsilon| \\le 1/\\|u\\|$.",
@@ -484,13 +447,13 @@ EQUATION_15 = Claim(
 
 def _turn_and_shrink(u, step):
     """The scalar in front of u in Equation (13), without t/2πε: sin θ |u|/|u + εe| − θ."""
-    theta = _angle(u + step, u)
+    theta = angle_between(u + step, u)
     return np.sin(theta) * norms(u) / norms(u + step) - theta
 
 
 def _bounded_turn(u, step, square, rest=0.0):
     """θ(1 − square θ²/6)(|u|/|u + εe| − 1) − rest θ³/6."""
-    theta = _angle(u + step, u)
+    theta = angle_between(u + step, u)
     return theta * (1 - square * theta**2 / 6) * (norms(u) / norms(u + step) - 1) - rest * theta**3 / 6
 
 
@@ -540,7 +503,7 @@ EQUATION_16 = Claim(
 _SIZES = np.geomspace(1e-2, 1e-4, 5)
 
 
-def _partial_derivatives(count, random, half):
+def _partial_derivatives(count, random, half=0.5):
     """Distances of difference quotients of g(w, v) from their limits: in w and in v, at parallel and opposite vectors."""
     for d in (2, 3):
         u, direction = random.normal(size=(2, count // 100, d))
@@ -570,11 +533,8 @@ PARTIALS = Claim(
     left=lambda distances: fitted_order(_SIZES, distances),
     relation=">=",
     right=0.9,
-    as_printed=Form(
-        "$\\partial g/\\partial w = 0$ for parallel and for opposite vectors; $\\partial g/\\partial v$ is $\\frac12I$ for parallel and 0 for opposite ones. (Distances "
-        "of difference quotients vanish like their step.)",
-        half=0.5,
-    ),
+    as_printed="$\\partial g/\\partial w = 0$ for parallel and for opposite vectors; $\\partial g/\\partial v$ is $\\frac12I$ for parallel and 0 for opposite ones. (Distances "
+    "of difference quotients vanish like their step.)",
     control=Form("$\\partial g/\\partial v$ is $0.49I$ for parallel ones.", half=0.49),
     arithmetic="fitted orders over two decades, closed form in float64",
 )

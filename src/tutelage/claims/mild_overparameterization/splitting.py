@@ -9,17 +9,17 @@ from scipy.special import gammaln
 
 from tutelage.claims.laws import integers, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
-    HALF,
+    HALVED,
     PAPER,
     SCALE,
-    SUPPLIED_HALF,
+    angle_between,
     angles,
     duals,
     gradient,
     hessian,
     loss,
     norms,
-    own_blocks,
+    own_block,
     reduced,
     smallest_eigenvalue,
     units,
@@ -72,9 +72,10 @@ def found_minima(seed: int, plenty: int = 1) -> tuple[tuple[np.ndarray, np.ndarr
     return tuple(found)
 
 
-def split(student: np.ndarray, neuron: int, fraction: float) -> np.ndarray:
+def split(student: np.ndarray, neuron: int, fraction: float | np.ndarray) -> np.ndarray:
     """Return students with one neuron split in two parallel ones."""
-    parts = np.stack([fraction * student[..., neuron, :], (1 - fraction) * student[..., neuron, :]], axis=-2)
+    whole, share = student[..., neuron, :], np.asarray(fraction)[..., None]
+    parts = np.stack([share * whole, (1 - share) * whole], axis=-2)
     return np.concatenate([student[..., :neuron, :], parts, student[..., neuron + 1 :, :]], axis=-2)
 
 
@@ -127,11 +128,11 @@ def _split_minima(seed: int, plenty: int, spurious: bool, every: bool) -> tuple[
     return tuple(batches)
 
 
-def _lowest_neuron(count, random, spurious):
+def _lowest_neuron(count, random, spurious=True):
     return _split_minima(int(random.integers(2**31)), 1 if count <= 200 else 8, spurious, False)
 
 
-def _every_neuron(count, random, spurious):
+def _every_neuron(count, random, spurious=True):
     return _split_minima(int(random.integers(2**31)), 1 if count <= 200 else 8, spurious, True)
 
 
@@ -162,10 +163,7 @@ THEOREM_8 = Claim(
         )
     ],
     note="smallest eigenvalues at four fractions; beside them the largest ones, the shortest neuron, and the way down from a fraction near zero",
-    as_printed=Form(
-        "No neuron is zero, and some neuron can be split such that a saddle results for all fractions, and no minimum for a fraction of zero or one.",
-        spurious=True,
-    ),
+    as_printed="No neuron is zero, and some neuron can be split such that a saddle results for all fractions, and no minimum for a fraction of zero or one.",
     control=Form("The same at global minima with $n = k$.", spurious=False),
 )
 
@@ -186,10 +184,7 @@ THEOREM_9 = Claim(
             runs=True,
         )
     ],
-    as_printed=Form(
-        "Splitting such a neuron gives a saddle for all fractions, and no minimum for a fraction of zero or one.",
-        spurious=True,
-    ),
+    as_printed="Splitting such a neuron gives a saddle for all fractions, and no minimum for a fraction of zero or one.",
     control=Form("The same for every neuron of a global minimum.", spurious=False, where=None),
 )
 
@@ -206,10 +201,9 @@ LEMMA_13 = Claim(
     },
     as_printed=Form(
         "The split point is a saddle: its Hessian has an eigenvalue of at most $\\frac\\lambda2(\\frac1\\alpha + \\frac1{1-\\alpha})$, by the direction $(u, -u)$.",
-        spurious=True,
         factor=1.0,
     ),
-    control=Form("At most three times that.", spurious=True, factor=3.0),
+    control=Form("At most three times that.", factor=3.0),
 )
 
 
@@ -233,12 +227,9 @@ KINK = Claim(
     relation=">=",
     right=lambda teacher, student, least=0.1: least * np.sqrt(2 * loss(student, teacher)),
     known=0.0,
-    as_printed=Form(
-        "The objective is not differentiable there: opposite directions of the zero neuron have slopes that do not cancel (by at least a tenth of the root of "
-        "twice the loss, chosen after looking).",
-        spurious=True,
-    ),
-    control=Form("By two tenths of that root.", spurious=True, least=0.2),
+    as_printed="The objective is not differentiable there: opposite directions of the zero neuron have slopes that do not cancel (by at least a tenth of the root of "
+    "twice the loss, chosen after looking).",
+    control=Form("By two tenths of that root.", least=0.2),
 )
 
 LEMMA_12_CRITICAL = Claim(
@@ -251,11 +242,10 @@ LEMMA_12_CRITICAL = Claim(
     left=lambda slope: slope,
     relation="<=",
     right=1e-9,
-    as_printed=Form("The gradient at the split point is zero, for all neurons and fractions.", spurious=True),
+    as_printed="The gradient at the split point is zero, for all neurons and fractions.",
     control=Form(
         "The whole split is a thousandth too long.",
         left=lambda student, teacher: np.abs(gradient(1.001 * student, teacher)).max((-2, -1)),
-        spurious=True,
     ),
     arithmetic="minima to a gradient of 1e-11, closed form in float64",
 )
@@ -270,12 +260,6 @@ _SPLITS = SampledDraws(
         for n, k, d in ((1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 3, 3))
     ]
 )
-
-
-def _first_split(student, fraction):
-    """The student with its first neuron split."""
-    first, fraction = student[..., :1, :], np.asarray(fraction)[..., None, None]
-    return np.concatenate([fraction * first, (1 - fraction) * first, student[..., 1:, :]], axis=-2)
 
 
 def _predicted(student, teacher, fraction, power=1.0):
@@ -299,7 +283,7 @@ LEMMA_12 = Claim(
     title="the Hessian after a split",
     hypotheses="any differentiable point, minimum or not; fractions from 0.001 to 0.999",
     draw=_SPLITS,
-    left=lambda student, teacher, fraction, factor=2.0: factor * hessian(_first_split(student, fraction), teacher),
+    left=lambda student, teacher, fraction, factor=2.0: factor * hessian(split(student, 0, fraction), teacher),
     relation="==",
     right=_predicted,
     tolerance=1e-7,
@@ -309,9 +293,7 @@ LEMMA_12 = Claim(
         "$\\frac12E[(\\cdot)^2]$.",
         factor=1.0,
     ),
-    supplied=SUPPLIED_HALF,
-    correction="The factor two between Equation (2) and its derivatives, as in Equation (64).",
-    defect=HALF,
+    **HALVED,
     control=Form("With $\\alpha^{1.01}$ and $(1-\\alpha)^{1.01}$.", factor=1.0, power=1.01),
 )
 
@@ -319,7 +301,7 @@ LEMMA_12 = Claim(
 def _second_block(student, teacher, fraction):
     """H of the second part, by Theorem 10."""
     d = student.shape[-1]
-    return hessian(_first_split(student, fraction), teacher)[..., d : 2 * d, d : 2 * d]
+    return hessian(split(student, 0, fraction), teacher)[..., d : 2 * d, d : 2 * d]
 
 
 SECOND_BLOCK = Claim(
@@ -362,7 +344,7 @@ SPLIT_LOSS = Claim(
     title="a split changes no function",
     hypotheses="$\\alpha \\in [0, 1]$",
     draw=[{**draw, "fraction": uniform(0.0, 1.0)} for draw in setting(((1, 1, 1), (2, 2, 2), (3, 2, 3)))],
-    left=lambda student, teacher, fraction, longer=1.0: loss(_first_split(student, longer * fraction), teacher),
+    left=lambda student, teacher, fraction, longer=1.0: loss(split(student, 0, longer * fraction), teacher),
     relation="==",
     right=loss,
     scale=lambda student: 1 + norms(student).sum(-1) ** 2,
@@ -377,13 +359,9 @@ EQUATION_70 = Claim(
     hypotheses="$u$ uniform on the unit sphere, $d \\ge 2$",
     draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 6)],
     # The mean of a quadratic form over the sphere is its trace over the dimension.
-    left=lambda w, v: (
-        np.trace(own_blocks(w[..., None, :], v[..., None, :])[..., 0, 0, :, :], axis1=-2, axis2=-1) / w.shape[-1]
-    ),
+    left=lambda w, v: np.trace(own_block(w, v), axis1=-2, axis2=-1) / w.shape[-1],
     relation="==",
-    right=lambda w, v, factor=1.0: (
-        factor * np.sin(angles(w[..., None, :], v[..., None, :])[..., 0, 0]) * norms(v) / (2 * np.pi * norms(w))
-    ),
+    right=lambda w, v, factor=1.0: factor * np.sin(angle_between(w, v)) * norms(v) / (2 * np.pi * norms(w)),
     tolerance=1e-7,
     as_printed="$E[u^\\top h_1(w, v)u] = \\sin\\theta_{w,v}\\|v\\|/(2\\pi\\|w\\|)$.",
     control=Form("It is 1.01 times that.", factor=1.01),
