@@ -33,7 +33,7 @@ def few_minima():
 @pytest.mark.parametrize(
     ("module", "name", "claim", "reading"),
     [
-        (conjecture, "curvature", conjecture.CONJECTURE_1, "as_printed"),
+        (directions, "curvature", conjecture.CONJECTURE_1, "as_printed"),
         (directions, "curvature", directions.THEOREM_6, "as_printed"),
         (directions, "curvature", directions.BALANCED_CASE, "corrected"),
         (remainders, "cross_forms", remainders.LEMMA_8, "as_printed"),
