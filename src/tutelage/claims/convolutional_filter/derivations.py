@@ -17,7 +17,7 @@ from tutelage.claims.convolutional_filter.formulas import (
     times,
     total,
 )
-from tutelage.claims.convolutional_filter.identities import PATCH, PATCHES, QUADRATURE, TWICE
+from tutelage.claims.convolutional_filter.identities import BY_QUADRATURE, PATCH, PATCHES, QUADRATURE, TWICE
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
 from tutelage.claims.laws import real
 from tutelage.claims.statement import Claim, Form
@@ -42,12 +42,10 @@ EXPANSION = Claim(
     place="Section A, first display",
     title="the loss as a quadratic form",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=defined_loss,
-    relation="==",
     right=_expanded,
     scale=lambda v, a, w_star, a_star: dot(v, v) * dot(a, a) + dot(w_star, w_star) * dot(a_star, a_star),
-    arithmetic=QUADRATURE,
     as_printed=Form(
         "$\\ell = a^{*\\top}A(w^*)a^* + a^\\top A(w)a - 2a^\\top B(w, w^*)a^*$, with $A$ and $B$ as computed below it (the last $a^*$ is printed "
         "as $w^*$).",
@@ -118,12 +116,10 @@ OWN_PART = Claim(
     place="Section A, expectation of Equation (7)",
     title="the student's part of the gradient",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=own_gradient,
-    relation="==",
     right=lambda v, a, factor=1.0: times(dot(a, a) / 2 + factor * (total(a) ** 2 - dot(a, a)) / (2 * np.pi), v),
     scale=lambda v, a: (dot(a, a) * norm(v))[..., None],
-    arithmetic=QUADRATURE,
     as_printed="It is $\\sum_ia_i^2\\frac w2 + \\sum_{i\\ne j}a_ia_j\\frac w{2\\pi}$.",
     control=Form("The second sum one per cent larger.", factor=1.01),
 )
@@ -141,12 +137,10 @@ TEACHER_PART = Claim(
     place="Section A, expectation of Equation (8)",
     title="the teacher's part of the gradient",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=teacher_gradient,
-    relation="==",
     right=_teacher_part,
     scale=lambda a, w_star, a_star: (norm(a) * norm(a_star) * norm(w_star))[..., None],
-    arithmetic=QUADRATURE,
     defect=TWICE,
     as_printed=Form(
         "It is $a\\cdot a^*(\\frac1\\pi(\\pi-\\phi)w^* + \\frac1\\pi\\sin\\phi\\frac{\\|w^*\\|}{\\|w\\|}w) + \\sum_{i\\ne j}a_ia_j^*\\frac1{2\\pi}"

@@ -186,6 +186,16 @@ def output_step(v, a, w_star, a_star, step):
     return a - times(step, printed_output_gradient(v, a, w_star, a_star))
 
 
+def next_signal(v, a, w_star, a_star, step):
+    """The signal a·a* after a step."""
+    return dot(output_step(v, a, w_star, a_star, step), a_star)
+
+
+def product_size(a, a_star):
+    """The natural size of products with the teacher's output weights."""
+    return dot(a_star, a_star) + dot(a, a)
+
+
 def stationary_output(a_star, scale, value):
     r"""The output weights at which their gradient vanishes, for a filter at an angle with $g(\phi)$ the given value."""
     k = a_star.shape[-1]

@@ -1,5 +1,7 @@
 """Sections 2 and A: the population loss, its gradients, and the Gaussian identities behind them."""
 
+from typing import Any
+
 import numpy as np
 
 from tutelage.claims.convolutional_filter.formulas import (
@@ -29,6 +31,8 @@ from tutelage.claims.statement import Claim, Form
 
 _GAUSSIAN = ("patches are independent standard Gaussian vectors", "$v \\ne 0$")
 QUADRATURE = "Gauss–Legendre quadrature of the definition in polar coordinates, float64"
+# What an equality with an expectation has, for any student and any teacher.
+BY_QUADRATURE: dict[str, Any] = {"draw": ANYWHERE, "relation": "==", "arithmetic": QUADRATURE}
 # One root error, in two places.
 TWICE = "the third identity of Lemma A.1 is twice too large"
 
@@ -45,12 +49,10 @@ THEOREM_2_1 = Claim(
     place="Theorem 2.1, Equation (3)",
     title="population loss",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=lambda v, a, w_star, a_star: defined_loss(normalised(v), a, w_star, a_star),
-    relation="==",
     right=loss,
     scale=lambda a, w_star, a_star: dot(w_star, w_star) * dot(a_star, a_star) + dot(a, a),
-    arithmetic=QUADRATURE,
     as_printed=Form(
         "The loss is Equation (3), with the cross term $-2\\|w^*\\|\\,(\\mathbf 1\\cdot a)(\\mathbf 1\\cdot a^*)$ "
         "inside the bracket.",
@@ -75,13 +77,11 @@ THEOREM_2_2_FILTER = Claim(
     place="Theorem 2.2, first formula",
     title="gradient in the filter",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=filter_gradient,
-    relation="==",
     right=lambda v, a, w_star, a_star, factor=1.0: factor * printed_filter_gradient(v, a, w_star, a_star),
     # The gradient vanishes at angles 0 and π; its natural size is that of its factors.
     scale=lambda v, a, w_star, a_star: (norm(a) * (norm(a) + norm(a_star) * norm(w_star)) / norm(v))[..., None],
-    arithmetic=QUADRATURE,
     as_printed="$\\partial_v\\ell = -\\frac{a\\cdot a^*(\\pi-\\phi)}{2\\pi\\|v\\|}\\bigl(I - vv^\\top/\\|v\\|^2\\bigr)w^*$.",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
 )
@@ -91,14 +91,12 @@ THEOREM_2_2_OUTPUT = Claim(
     place="Theorem 2.2, second formula",
     title="gradient in the output weights",
     hypotheses=_GAUSSIAN,
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=output_gradient,
-    relation="==",
     right=lambda v, a, w_star, a_star, shift=0.0: (
         printed_output_gradient(v, a, w_star, a_star) - times(shift * norm(w_star) / (2 * np.pi), a_star)
     ),
     scale=lambda a, w_star, a_star: (norm(a) + norm(a_star) * norm(w_star))[..., None],
-    arithmetic=QUADRATURE,
     as_printed="$\\partial_a\\ell = \\frac1{2\\pi}(\\mathbf{11}^\\top + (\\pi-1)I)a - "
     "\\frac{\\|w^*\\|}{2\\pi}(\\mathbf{11}^\\top + (g(\\phi)-1)I)a^*$.",
     control=Form("The same with $g(\\phi) - 0.99$ in place of $g(\\phi) - 1$.", shift=0.01),
@@ -119,12 +117,10 @@ SECTION_A_GRADIENT = Claim(
     place="Section A, proof of Theorem 2.2, the aggregated gradient",
     title="gradient without weight normalisation",
     hypotheses=("independent standard Gaussian patches", "$w \\ne 0$"),
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=lambda v, a, w_star, a_star: own_gradient(v, a) - teacher_gradient(v, a, w_star, a_star),
-    relation="==",
     right=_unnormalised_gradient,
     scale=lambda v, a, w_star, a_star: (norm(a) * (norm(a) * norm(v) + norm(a_star) * norm(w_star)))[..., None],
-    arithmetic=QUADRATURE,
     as_printed=Form(
         "The terms with the teacher enter $\\partial_w\\ell$ with a plus sign.",
         recipe=PATCHES

@@ -10,9 +10,11 @@ from tutelage.claims.convolutional_filter.formulas import (
     dot,
     filter_step,
     g,
+    next_signal,
     norm,
     output_step,
     printed_filter_gradient,
+    product_size,
     rate,
     signal_bound,
     times,
@@ -38,11 +40,6 @@ _UNIT_TEACHERS = [{**draw, "w_star": unit(draw["w_star"].shape[0]), "step": unif
 _SUMS = [{**draw, "share": uniform(0.0, 1.0)} for draw in _UNIT_TEACHERS]
 
 
-def _signal(v, a, w_star, a_star, step):
-    """The signal a·a* after a step."""
-    return dot(output_step(v, a, w_star, a_star, step), a_star)
-
-
 def _sums(v, a, w_star, a_star, step):
     """The product of the sums after a step."""
     return total(output_step(v, a, w_star, a_star, step)) * total(a_star)
@@ -51,11 +48,6 @@ def _sums(v, a, w_star, a_star, step):
 def _turned(v, a, w_star, a_star, step):
     """The angle after a step."""
     return angle(filter_step(v, a, w_star, a_star, step), w_star)
-
-
-def _size(a, a_star):
-    """The natural size of products with the teacher's output weights."""
-    return dot(a_star, a_star) + dot(a, a)
 
 
 G_BOUNDS = Claim(
@@ -85,10 +77,10 @@ EQUATION_4 = Claim(
     title="dynamics of the signal of the second layer",
     hypotheses="$\\|w^*\\| = 1$",
     draw=_UNIT_TEACHERS,
-    left=_signal,
+    left=next_signal,
     relation="==",
     right=_predicted_signal,
-    scale=_size,
+    scale=product_size,
     as_printed="The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^t\\|^2$.",
     as_meant=Form("The middle term is $\\frac{\\eta(g(\\phi^t)-1)}{2\\pi}\\|a^*\\|^2$.", own=0.0),
     supplied="the proof of Lemma C.1, where the equation stands again",
@@ -120,7 +112,7 @@ def _before(v, w_star):
 def _one_way(sign, relation, opposite) -> dict[str, Any]:
     """What the two halves of the statement on the angle share: the sign of the signal, the relation, and that beyond the bound."""
 
-    def within(v, a, w_star, a_star, step, most, everywhere):
+    def within(v, a, w_star, a_star, step, most=np.inf, everywhere=0.0):
         return (sign * dot(a, a_star) > 0) & ~_overshoots(v, a, w_star, a_star, step, most, everywhere)
 
     def beyond(v, a, w_star, a_star, step):
@@ -145,18 +137,17 @@ LEMMA_4_2 = Claim(
     title="the angle never increases",
     hypotheses="$a^t\\cdot a^* > 0$",
     **_one_way(1.0, "<=", ">="),
-    as_printed=Form("$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.", most=np.inf, everywhere=0.0),
+    as_printed="$\\phi^{t+1} \\le \\phi^t$, with no condition on the step.",
     as_meant=Form("The same for $\\eta \\le \\cos\\phi^t/\\lambda^t$.", most=1.0, everywhere=1.0),
     supplied="the proof of Lemma 4.5, which asks for that step; Theorem 3.1 has small steps",
     corrected=Form(
         "$\\phi^{t+1} \\le \\phi^t$ exactly if $\\phi^t \\ge \\pi/4$ or $\\eta\\lambda^t \\le 2\\cos\\phi^t/\\cos2\\phi^t$, $\\lambda^t$ that of "
         "Lemma 4.5. It suffices that $\\eta\\,\\|w^*\\|\\,(a^t\\cdot a^*)(\\pi-\\phi^t) \\le 4\\pi\\|v^t\\|^2$.",
         most=2.0,
-        everywhere=0.0,
     ),
     correction="A large step overshoots the teacher's direction: the filter turns by $\\arctan(\\eta\\lambda^t\\sin\\phi^t)$, "
     "which must be at most $2\\phi^t$; $\\eta\\lambda^t \\le 2$ suffices.",
-    control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02, everywhere=0.0),
+    control=Form("The same with $2.02\\cos\\phi^t$.", most=2.02),
 )
 
 SECTION_4_1_SIGN = Claim(
@@ -165,18 +156,15 @@ SECTION_4_1_SIGN = Claim(
     title="against the teacher the angle never decreases",
     hypotheses="$a^t\\cdot a^* < 0$",
     **_one_way(-1.0, ">=", "<="),
-    as_printed=Form(
-        "If the inner product is negative, a step increases the angle, whatever the step.", most=np.inf, everywhere=0.0
-    ),
+    as_printed="If the inner product is negative, a step increases the angle, whatever the step.",
     as_meant=Form("The same for $\\eta|\\lambda^t| \\le |\\cos\\phi^t|$.", most=1.0, everywhere=1.0),
     supplied="Theorem 3.3, which has “$\\eta$ sufficiently small”, and the step of the proof of Lemma 4.5",
     corrected=Form(
         "$\\phi^{t+1} \\ge \\phi^t$ exactly if $\\phi^t \\le 3\\pi/4$ or $\\eta|\\lambda^t| \\le 2|\\cos\\phi^t|/\\cos2\\phi^t$.",
         most=2.0,
-        everywhere=0.0,
     ),
     correction="As in Lemma 4.2, with $-w^*$ for $w^*$: a large step passes $-w^*$.",
-    control=Form("The same with $2.02|\\cos\\phi^t|$.", most=2.02, everywhere=0.0),
+    control=Form("The same with $2.02|\\cos\\phi^t|$.", most=2.02),
 )
 
 SECTION_B_SIGN = Claim(
@@ -231,10 +219,10 @@ LEMMA_4_3 = Claim(
     where=lambda v, a, w_star, a_star: (
         (dot(a, a_star) > 0) & _between_zero_and_square(a, a_star) & (angle(v, w_star) < np.pi / 2)
     ),
-    left=_signal,
+    left=next_signal,
     relation=">=",
     right=0.0,
-    scale=_size,
+    scale=product_size,
     as_printed="$a^{t+1}\\cdot a^* > 0$.",
     control=Form("The same for $\\eta < 3$; the sharp bound is $2\\pi/(\\pi-1) = 2.93$.", most=3.0),
 )
@@ -260,7 +248,7 @@ SUMMATION_BOUND = Claim(
     left=_sums,
     relation="<=",
     right=_sums_bounded,
-    scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * _size(a, a_star),
+    scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * product_size(a, a_star),
     as_printed="$(\\mathbf 1\\cdot a^{t+1})(\\mathbf 1\\cdot a^*) \\le (1 - \\frac{\\eta(k-\\pi-1)}{2\\pi})(\\mathbf 1\\cdot a^t)"
     "(\\mathbf 1\\cdot a^*) + \\frac{\\eta(k+g(\\phi^t)-1)}2(\\mathbf 1\\cdot a^*)^2$.",
     as_meant=Form(
@@ -292,7 +280,7 @@ SUMMATION_RECURSION = Claim(
     right=lambda a, a_star, step, offset=np.pi - 1: (
         (1 - step * (a.shape[-1] + offset) / (2 * np.pi)) * _gap(total(a) * total(a_star), a_star)
     ),
-    scale=_size,
+    scale=product_size,
     as_printed="$(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^{t+1})\\,\\mathbf 1\\cdot a^* \\ge (1 - \\frac{\\eta(k+\\pi-1)}{2\\pi})"
     "(\\mathbf 1\\cdot a^* - \\mathbf 1\\cdot a^t)\\,\\mathbf 1\\cdot a^*$.",
     control=Form("The same with $k + 2.1$ for $k + \\pi - 1$.", offset=2.1),
@@ -309,7 +297,7 @@ LEMMA_4_4 = Claim(
     left=_sums,
     relation="<=",
     right=lambda a_star: total(a_star) ** 2,
-    scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * _size(a, a_star),
+    scale=lambda a, a_star: total(a_star) ** 2 + 1e-6 * product_size(a, a_star),
     as_printed="If $(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^*) \\le (\\mathbf 1\\cdot a^*)^2$ (which always holds) then "
     "$(\\mathbf 1\\cdot a^*)(\\mathbf 1\\cdot a^{t+1}) \\le (\\mathbf 1\\cdot a^*)^2$.",
     as_meant=Form(
@@ -331,7 +319,7 @@ def _small_step(phi, a, a_star, boost, share, largest=np.inf):
     return {**begun, "step": share * most}
 
 
-def _contracted(v, a, w_star, a_star, step, linear, square):
+def _contracted(v, a, w_star, a_star, step, linear=1.0, square=0.0):
     phi, x = angle(v, w_star), step * rate(v, a, w_star, a_star)
     return (1 - linear * x * np.cos(phi) + square * x**2) * np.sin(phi) ** 2
 
@@ -364,16 +352,12 @@ LEMMA_4_5 = Claim(
             "step": np.cos(1e-3) / 8,
         }
     ],
-    as_printed=Form(
-        "$\\sin^2\\phi^{t+1} \\le (1 - \\eta\\cos\\phi^t\\lambda^t)\\sin^2\\phi^t$.", linear=1.0, square=0.0
-    ),
-    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", linear=1.0, square=0.0, largest=1.0),
+    as_printed="$\\sin^2\\phi^{t+1} \\le (1 - \\eta\\cos\\phi^t\\lambda^t)\\sin^2\\phi^t$.",
+    as_meant=Form(f"The same if moreover {SUPPLIED_BOUND}", largest=1.0),
     supplied="Lemma C.2, which the proof cites",
     correction="The proof has the bound on the signal from Lemma C.2, whose induction has no base; from $a^0 = 10a^*$ the filter may overshoot.",
     defect=NO_BOUND,
-    control=Form(
-        "That with $1.52\\eta\\cos\\phi^t\\lambda^t$; the sharp factor is $3/2$.", linear=1.52, square=0.0, largest=1.0
-    ),
+    control=Form("That with $1.52\\eta\\cos\\phi^t\\lambda^t$; the sharp factor is $3/2$.", linear=1.52, largest=1.0),
 )
 
 EQUATION_9 = Claim(
@@ -465,10 +449,10 @@ LEMMA_C_1 = Claim(
     hypotheses=("$\\|w^*\\| = 1$", "the conditions of Lemmas 4.3 and 4.4, those on the sums as in Theorem 3.1"),
     draw=STARTS,
     build=started_with_step,
-    left=_signal,
+    left=next_signal,
     relation=">=",
     right=_grown,
-    scale=_size,
+    scale=product_size,
     as_printed="$a^{t+1}\\cdot a^* \\ge \\min\\{a^t\\cdot a^* + \\eta(\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2 - a^t\\cdot a^*), "
     "\\tfrac{g(\\phi^t)-1}{\\pi-1}\\|a^*\\|^2\\}$.",
     corrected=Form("The same with $\\eta\\frac{\\pi-1}{2\\pi}$ for $\\eta$.", factor=(np.pi - 1) / (2 * np.pi)),

@@ -220,7 +220,14 @@ def largest_step(state: State):
     return np.minimum(small, sums_step(state.k))
 
 
+_NUMBERS = ("phi", "signal", "total", "k", "square", "sums", "step")
+
+
 def shown(state: State) -> dict[str, Any]:
     """The numbers of a start, by name."""
-    names = ("phi", "signal", "total", "k", "square", "sums", "step")
-    return dict(zip(names, np.broadcast_arrays(*(getattr(state, name) for name in names)), strict=True))
+    return dict(zip(_NUMBERS, np.broadcast_arrays(*(getattr(state, name) for name in _NUMBERS)), strict=True))
+
+
+def followed_from(instance: dict[str, Any]) -> State:
+    """The start with these numbers."""
+    return State(**{name: instance[name] for name in _NUMBERS}, distance=instance.get("distance"))

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from tutelage.claims.convolutional_filter.formulas import angle, dot, g, loss, norm, output_gradient, times, total
 from tutelage.claims.convolutional_filter.identities import QUADRATURE
 from tutelage.claims.convolutional_filter.instances import PAPER, sums_step
-from tutelage.claims.convolutional_filter.runs import START_OF_RUN, STARTS, State, begun, sampled, shown
+from tutelage.claims.convolutional_filter.runs import START_OF_RUN, STARTS, State, begun, followed_from, sampled, shown
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import fitted_order
@@ -47,11 +47,6 @@ def _after(needed, state, quantity):
     return found
 
 
-def _state(instance):
-    names = ("phi", "signal", "total", "k", "square", "sums", "step")
-    return State(**{name: instance[name] for name in names}, distance=instance.get("distance"))
-
-
 def _chosen(instance, chosen):
     return {name: value[chosen] for name, value in instance.items()}
 
@@ -65,7 +60,7 @@ def _sums_followed(count, random):
         needed = _needed(gap, near["k"] + np.pi - 1, near["step"], near["accuracy"])
         near |= {"gap": gap, "needed": needed}
         near = _chosen(near, _direction_is_close(near["phi"], near["sums"], near["accuracy"]) & (needed <= _TAIL))
-        end = _after(near["needed"], _state(near), lambda now: now.total)
+        end = _after(near["needed"], followed_from(near), lambda now: now.total)
         batches.append({**near, "lacks": np.abs(near["sums"] - end)})
     return batches
 
@@ -114,7 +109,7 @@ def _outputs_followed(count, random):
         close = _direction_is_close(near["phi"], near["sums"], near["accuracy"])
         close &= (np.pi - g(near["phi"]) <= near["accuracy"]) & (near["needed"] <= _TAIL)
         near = _chosen(near, close)
-        end = np.sqrt(_after(near["needed"], _state(near), lambda now: now.distance))
+        end = np.sqrt(_after(near["needed"], followed_from(near), lambda now: now.distance))
         batches.append({**near, "begins": np.sqrt(near["distance"]), "ends": end})
     return batches
 

@@ -1,6 +1,7 @@
 """Theorems 3.2 and 3.3: random starts, how often they find the teacher or the second point, and other inputs."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -243,7 +244,7 @@ THEOREM_3_3 = Claim(
 )
 
 
-def _open_angles(count, random, power):
+def _open_angles(count, random, power=1.0):
     """The exact chance that neither sign of v has an angle with g ≤ 1 − 2ρ, for ρ a negative power of the dimension p."""
     sizes, chances = 2 ** np.arange(3, 13), []
     for p in sizes:
@@ -271,11 +272,8 @@ THEOREM_3_3_PROBABILITY = Claim(
     relation="<=",
     right=-0.4,
     note="the fitted power of $p$ in the exact chance that neither sign of $v$ will do",
-    as_printed=Form(
-        "With high probability a choice of signs has $g(\\phi^0) \\le 1 - 2(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$; judged with the polynomial $p$, for which "
-        "the chance that none has falls like $p^{-1/2}$.",
-        power=1.0,
-    ),
+    as_printed="With high probability a choice of signs has $g(\\phi^0) \\le 1 - 2(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$; judged with the polynomial $p$, for which "
+    "the chance that none has falls like $p^{-1/2}$.",
     control=Form("The same with $p^{0.8}$ for the polynomial.", power=0.8),
     arithmetic="incomplete beta function in float64",
 )
@@ -331,23 +329,24 @@ def _successes(count, random):
 
 _RANDOM = "the start of Theorem 3.2, five teachers with $k$ from 3 to 8 and $p$ from 2 to 20, $\\eta = 0.1$"
 
+_OF_STARTS: dict[str, Any] = {
+    "draw": _successes,
+    "runs": True,
+    "relation": ">=",
+    "scope": "theorem",
+    "arithmetic": "exact gradients in float64; sampling of starts with an exact binomial bound",
+}
+
 SUCCESS = Claim(
     id=f"{PAPER}.section-1.probability",
     place="Section 1 (and the abstract)",
     title="random starts succeed with probability at least one quarter",
     hypotheses=_RANDOM,
-    draw=_successes,
-    runs=True,
+    **_OF_STARTS,
     left=Chance(),
-    relation=">=",
-    right=lambda share: share,
-    as_printed=Form(
-        "The probability of success is at least 0.25. (It is about one half for teachers whose output weights almost add up to nothing, and more for others.)",
-        share=0.25,
-    ),
+    right=lambda share=0.25: share,
+    as_printed="The probability of success is at least 0.25. (It is about one half for teachers whose output weights almost add up to nothing, and more for others.)",
     control=Form("It is at least 0.65.", share=0.65),
-    scope="theorem",
-    arithmetic="exact gradients in float64; sampling of starts with an exact binomial bound",
 )
 
 RESTARTS = Claim(
@@ -355,15 +354,11 @@ RESTARTS = Claim(
     place="Section 1 (and the abstract)",
     title="three more starts with other signs make success certain",
     hypotheses=_RANDOM,
-    draw=_successes,
-    runs=True,
+    **{**_OF_STARTS, "arithmetic": "exact gradients in float64; 400 starts of each teacher"},
     left=lambda best, tries=4: best[..., int(tries) - 1],
-    relation=">=",
     right=1.0,
     as_printed="Of the four choices of signs one succeeds, from all starts.",
     control=Form("Of those two that leave the filter as it is, one does.", tries=2),
-    scope="theorem",
-    arithmetic="exact gradients in float64; 400 starts of each teacher",
 )
 
 
@@ -371,20 +366,13 @@ SPURIOUS = Claim(
     id=f"{PAPER}.section-1.spurious",
     place="Abstract, Section 1 and Section 5",
     title="random starts end at the spurious minimum with constant probability",
-    hypotheses=(
-        _RANDOM,
-        "a constant is judged as 0.2",
-    ),
-    draw=_successes,
-    runs=True,
-    where=lambda sums, most: sums <= most,
+    hypotheses=(_RANDOM, "a constant is judged as 0.2"),
+    **_OF_STARTS,
+    where=lambda sums, most=np.inf: sums <= most,
     left=Chance("failures"),
-    relation=">=",
-    right=lambda share: share,
+    right=lambda share=0.2: share,
     as_printed=Form(
         "The probability of ending there is a constant, whatever the teacher; judged as at least 0.2.",
-        most=np.inf,
-        share=0.2,
         recipe=RUN
         + """
 random, a_star, ends = np.random.default_rng(0), np.ones(4), []  # p = 5, k = 4, a* = 1
@@ -397,13 +385,11 @@ for _ in range(20):  # the starts of Theorem 3.2
 left, right = np.mean(ends), 0.2
 """,
     ),
-    as_meant=Form("It is at least $0.2$ if $(\\mathbf 1\\cdot a^*)^2 \\le 0.1\\|a^*\\|^2$.", most=0.1, share=0.2),
+    as_meant=Form("It is at least $0.2$ if $(\\mathbf 1\\cdot a^*)^2 \\le 0.1\\|a^*\\|^2$.", most=0.1),
     supplied="Theorem 3.3, which assumes that $(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$ is small",
     correction="For $a^* = \\mathbf 1$ the point is a saddle (see Lemma 4.1), and no run ends there.",
     defect=SADDLE,
-    scope="theorem",
     control=Form("It is at least $0.65$ under that condition.", most=0.1, share=0.65),
-    arithmetic="exact gradients in float64; sampling of starts with an exact binomial bound",
 )
 
 

@@ -19,8 +19,8 @@ from tutelage.claims.convolutional_filter.formulas import (
     times,
     total,
 )
-from tutelage.claims.convolutional_filter.identities import QUADRATURE
-from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER, SADDLE
+from tutelage.claims.convolutional_filter.identities import BY_QUADRATURE, QUADRATURE
+from tutelage.claims.convolutional_filter.instances import PAPER, SADDLE
 from tutelage.claims.laws import log_uniform, real, uniform
 from tutelage.claims.relation import Relation
 from tutelage.claims.statement import Claim, Form
@@ -76,16 +76,14 @@ LEMMA_4_1_ONLY = Claim(
     place="Lemma 4.1",
     title="there are no other stationary points with a·a* ≠ 0",
     hypotheses=("$a\\cdot a^* \\ne 0$", "$0 < \\|v\\| < \\infty$"),
-    draw=ANYWHERE,
+    **BY_QUADRATURE,
     left=_exact_gradient,
-    relation="==",
     right=_where_it_vanishes,
     scale=lambda a, w_star, a_star: ((norm(a) + norm(w_star) * norm(a_star)) * (1 + norm(a) + norm(a_star)))[..., None],
     as_printed="The filter's gradient has norm $|a\\cdot a^*|\\,(\\pi-\\phi)\\sin\\phi\\,\\|w^*\\|/(2\\pi\\|v\\|)$, which vanishes only at "
     "$\\phi \\in \\{0, \\pi\\}$; the other one is $(\\mathbf{11}^\\top + (\\pi-1)I)(a - a_\\phi)/(2\\pi)$, which vanishes only at "
     "$a_\\phi$, the point of the lemma for $\\phi = 0$ and for $\\phi = \\pi$.",
     control=Form("Both are one per cent larger.", factor=1.01),
-    arithmetic=QUADRATURE,
 )
 
 

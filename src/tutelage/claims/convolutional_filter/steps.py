@@ -11,9 +11,11 @@ from tutelage.claims.convolutional_filter.formulas import (
     g,
     in_plane,
     initial_signal,
+    next_signal,
     norm,
     output_gradient,
     output_step,
+    product_size,
     rate,
     signal_bound,
     times,
@@ -66,13 +68,13 @@ LEMMA_C_2_DISPLAY = Claim(
     hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
     draw=STARTS,
     build=started_with_step,
-    left=lambda v, a, w_star, a_star, step: dot(output_step(v, a, w_star, a_star, step), a_star),
+    left=next_signal,
     relation="<=",
     right=lambda a, a_star, step, factor=np.pi - 1: (
         (1 - step * (np.pi - 1) / (2 * np.pi)) * (dot(a, a_star))
         + step * ((np.pi - 1) * (dot(a_star, a_star)) + factor * total(a_star) ** 2) / (2 * np.pi)
     ),
-    scale=lambda a, a_star: dot(a_star, a_star) + dot(a, a),
+    scale=product_size,
     as_printed="$a^{t+1}\\cdot a^* \\le (1 - \\frac{\\eta(\\pi-1)}{2\\pi})a^t\\cdot a^* + \\frac{\\eta(\\pi-1)}{2\\pi}(\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)$. "
     "(The last factor $\\pi - 1$ may be 2.)",
     control=Form("The last term with 1.95 for $\\pi - 1$.", factor=1.95),
@@ -346,10 +348,10 @@ SECTION_E_SIGNAL = Claim(
     where=lambda v, a, w_star, a_star: (
         (dot(a, a_star) < 0) & ((g(angle(v, w_star)) - 1) * (dot(a_star, a_star)) <= -2 * total(a_star) ** 2)
     ),
-    left=lambda v, a, w_star, a_star, step: dot(output_step(v, a, w_star, a_star, step), a_star),
+    left=next_signal,
     relation="<=",
     right=_below,
-    scale=lambda a, a_star: 1e-3 * (dot(a_star, a_star) + dot(a, a)),
+    scale=lambda a, a_star: 1e-3 * product_size(a, a_star),
     glyph=True,
     as_printed="$a^{t+1}\\cdot a^* \\le \\frac\\eta{2\\pi}((g(\\phi^t)-1)\\|a^*\\| + 2(\\mathbf 1\\cdot a^*)^2)$.",
     as_meant=Form("The same with $\\|a^*\\|^2$.", power=2.0),

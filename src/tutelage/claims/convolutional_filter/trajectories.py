@@ -13,6 +13,7 @@ from tutelage.claims.convolutional_filter.runs import (
     STARTS,
     State,
     begun,
+    followed_from,
     largest_step,
     sampled,
     shown,
@@ -43,9 +44,8 @@ def _runs(count, seed):
         long = np.where(random.uniform(size=len(part)) < 0.3, np.ceil(long), long)
         batches.append({**shown(state), "step": long * largest_step(state), "strength": strength, "long": long})
     starts = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
-    state = State(*(starts[name] for name in ("phi", "signal", "total", "k", "square", "sums", "step")))
     with np.errstate(all="ignore"):  # starts that are not moved at all have no rate, and are left out where it counts
-        return {**starts, **_summary(state)}
+        return {**starts, **_summary(followed_from(starts))}
 
 
 @lru_cache(maxsize=2)
@@ -56,8 +56,7 @@ def _slow_runs(seed):
     strength = (g(phi) - 1) * random.choice([1.0, 1.5], size=8)
     state = begun(phi, length, strength, 2.0, 0.0, 0.0, 1.0)
     starts = {**shown(state), "step": largest_step(state), "strength": strength, "long": np.ones(8)}
-    state = State(*(starts[name] for name in ("phi", "signal", "total", "k", "square", "sums", "step")))
-    return {**starts, **_summary(state, _LONG, 2000)}
+    return {**starts, **_summary(followed_from(starts), _LONG, 2000)}
 
 
 def _summary(state, length=_LENGTH, stride=1):

@@ -194,12 +194,9 @@ LEMMA_C_3 = Claim(
     hypotheses="Assumption 2, $L \\le \\frac12r^2w_{max}^2$",
     **_MASS,
     left=lambda mass: mass,
-    right=lambda bulk, constant: constant * bulk,
-    as_printed=Form(
-        "$\\sum_j\\|w_j\\|^2 = O(rw_{max})$; judged with the constant $2\\sqrt{\\pi/2} = 2.51$, which the proof gives. ($1+\\sqrt{\\pi/2} = 2.25$ is "
-        "enough, and approached in many dimensions.)",
-        constant=2 * np.sqrt(np.pi / 2),
-    ),
+    right=lambda bulk, constant=2 * (np.pi / 2) ** 0.5: constant * bulk,
+    as_printed="$\\sum_j\\|w_j\\|^2 = O(rw_{max})$; judged with the constant $2\\sqrt{\\pi/2} = 2.51$, which the proof gives. ($1+\\sqrt{\\pi/2} = 2.25$ is "
+    "enough, and approached in many dimensions.)",
     control=Form("The same with the constant 2.2.", constant=2.2),
 )
 

@@ -217,7 +217,7 @@ def sampled_gradient(students, targets, inputs, half: bool):
     return (1.0 if half else 2.0) * f.stretched(students, slopes)
 
 
-def _errors(count, random, half, sharp=0):
+def _errors(count, random, half=0, sharp=0):
     """Errors of sampled gradients for ε a fifth of the gradient, with N as printed with the constant 4, or a sharper N."""
     for r, m, d in ((1, 2, 2), (2, 3, 3), (2, 4, 8)):
         targets = f.units(random.normal(size=(r, d)))
@@ -254,7 +254,6 @@ LEMMA_F_1 = Claim(
     right=0.8,
     as_printed=Form(
         "With $\\hat L(W) = \\frac1N\\sum_kR(x_k)^2$, $\\|\\nabla\\hat L(W) - \\nabla L(W)\\|_F \\le \\epsilon$ with probability $1 - \\delta$.",
-        half=0,
         recipe=CLOSED_FORMS
         + SLOPES
         + """
@@ -442,7 +441,7 @@ def _mini_batches(count, random):
         yield instances.case(batch=batch, epsilon=epsilon, losses=f.loss(along, targets))
 
 
-def _stayed(batch, epsilon, losses, steps):
+def _stayed(batch, epsilon, losses, steps=0.03):
     """How many runs are within ε from a share of all steps on; one that has diverged to no number is not."""
     late = losses[..., int(np.ceil(100 * steps)) :] <= epsilon[..., None, None]
     return {
@@ -466,11 +465,8 @@ THEOREM_6 = Claim(
     left=Chance(),
     relation=">=",
     right=0.9,
-    as_printed=Form(
-        "$L(W^{(T)}) \\le \\epsilon$ with probability $1 - \\delta$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged for all $T$ from $\\frac3{100}$ of "
-        "$rw_{max}/(\\epsilon\\eta)$ to the whole of it; these constants and that in $N$ are observed.",
-        steps=0.03,
-    ),
+    as_printed="$L(W^{(T)}) \\le \\epsilon$ with probability $1 - \\delta$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged for all $T$ from $\\frac3{100}$ of "
+    "$rw_{max}/(\\epsilon\\eta)$ to the whole of it; these constants and that in $N$ are observed.",
     control=Form("The same from $\\frac1{100}$ on.", steps=0.01),
     arithmetic="sampled gradients, exact losses",
 )

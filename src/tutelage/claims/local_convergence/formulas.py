@@ -115,6 +115,11 @@ def angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return 2 * np.arctan2(np.sqrt(apart), np.sqrt(together))
 
 
+def angle_between(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Angles of vectors, pair by pair."""
+    return angles(first[..., None, :], second[..., None, :])[..., 0, 0]
+
+
 def line_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Angles of the lines through all pairs of rows: a vector and its negative are the same neuron."""
     turn = angles(first, second)

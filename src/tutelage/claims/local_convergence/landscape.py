@@ -132,27 +132,25 @@ THEOREM_3 = Claim(
     where=is_small,
     left=lambda size: size,
     relation=">=",
-    right=lambda loss, separation, r, constant, per_teacher: constant * separation**0.75 * r**-per_teacher * loss**0.75,
+    right=lambda loss, separation, r, constant=0.9, per_teacher=0.25: (
+        constant * separation**0.75 * r**-per_teacher * loss**0.75
+    ),
     also=[
         Relation(
             {"count": integers(2, 1000), "mass": log_uniform(1e-6, 1e-4)},
             left=lambda count, mass: _between_pairs(count, mass)[1],
             relation=">=",
-            right=lambda count, mass, constant, per_teacher: (
+            right=lambda count, mass, constant=0.9, per_teacher=0.25: (
                 constant * (np.pi / 2) ** 0.75 * count**-per_teacher * _between_pairs(count, mass)[0] ** 0.75
             ),
             scale=0.0,
         )
     ],
-    as_printed=Form(
-        "$\\|\\nabla L\\|_F \\ge \\kappa L$ with $\\kappa = \\Theta(r^{-1/2}w_{max}^{-1/2})$; judged as $\\|\\nabla L\\|_F \\ge 0.9(\\Delta^3/r)^{1/4}L^{3/4}$, which "
-        "is stronger: below the threshold it gives $\\kappa = 2.8(r/w_{min})^{1/2}$. (The constant is observed: stray students at $(e_i \\pm e_j)/\\sqrt2$ beside "
-        "orthonormal teachers tend to 0.907 from above as $r$ grows, and those in all gaps of a fan to 1.142. Below any threshold that falls with $r$, "
-        "$\\kappa L$ itself is far from sharp.)",
-        constant=0.9,
-        per_teacher=0.25,
-    ),
-    control=Form("The same with $r^{-0.24}$ for $r^{-1/4}$.", constant=0.9, per_teacher=0.24),
+    as_printed="$\\|\\nabla L\\|_F \\ge \\kappa L$ with $\\kappa = \\Theta(r^{-1/2}w_{max}^{-1/2})$; judged as $\\|\\nabla L\\|_F \\ge 0.9(\\Delta^3/r)^{1/4}L^{3/4}$, which "
+    "is stronger: below the threshold it gives $\\kappa = 2.8(r/w_{min})^{1/2}$. (The constant is observed: stray students at $(e_i \\pm e_j)/\\sqrt2$ beside "
+    "orthonormal teachers tend to 0.907 from above as $r$ grows, and those in all gaps of a fan to 1.142. Below any threshold that falls with $r$, "
+    "$\\kappa L$ itself is far from sharp.)",
+    control=Form("The same with $r^{-0.24}$ for $r^{-1/4}$.", per_teacher=0.24),
     arithmetic="closed form in float64; random instances and a search by random moves",
 )
 
@@ -318,7 +316,7 @@ def _on_circle(students, targets):
     return losses, 2 * losses - np.sum(np.where(near.any(axis=1), worst, 0.0), axis=1), near
 
 
-def _correlations(count, random, limit):
+def _correlations(count, random, limit=5e-11):
     """Networks below the threshold, with their losses and the smallest correlations of Lemma 7."""
     around = instances.networks(count, random, shapes=((1, 2, 2), (1, 4, 3)), scales=(-5.0, -3.0))
     for drawn in (*around, *(_tilted(count // 8, random, r, limit) for r in (1, 2, 3))):
@@ -348,10 +346,7 @@ LEMMA_7 = Claim(
     relation=">=",
     right=lambda loss: loss,
     scale=0.0,
-    as_printed=Form(
-        "$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.",
-        limit=5e-11,
-    ),
+    as_printed="$\\sum_i\\sum_{j\\in T_i}\\langle\\nabla_{w_j}L, (I+\\bar w_j\\bar w_j^\\top)^{-1}(w_j - q_{ij}w^*_i)\\rangle \\ge L$.",
     control=Form("The same with $10^{-9}$ in place of $5\\cdot10^{-11}$.", limit=1e-9),
     arithmetic="closed form in float64; Gauss–Legendre rules on the circle for smaller losses",
     note="the correlation tends to 2L from below; for one teacher of norm one it is below L on some networks from L = 1.2e-7 on",

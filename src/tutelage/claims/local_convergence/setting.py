@@ -95,7 +95,7 @@ def _weights(signs, last):
     return weights
 
 
-def _spokes(tilt, turn):
+def _spokes(tilt, turn=0.0):
     """Teachers in the plane that add up to zero, about at equal angles; students at their negatives, turned."""
     r = tilt.shape[-1] + 1
     angle = 2 * np.pi * np.arange(r - 1) / r + tilt
@@ -118,9 +118,7 @@ CLAIM_1 = Claim(
     relation="<=",
     right=np.array([1e-12, -0.1]),
     scale=1.0,
-    as_printed=Form(
-        "The loss with ReLU is zero, and every student is a tenth of a radian and more from every teacher.", turn=0.0
-    ),
+    as_printed="The loss with ReLU is zero, and every student is a tenth of a radian and more from every teacher.",
     control=Form("The same with the students turned by a hundredth of a radian.", turn=0.01),
 )
 
@@ -229,7 +227,7 @@ def _ways(first, second):
     return [*way, second]
 
 
-def _connections(count, random, extra):
+def _connections(count, random, extra=1):
     """Pairs of minima, and the largest loss on a way from one to the other."""
     for r, d in ((1, 2), (2, 2), (3, 3), (4, 3)):
         targets, m, found = f.units(random.normal(size=(count // 400, r, d))), r + extra, []
@@ -257,7 +255,7 @@ CONNECTED = Claim(
     relation="<=",
     right=1e-12,
     scale=1.0,
-    as_printed=Form("There is a way from one minimum to the other along which the loss is zero.", extra=1),
+    as_printed="There is a way from one minimum to the other along which the loss is zero.",
     control=Form("The same with as many students as teachers, along straight lines between the minima.", extra=0),
 )
 

@@ -1,6 +1,6 @@
 r"""Section 4 and Appendix D: how the loss grows around the minima, smoothness, and its technical lemmas."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,7 +71,7 @@ CLAIM_2 = Claim(
     hypotheses="$r = 1$, $m = 2$, one student on either side of $w^*$ in a plane with it, $\\|w_i\\| = 1/\\sqrt{2\\cos\\delta}$, $10^{-3} \\le \\delta "
     "\\le 1$",
     draw=_ANGLES,
-    left=lambda delta, power: f.two_sided(_pair_loss(delta) / delta**power),
+    left=lambda delta, power=3.0: f.two_sided(_pair_loss(delta) / delta**power),
     relation="<=",
     right=np.array([0.595, -2 / (3 * np.pi)]),
     also=[
@@ -86,7 +86,6 @@ CLAIM_2 = Claim(
     as_printed=Form(
         "$L = \\Theta(\\delta^3)$; judged with the exact value $(\\delta - \\sin\\delta\\cos\\delta)/(\\pi\\cos^2\\delta)$, and as between "
         "$\\frac2{3\\pi}\\delta^3$ and $0.595\\,\\delta^3$.",
-        power=3.0,
         slack=1e-5,
     ),
     control=Form("The same with $\\delta^{2.95}$.", power=2.95),
@@ -176,12 +175,9 @@ LEMMA_13 = Claim(
     where=lambda small: small,
     left=lambda square: square,
     relation="<=",
-    right=lambda bulk, constant: constant * bulk**3,
-    as_printed=Form(
-        "$\\|\\nabla L\\|_F^2 = O(r^3w_{max}^3)$; judged with the constant $4(1+\\sqrt{\\pi/2}) = 9.02$, which $\\|\\nabla L\\|_F^2 \\le 8L\\sum\\|w_j\\|^2$ "
-        "and the sharp form of Lemma C.3 give.",
-        constant=4 * (1 + np.sqrt(np.pi / 2)),
-    ),
+    right=lambda bulk, constant=4 * (1 + (np.pi / 2) ** 0.5): constant * bulk**3,
+    as_printed="$\\|\\nabla L\\|_F^2 = O(r^3w_{max}^3)$; judged with the constant $4(1+\\sqrt{\\pi/2}) = 9.02$, which $\\|\\nabla L\\|_F^2 \\le 8L\\sum\\|w_j\\|^2$ "
+    "and the sharp form of Lemma C.3 give.",
     control=Form("The same with the constant 7.9; twice the teacher has 8.", constant=7.9),
 )
 
@@ -189,13 +185,18 @@ LEMMA_13 = Claim(
 # Section D.1 ----------------------------------------------------------------------------------------------------------
 
 _MOVES = {"w": unit(3), "direction": unit(3), "size": log_uniform(1e-3, 100)}
-_MOVED = (
-    "one student $w$ with $\\|w\\| = 1$ (nothing depends on its norm) and a step $u$, $10^{-3} \\le \\|u\\| \\le 100$, $d = 3$",
-)
 
 
 def _moved(w, direction, size):
     return {"w": w, "u": size[..., None] * direction}
+
+
+_MOVED: dict[str, Any] = {
+    "hypotheses": "one student $w$ with $\\|w\\| = 1$ (nothing depends on its norm) and a step $u$, $10^{-3} \\le \\|u\\| \\le 100$, $d = 3$",
+    "draw": _MOVES,
+    "build": _moved,
+    "relation": "<=",
+}
 
 
 def _tangent(w, u):
@@ -203,20 +204,16 @@ def _tangent(w, u):
     return f.norms(w)[..., None] * w + f.stretched(w, u)
 
 
-def _between(first, second):
-    return f.angles(first[..., None, :], second[..., None, :])[..., 0, 0]
-
-
 def _wedge(w, u):
     """I₃ = E[(β·x)²] where the signs of β·x and w·x differ, by Lemma D.2."""
     beta = _tangent(w, u)
-    phi = _between(beta, w)
+    phi = f.angle_between(beta, w)
     return np.sum(beta**2, -1) * (phi - np.sin(phi) * np.cos(phi)) / np.pi
 
 
 def _remainder(w, u):
     """‖I_j‖² = E[(|α·x| − β·x sgn(w·x))²]."""
-    alpha, beta, turn = f.products(w + u), _tangent(w, u), _between(w, w + u)
+    alpha, beta, turn = f.products(w + u), _tangent(w, u), f.angle_between(w, w + u)
     mixed = (1 - 2 / np.pi * turn)[..., None] * alpha
     mixed = mixed + (2 / np.pi * np.sin(turn) * f.norms(alpha))[..., None] * f.units(w)
     return np.sum(alpha**2, -1) + np.sum(beta**2, -1) - 2 * np.sum(mixed * beta, -1)
@@ -226,11 +223,8 @@ REMAINDER = Claim(
     id=f"{PAPER}.section-D.1.remainder",
     place="Section D.1, bound on $\\|I_j\\|^2$",
     title="remainder of one neuron",
-    hypotheses=_MOVED,
-    draw=_MOVES,
-    build=_moved,
+    **_MOVED,
     left=_remainder,
-    relation="<=",
     right=lambda w, u, factor=2.0: 2 * np.sum((f.products(w + u) - _tangent(w, u)) ** 2, -1) + factor * _wedge(w, u),
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
     as_printed=Form(
@@ -255,11 +249,8 @@ GAMMA = Claim(
     id=f"{PAPER}.section-D.1.products",
     place="Section D.1, bound on $\\|\\gamma_j\\|^2$",
     title="how far a product moves",
-    hypotheses=_MOVED,
-    draw=_MOVES,
-    build=_moved,
+    **_MOVED,
     left=lambda w, u: np.sum((f.products(w + u) - f.products(w)) ** 2, -1),
-    relation="<=",
     right=lambda w, u, factor=1.0: factor * (6 * np.sum(w**2, -1) + 4 * np.sum(u**2, -1)) * np.sum(u**2, -1),
     as_printed="$\\|\\gamma_j\\|^2 \\le 2(3\\|w_j\\|^2 + 2\\|u_j\\|^2)\\|u_j\\|^2$.",
     control=Form("Nine tenths of that; eleven twelfths are reached.", factor=0.9),
@@ -282,11 +273,8 @@ COSINE = Claim(
 EQUATION_13 = Claim(
     id=f"{PAPER}.equation-13",
     title="a wedge in terms of the step",
-    hypotheses=_MOVED,
-    draw=_MOVES,
-    build=_moved,
+    **_MOVED,
     left=_wedge,
-    relation="<=",
     right=lambda w, u, factor=1.0: factor * np.sum(_tangent(w, u) ** 2, -1) / np.pi * (5 * _lost(w, u)) ** 1.5,
     scale=lambda u: 1e-3 * np.sum(u**2, -1),
     # The display before it: the cosine itself.
@@ -294,7 +282,7 @@ EQUATION_13 = Claim(
         Relation(
             _MOVES,
             build=_moved,
-            left=lambda w, u: 1 - np.cos(_between(_tangent(w, u), w)),
+            left=lambda w, u: 1 - np.cos(f.angle_between(_tangent(w, u), w)),
             relation="==",
             right=lambda w, u: _lost(w, u),
             scale=1.0,
@@ -321,11 +309,8 @@ CASES = Claim(
     id=f"{PAPER}.section-D.1.cases",
     place="Section D.1, both cases below Equation (13)",
     title="a wedge in terms of the norms",
-    hypotheses=_MOVED,
-    draw=_MOVES,
-    build=_moved,
+    **_MOVED,
     left=_wedge,
-    relation="<=",
     right=lambda u, small=4.0, large=592 / np.pi * 10**1.5: np.where(
         f.norms(u) <= 0.25, small * f.norms(u) ** 3, large * f.norms(u) ** 4
     ),
@@ -429,12 +414,9 @@ LEMMA_D_1 = Claim(
     corners=_FROM_ZERO,
     left=lambda w, u: _change(w, u, 2),
     relation="<=",
-    right=lambda u, constant: constant * f.norms(u),
+    right=lambda u, constant=1 + 3**0.5: constant * f.norms(u),
     scale=_rounding,
-    as_printed=Form(
-        "$g$ is $(1+\\sqrt3)$-smooth: $\\|\\nabla g(w+u) - \\nabla g(w)\\| \\le (1+\\sqrt3)\\|u\\|$ in the operator norm. (It is 2-smooth.)",
-        constant=1 + np.sqrt(3),
-    ),
+    as_printed="$g$ is $(1+\\sqrt3)$-smooth: $\\|\\nabla g(w+u) - \\nabla g(w)\\| \\le (1+\\sqrt3)\\|u\\|$ in the operator norm. (It is 2-smooth.)",
     control=Form("$g$ is 1.99-smooth.", constant=1.99),
 )
 
@@ -498,7 +480,11 @@ RANK_ONE = Claim(
     hypotheses="$w, u \\in \\mathbb R^d$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=_ANY_STEP,
     left=lambda w, u: np.stack(
-        [np.sum((_rank_one(w + u) - _rank_one(w)) ** 2, (-2, -1)), f.norms(w) * np.sin(_between(w, u)) * f.norms(u)], -1
+        [
+            np.sum((_rank_one(w + u) - _rank_one(w)) ** 2, (-2, -1)),
+            f.norms(w) * np.sin(f.angle_between(w, u)) * f.norms(u),
+        ],
+        -1,
     ),
     relation="<=",
     right=lambda w, u, constant=2.0: np.stack(

@@ -29,7 +29,7 @@ def _students_needed(r, d, epsilon, size, constant):
     return max(int(constant * (r * size / np.sqrt(epsilon)) ** d * r * np.log(1 / _SHARE)), r)
 
 
-def _within(instance, factor):
+def _within(instance, factor=1.0):
     """How many starts are within a multiple of ε."""
     found = {name: value for name, value in instance.items() if name != "factor"}
     near = found["losses"] <= factor * found["epsilon"][..., None]
@@ -57,11 +57,8 @@ LEMMA_E_1 = Claim(
     hypotheses="$r \\le 2$, $d \\in \\{2, 3\\}$, $\\epsilon$ from 0.01 to 0.2, $\\delta = \\frac1{10}$",
     draw=_random_starts,
     **_STARTS,
-    as_printed=Form(
-        "With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^dr\\log(1/\\delta))$ students the loss is at most $\\epsilon$ with probability $1 - \\delta$; judged with the constant "
-        "$\\frac1{20}$, which is observed.",
-        factor=1.0,
-    ),
+    as_printed="With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^dr\\log(1/\\delta))$ students the loss is at most $\\epsilon$ with probability $1 - \\delta$; judged with the constant "
+    "$\\frac1{20}$, which is observed.",
     control=Form("The same with $\\frac15\\epsilon$.", factor=0.2),
     arithmetic="non-negative least squares with exact Gram matrices",
 )
@@ -270,7 +267,7 @@ LEMMA_E_3 = Claim(
     hypotheses="$N = d/\\epsilon^2$ samples, without logarithms; $r \\le 3$, $d \\le 32$, $\\epsilon \\ge 0.1$, $\\delta = \\frac15$",
     draw=_sampled_moments,
     runs=True,
-    build=lambda instance, constant: {
+    build=lambda instance, constant=3.0: {
         **{name: value for name, value in instance.items() if name != "constant"},
         "successes": np.sum(instance["quotients"] <= constant, -1),
         "trials": np.sum(instance["quotients"] >= 0, -1),
@@ -278,10 +275,7 @@ LEMMA_E_3 = Claim(
     left=Chance(),
     relation=">=",
     right=0.8,
-    as_printed=Form(
-        "$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$ with probability $1 - \\delta$; judged with the constant 3, which is observed.",
-        constant=3.0,
-    ),
+    as_printed="$\\|\\hat M - M\\|_2 = O(rw_{max}\\epsilon)$ with probability $1 - \\delta$; judged with the constant 3, which is observed.",
     control=Form("The same with the constant 1.", constant=1.0),
     arithmetic="sampled matrices against the closed form",
 )
@@ -322,12 +316,9 @@ LEMMA_E_4 = Claim(
     draw=_projections,
     left=lambda square: square,
     relation="<=",
-    right=lambda size, constant: constant * size,
-    as_printed=Form(
-        "There are $v^{(i)}$ in the span of the $r$ leading eigenvectors of $\\hat M$ with $E[(\\sum|v^{(i)}\\cdot x| - \\sum|w^*_i\\cdot x|)^2] = O(r^2w_{max}\\epsilon)$; "
-        "judged with the projections of the teachers and the constant $2\\sqrt{\\pi/2} = 2.51$, which follows, and is reached where the perturbation just hides the only teacher.",
-        constant=2 * np.sqrt(np.pi / 2),
-    ),
+    right=lambda size, constant=2 * (np.pi / 2) ** 0.5: constant * size,
+    as_printed="There are $v^{(i)}$ in the span of the $r$ leading eigenvectors of $\\hat M$ with $E[(\\sum|v^{(i)}\\cdot x| - \\sum|w^*_i\\cdot x|)^2] = O(r^2w_{max}\\epsilon)$; "
+    "judged with the projections of the teachers and the constant $2\\sqrt{\\pi/2} = 2.51$, which follows, and is reached where the perturbation just hides the only teacher.",
     control=Form("The same with the constant 2.45.", constant=2.45),
 )
 
@@ -351,11 +342,8 @@ LEMMA_E_5 = Claim(
     hypotheses="$r \\le 2$, $d = 6$, $\\epsilon \\in \\{0.05, 0.2\\}$, $\\delta = \\frac1{10}$",
     draw=_subspace_starts,
     **_STARTS,
-    as_printed=Form(
-        "With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^rr\\log(1/\\delta))$ students and $N = \\tilde O(dr^6w_{max}^4/\\epsilon^2)$ samples the loss is at most $\\epsilon$ with "
-        "probability $1-\\delta$; judged with the constants $\\frac1{20}$ and $\\frac1{10}$, which are observed.",
-        factor=1.0,
-    ),
+    as_printed="With $m \\ge O((rw_{max}/\\sqrt{\\epsilon})^rr\\log(1/\\delta))$ students and $N = \\tilde O(dr^6w_{max}^4/\\epsilon^2)$ samples the loss is at most $\\epsilon$ with "
+    "probability $1-\\delta$; judged with the constants $\\frac1{20}$ and $\\frac1{10}$, which are observed.",
     control=Form("The same with $\\frac15\\epsilon$.", factor=0.2),
     arithmetic="sampled subspaces, non-negative least squares with exact Gram matrices",
 )
@@ -382,7 +370,7 @@ def _global(count, random):
         yield instances.case(r=r, d=d, m=m, epsilon=epsilon, losses=losses)
 
 
-def _reached(r, d, m, epsilon, losses, constant):
+def _reached(r, d, m, epsilon, losses, constant=0.01):
     """How many runs are within ε after so many steps."""
     there = losses[..., int(np.ceil(constant / 2.5e-4 - 1e-9))] <= epsilon[..., None]
     trials = there.shape[-1] + 0 * r
@@ -403,11 +391,8 @@ THEOREM_5 = Claim(
     left=Chance(),
     relation=">=",
     right=1 - _SHARE,
-    as_printed=Form(
-        "With probability $1 - \\delta$, $L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $\\epsilon = 10^{-3}$, the observed constant "
-        "$\\frac1{100}$ and $\\delta = \\frac1{10}$.",
-        constant=0.01,
-    ),
+    as_printed="With probability $1 - \\delta$, $L(W^{(T)}) \\le \\epsilon$ for $T = O(rw_{max}/(\\epsilon\\eta))$; judged with $\\epsilon = 10^{-3}$, the observed constant "
+    "$\\frac1{100}$ and $\\delta = \\frac1{10}$.",
     control=Form("The same with three tenths of the steps.", constant=0.003),
     arithmetic="fitted starts, then exact gradients in float64",
 )

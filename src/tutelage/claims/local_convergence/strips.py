@@ -4,6 +4,8 @@ Unit vectors at an angle $\phi$; everything is an integral over the strip, of a 
 done (Equation (8)).
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import erf, owens_t
 
@@ -210,15 +212,21 @@ ELEMENTARY = Claim(
     control=Form("The same with $x^2 - 0.37x^4$; the sharp constant is $e^{-1} = 0.368$.", upper=0.37),
 )
 
-_NARROW = (
-    "unit vectors, $\\tau \\le c$, $2\\tau/\\phi \\le c$ with $c = \\frac12$, $10^{-3}\\frac\\pi2 \\le \\phi \\le \\frac\\pi2$",
-)
 _STRIPS = {"phi": log_uniform(np.pi / 2000, np.pi / 2), "share": log_uniform(0.012, 1)}
 
 
 def _strip(phi, share):
     """A strip that is narrow beside the angle. Narrower ones leave rounding errors of differences of order τ²."""
     return {"phi": phi, "tau": share * phi / 4}
+
+
+_NARROW: dict[str, Any] = {
+    "hypotheses": "unit vectors, $\\tau \\le c$, $2\\tau/\\phi \\le c$ with $c = \\frac12$, $10^{-3}\\frac\\pi2 \\le \\phi \\le \\frac\\pi2$",
+    "draw": _STRIPS,
+    "build": _strip,
+    "relation": "<=",
+    "arithmetic": _RULES,
+}
 
 
 def _bounds_9(tau, phi, factor=1.0):
@@ -238,32 +246,24 @@ EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
     place="Equation (9) and the bounds below it",
     title="correlation of two neurons on the strip",
-    hypotheses=_NARROW,
-    draw=_STRIPS,
-    build=_strip,
+    **_NARROW,
     left=lambda tau, phi: two_sided(strip_mean(lambda x: x, tau, phi)),
-    relation="<=",
     right=_bounds_9,
     as_printed="$\\langle|w^*\\cdot x|, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{\\sin\\phi}\\pi\\tau^2 \\pm "
     "O(\\tau^4/\\phi)$. (The print has $\\pm\\Theta$; the error is $\\frac{\\cos2\\phi}{4\\pi\\sin\\phi}\\tau^4$ to leading order, which vanishes at "
     "$\\frac\\pi4$.)",
     control=Form("The terms behind the first ones five per cent smaller.", factor=0.95),
-    arithmetic=_RULES,
 )
 
 EQUATION_10 = Claim(
     id=f"{PAPER}.equation-10",
     place="Equation (10) and the bounds below it",
     title="mean of a neuron on the strip",
-    hypotheses=_NARROW,
-    draw=_STRIPS,
-    build=_strip,
+    **_NARROW,
     left=lambda tau, phi: two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
-    relation="<=",
     right=_bounds_10,
     as_printed="$\\langle1, |w\\cdot x|\\rangle_S$ lies between the printed bounds, which are $\\frac{2\\sin\\phi}\\pi\\tau \\pm O(\\tau^3/\\phi)$.",
     control=Form("The terms behind the first ones five per cent smaller.", factor=0.95),
-    arithmetic=_RULES,
 )
 
 
@@ -278,11 +278,8 @@ PART_IV = Claim(
     id=f"{PAPER}.section-C.2.iv",
     place="Section C.2, parts (iii) and (iv)",
     title="the test function sees its teacher and nothing else",
-    hypotheses=_NARROW,
-    draw=_STRIPS,
-    build=_strip,
+    **_NARROW,
     left=_seen,
-    relation="<=",
     right=lambda constant=0.0266: np.array([0.042, 0.0665, -0.0644, constant]),
     as_printed=Form(
         "$g = \\frac\\tau2 + O(\\tau^3)$, $\\langle|w^*\\cdot x| - g, |w^*\\cdot x|\\rangle_S = \\Theta(\\tau^3)$ and $|\\langle|w^*\\cdot x| - g, |w\\cdot "
@@ -291,7 +288,6 @@ PART_IV = Claim(
         slack=1e-6,
     ),
     control=Form("The last constant is 0.0262.", constant=0.0262),
-    arithmetic=_RULES,
 )
 
 

@@ -286,7 +286,7 @@ def wedge_product(students: np.ndarray, target: np.ndarray) -> np.ndarray:
     pair = f.kernel(first[..., None, :], second[..., None, :])[..., 0, 0]
 
     def mixed(a, b):
-        turn = f.angles(target[..., None, :], a[..., None, :])[..., 0, 0]
+        turn = f.angle_between(target, a)
         return (1 - 2 / np.pi * turn) * np.sum(a * b, axis=-1) + 2 / np.pi * np.sin(turn) * np.sum(target * b, axis=-1)
 
     return pair - mixed(first, second) - mixed(second, first) + np.sum(first * second, axis=-1)

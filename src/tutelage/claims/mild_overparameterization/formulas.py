@@ -20,7 +20,7 @@ PAPER = "mild_overparameterization"
 SCALE = "$H$ is the Hessian of $\\frac12E[(\\cdot)^2]$, as Theorem 10 prints it; that of Equation (2) is twice as large"
 HALF = "the factor one half between Equation (2) and its closed form and derivatives"
 # What claims on derivatives share that fail by it.
-HALVED = {
+HALVED: dict[str, Any] = {
     "supplied": "Lemma 3 and Equation (64), where the factor one half stands",
     "correction": "The factor two between Equation (2) and its derivatives, as in Equation (64).",
     "defect": HALF,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tutelage.claims.laws import log_uniform, uniform
@@ -156,6 +158,9 @@ def _toward_second(minimum, teacher, radius):
     return {"minimum": minimum, "teacher": teacher, "way": way, "student": minimum + way, "radius": radius}
 
 
+_AT_THE_POINT: dict[str, Any] = {"draw": _TWO, "build": _toward_second, "relation": "=="}
+
+
 def _along(block, unit):
     return np.sum(unit[..., :, None] * block * unit[..., None, :], axis=(-2, -1))
 
@@ -174,10 +179,8 @@ EQUATION_24 = Claim(
     id=f"{PAPER}.equation-24",
     title="curvature at the printed point of Theorem 4",
     hypotheses=(_POINT, SCALE),
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda student, teacher, way: curvature(student, teacher, way) / np.sum(way**2, axis=(-2, -1)),
-    relation="==",
     right=_terms_24,
     scale=1e-2,
     tolerance=1e-7,
@@ -209,10 +212,8 @@ ANGLE = Claim(
     place="Appendix B.3.2, cosine and sine; Appendix B.3.3, list of angles",
     title="angle between the moved neurons",
     hypotheses=_POINT,
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda student: np.stack([np.cos(_angle_between(student)), np.sin(_angle_between(student))], -1),
-    relation="==",
     right=lambda minimum, radius, factor=1.0: factor * _printed_angle(minimum, radius),
     as_printed="$\\cos\\theta = (\\alpha_1\\alpha_2 - \\epsilon^2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$, "
     "$\\sin\\theta = \\epsilon(\\alpha_1+\\alpha_2)/\\sqrt{(\\alpha_1^2+\\epsilon^2)(\\alpha_2^2+\\epsilon^2)}$.",
@@ -225,14 +226,12 @@ LARGEST_EIGENVALUE = Claim(
     title="largest eigenvalue of the first term",
     hypotheses=_POINT,
     glyph=True,
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda minimum, student, moved=0.0: (
         np.sin(_angle_between(student))
         * norms(moved * student[..., 1, :] + (1 - moved) * minimum[..., 1, :])
         / (np.pi * norms(student[..., 0, :]))
     ),
-    relation="==",
     right=lambda minimum, radius: (
         radius * shares(minimum).sum(-1) / (np.pi * shares(minimum)[..., 0] ** 2 + np.pi * radius**2)
     ),
@@ -262,10 +261,8 @@ EQUATION_25 = Claim(
     title="the objective at the printed point",
     hypotheses=_POINT + "; $F$ in the scale of Equation (2)",
     glyph=True,
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda student, teacher: 2 * loss(student, teacher),
-    relation="==",
     right=_terms_25,
     scale=1.0,
     as_printed="$F = f(w_1, w_1) + f(w_2, w_2) + 2f(w_1, w_2) - 2f(w_1, \\alpha v_1) - 2f(w_2, \\alpha v_2) + f(\\alpha v_1, \\alpha v_1)$, $\\alpha = \\alpha_1 + \\alpha_2$.",
@@ -289,10 +286,8 @@ MIDDLE = Claim(
     place="Equation (26), second line",
     title="the objective at the printed point, in closed form",
     hypotheses=_POINT + "; $F$ in the scale of Equation (2)",
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda student, teacher: 2 * loss(student, teacher),
-    relation="==",
     right=_middle_26,
     scale=1e-3,
     as_printed="$F = \\frac1\\pi(\\epsilon\\alpha_1 + \\epsilon\\alpha_2 + \\theta\\epsilon^2 - \\theta\\alpha_1\\alpha_2 - 2\\alpha\\epsilon + \\alpha\\alpha_1\\gamma_1 + \\alpha\\alpha_2\\gamma_2)$.",
@@ -381,10 +376,8 @@ GRADIENT = Claim(
     place="Equation (27), second line",
     title="gradient of the first neuron at the printed point",
     hypotheses=(_POINT, SCALE),
-    draw=_TWO,
-    build=_toward_second,
+    **_AT_THE_POINT,
     left=lambda student, teacher: gradient(student, teacher)[..., 0, :],
-    relation="==",
     right=_first_gradient,
     scale=1e-3,
     as_printed="$\\nabla_1F = \\frac1{2\\pi}(\\frac{\\|w_2\\|\\sin\\theta}{\\|w_1\\|}w_1 - \\theta w_2 - \\frac{\\alpha\\sin\\gamma_1}{\\|w_1\\|}w_1 + \\alpha\\gamma_1v_1)$.",
