@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tutelage.claims import Verdict, all_claims, claims_of, find, judge
+from tutelage.claims.registry import collected
 from tutelage.errors import InvalidArgument
 from tutelage.papers import PAPERS, recorded_verdicts, recorded_witnesses
 
@@ -89,6 +92,27 @@ print(sorted(papers), "matplotlib" in sys.modules, "polars" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['refuted', 'holds']", "['weight_sharing'] False False"]
+
+
+def test_every_claim_that_a_paper_defines_is_collected():
+    """None is lost in a function, in a collection other than a tuple, or under a name that is used twice."""
+    program = """
+import gc
+from tutelage.claims import Claim, all_claims
+collected = {id(claim) for claim in all_claims()}
+print([claim for claim in gc.get_objects() if isinstance(claim, Claim) and id(claim) not in collected])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]"]
+
+
+def test_two_claims_with_one_identifier_are_refused():
+    """A claim may be imported by another module; another claim of its name may not exist."""
+    claim = next(iter(CLAIMS.values()))
+    first, second = SimpleNamespace(CLAIM=claim), SimpleNamespace(SAME=(claim,))
+    assert collected([first, second]) == {claim.id: claim}
+    with pytest.raises(ValueError, match=f"There are two claims {claim.id}"):
+        collected([first, SimpleNamespace(OTHER=replace(claim))])
 
 
 def test_find():

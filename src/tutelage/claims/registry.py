@@ -1,16 +1,23 @@
-"""All claims, by paper and identifier."""
+"""All claims, by paper and identifier.
+
+The claims of a paper are those that the modules of its folder define. They stand in the order in which the map of its
+print names them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from tutelage.checks import one_of, sequence, text
 from tutelage.claims.statement import Claim
 from tutelage.errors import invalid
-from tutelage.papers import PAPERS
+from tutelage.papers import PAPERS, printed_at
 
 
 def claims_of(paper: str) -> tuple[Claim, ...]:
@@ -22,7 +29,33 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
     Raises:
         InvalidArgument: If the paper is not covered.
     """
-    return import_module(f"tutelage.claims.{one_of('paper', paper, PAPERS)}").CLAIMS
+    return _claims_of(one_of("paper", paper, PAPERS))
+
+
+@cache
+def _claims_of(paper: str) -> tuple[Claim, ...]:
+    package = import_module(f"tutelage.claims.{paper}")
+    claims = collected(import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
+    named = [id for id in printed_at(paper) if id in claims]
+    # One that the map does not name yet can be judged all the same.
+    return tuple(claims[id] for id in dict.fromkeys([*named, *claims]))
+
+
+def collected(modules: Iterable[ModuleType]) -> dict[str, Claim]:
+    """Return the claims that modules define, alone or in tuples, by identifier.
+
+    Args:
+        modules: The modules.
+
+    Raises:
+        ValueError: If two claims have one identifier.
+    """
+    claims: dict[str, Claim] = {}
+    for value in (value for module in modules for value in vars(module).values()):
+        for claim in value if isinstance(value, tuple) else (value,):
+            if isinstance(claim, Claim) and claims.setdefault(claim.id, claim) is not claim:
+                raise ValueError(f"There are two claims {claim.id}.")
+    return claims
 
 
 def all_claims() -> tuple[Claim, ...]:

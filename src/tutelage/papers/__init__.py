@@ -16,6 +16,7 @@ from tutelage.papers.maps import REASONS as REASONS
 from tutelage.papers.maps import Line as Line
 from tutelage.papers.maps import coverage as coverage
 from tutelage.papers.maps import gaps as gaps
+from tutelage.papers.maps import printed_at as printed_at
 from tutelage.papers.record import KINDS as KINDS
 from tutelage.papers.record import STANDINGS as STANDINGS
 from tutelage.papers.record import Defect as Defect

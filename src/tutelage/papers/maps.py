@@ -59,6 +59,20 @@ def coverage(paper: str) -> tuple[Line, ...]:
     return tuple(_line(paper, entry) for entry in map_of(paper))
 
 
+@lru_cache
+def printed_at(paper: str) -> dict[str, str]:
+    """Return where the claims of a paper are printed, by identifier, in the order in which the map first names them.
+
+    Args:
+        paper: The paper's key.
+    """
+    places: dict[str, list[str]] = {}
+    for line in coverage(paper):
+        for id in line.claims:
+            places.setdefault(id, []).append(line.at)
+    return {id: "; ".join(at) for id, at in places.items()}
+
+
 def gaps(paper: str) -> list[str]:
     """Return a sentence for everything that is wrong with a paper's map; nothing if it is whole.
 

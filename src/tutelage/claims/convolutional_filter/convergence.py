@@ -400,5 +400,3 @@ left, right = np.polyfit(np.log(sizes), np.log(np.array(counts) * steps * sizes)
     control=Form("After $\\tilde O(\\frac1{\\eta k^{0.05}}\\log\\frac1\\epsilon)$ iterations.", power=0.05, most=0.02),
     arithmetic="exact gradients in float64, steps counted",
 )
-
-CLAIMS = (THEOREM_3_1, THEOREM_3_1_PHASE_1, THEOREM_3_1_PHASE_2, SECTION_C_2_COUNT, SECTION_C_3_COUNT)

@@ -229,5 +229,3 @@ POLAR = Claim(
     as_printed="The entries are $\\frac1{2\\pi}$ times $\\pi-\\phi+\\sin\\phi\\cos\\phi$, $\\sin^2\\phi$ and $\\pi-\\phi-\\sin\\phi\\cos\\phi$.",
     control=Form("One per cent more.", factor=1.01),
 )
-
-CLAIMS = (EXPANSION, EQUATION_7, OWN_PART, TEACHER_PART, DIAGONAL, POLAR)

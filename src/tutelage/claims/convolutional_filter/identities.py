@@ -228,5 +228,3 @@ right = np.cos(phi) * (np.pi - phi + np.sin(phi) * np.cos(phi) + np.sin(phi) ** 
         scale=lambda v, w_star: norm(v) * norm(w_star),
     ),
 )
-
-CLAIMS = (THEOREM_2_1, THEOREM_2_2_FILTER, THEOREM_2_2_OUTPUT, SECTION_A_GRADIENT, *LEMMA_A_1)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.claims.convolutional_filter import stationary
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     dot,
@@ -459,22 +458,4 @@ LEMMA_C_1 = Claim(
     correction="The growth is slower by the factor $(\\pi-1)/(2\\pi) \\approx 0.34$ that the line before it carries.",
     defect="the growth of Lemma C.1 lacks (π−1)/(2π)",
     control=Form("The same with $0.35\\eta$ for $\\eta$.", factor=0.35),
-)
-
-CLAIMS = (
-    G_BOUNDS,
-    EQUATION_4,
-    *stationary.CLAIMS,
-    LEMMA_4_2,
-    SECTION_4_1_SIGN,
-    SECTION_B_SIGN,
-    LEMMA_4_3,
-    SUMMATION_BOUND,
-    SUMMATION_RECURSION,
-    LEMMA_4_4,
-    LEMMA_4_5,
-    EQUATION_9,
-    DROPPED,
-    RATE_BOUND,
-    LEMMA_C_1,
 )

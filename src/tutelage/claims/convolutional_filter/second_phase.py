@@ -295,5 +295,3 @@ right = 0.1
         constant=0.79,
     ),
 )
-
-CLAIMS = (LEMMA_C_4, LEMMA_C_5, LEMMA_C_5_CLOSE, LEMMA_C_5_RECURSION, LEMMA_C_6)

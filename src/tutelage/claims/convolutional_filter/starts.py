@@ -510,18 +510,3 @@ SECTION_E_STEP = Claim(
         "The same for $\\eta < 4.2\\pi/(k+\\pi-1)$; the sharp bound is $4\\pi/(k+\\pi-1)$.", power=-1.0, factor=2.1
     ),
 )
-
-CLAIMS = (
-    THEOREM_3_2_START,
-    THEOREM_3_2_SIGNAL,
-    THEOREM_3_2_ANGLE,
-    POLYNOMIAL,
-    THEOREM_3_3,
-    THEOREM_3_3_PROBABILITY,
-    SUCCESS,
-    RESTARTS,
-    SPURIOUS,
-    REMARK_2,
-    REMARK_2_PATCHES,
-    SECTION_E_STEP,
-)

@@ -215,5 +215,3 @@ LEMMA_4_1_HESSIAN = Claim(
     control=Form("The second point has a hundredth of that curvature.", second=0.005),
     derivatives=False,
 )
-
-CLAIMS = (LEMMA_4_1_POINTS, LEMMA_4_1_ONLY, LEMMA_4_1_KIND, LEMMA_4_1_HESSIAN)

@@ -359,17 +359,3 @@ SECTION_E_SIGNAL = Claim(
     correction="A square is missing (and the induction begins with $a^t\\cdot a^* > 0$ for $< 0$).",
     control=Form("That with 1.1 times the right-hand side.", power=2.0, factor=1.1),
 )
-
-CLAIMS = (
-    LEMMA_C_1_DISPLAY,
-    LEMMA_C_2_DISPLAY,
-    LEMMA_C_3_LENGTH,
-    BETA,
-    LEMMA_C_4_RECURSION,
-    LEMMA_C_5_INNER,
-    LEMMA_C_5_LOWER,
-    LEMMA_C_5_GRADIENT,
-    LEMMA_C_5_FIXED_POINT,
-    EXPONENT,
-    SECTION_E_SIGNAL,
-)

@@ -348,14 +348,3 @@ right = min(signal, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) * square) / 
     "contracts twice as fast as its proof has it.",
     control=Form("$\\lambda^t \\ge 0.121\\,\\beta^0$.", fraction=0.121),
 )
-
-CLAIMS = (
-    INVARIANTS,
-    COROLLARY_C_1,
-    COROLLARY_C_2,
-    COROLLARY_C_2_GROWTH,
-    LEMMA_C_2,
-    LEMMA_C_2_NORM,
-    LEMMA_C_3,
-    LEMMA_C_3_RATE,
-)

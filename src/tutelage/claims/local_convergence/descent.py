@@ -470,5 +470,3 @@ THEOREM_6 = Claim(
     control=Form("The same from $\\frac1{100}$ on.", steps=0.01),
     arithmetic="sampled gradients, exact losses",
 )
-
-APPENDIX = (LEMMA_F_1, VARIANCE, FOURTH_MOMENT, INNER, SAMPLED_STEP)

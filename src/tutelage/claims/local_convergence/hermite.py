@@ -420,6 +420,3 @@ LEMMA_C_4 = Claim(
     defect=DIAGONAL,
     control=Form("The corrected form with two thirds of the right-hand side.", factor=2 / 3),
 )
-
-SECTION_C_4_4 = (COSINE, FAR, TEST_NORM, HERMITE_BOUND)
-SECTION_C_7 = (LEMMA_C_6, COEFFICIENT_ORDER, CLAIM_C_1)

@@ -440,7 +440,3 @@ right = np.stack([slope(w, students, teachers) for w in students])
     control=Form("The same with $\\|w_j\\|(I + 0.99\\bar w_j\\bar w_j^\\top)$.", size=1.0, along=0.99),
     arithmetic="closed forms against central differences of the loss",
 )
-
-MAIN = (SMOOTH, HOMOGENEOUS, CANCEL, CLAIM_1, THEOREM_2)
-RECALLED = (RECALLED_LOSS, RECALLED_GRADIENT)
-APPENDIX = (SECTION_A_1, SYMMETRIC, SECTION_A_2)

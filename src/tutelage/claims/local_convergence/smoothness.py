@@ -560,22 +560,3 @@ LEMMA_D_4 = Claim(
     as_printed="$E[(\\sum|\\alpha_i\\cdot x|)^2] \\le c_0(\\sum\\|\\alpha_i\\|)^2$; judged with $c_0 = 1$ (the proof has $c_0 = 2$).",
     control=Form("The same with $c_0 = 0.99$.", constant=0.99),
 )
-
-SECTION_4 = (EXACT, CLAIM_2, DEGENERATE)
-MAIN = (LEMMA_12, LEMMA_13)
-APPENDIX = (
-    GAMMA,
-    REMAINDER,
-    COSINE,
-    EQUATION_13,
-    CASES,
-    SUMS,
-    SUMMED,
-    LEMMA_D_1,
-    FROBENIUS,
-    ZERO,
-    RANK_ONE,
-    LEMMA_D_2,
-    LEMMA_D_3,
-    LEMMA_D_4,
-)

@@ -396,5 +396,3 @@ THEOREM_5 = Claim(
     control=Form("The same with three tenths of the steps.", constant=0.003),
     arithmetic="fitted starts, then exact gradients in float64",
 )
-
-APPENDIX = (LEMMA_E_1, CAP, CAP_ORDER, NUMBER, CLOSE, LEMMA_E_2, LEMMA_E_3, LEMMA_E_4, LEMMA_E_5)

@@ -352,6 +352,3 @@ MAXIMUM = Claim(
     control=Form("The right-hand side one per cent smaller.", factor=0.99),
     arithmetic=_RULES,
 )
-
-MAIN = (TEST_FUNCTION, PRINTED_FUNCTION)
-SECTION_C_2 = (EQUATION_8, ELEMENTARY, EQUATION_9, EQUATION_10, PART_IV, SLOPE, FIRST_PART, MAXIMUM)

@@ -320,14 +320,3 @@ LEMMA_C_5 = Claim(
         "The same with the constant 1.24; $4/\\pi = 1.273$ is approached by very different angles.", constant=1.24
     ),
 )
-
-STRIPS_AND_WEDGES = (
-    LEMMA_C_2_STRIPS,
-    LEMMA_C_3_OWEN,
-    OWEN_SLOPE,
-    OWEN_GROWS,
-    OWEN_WIDTH,
-    OWEN_RANGE,
-    LEMMA_C_4_WEDGE,
-    LEMMA_C_5,
-)

@@ -305,6 +305,3 @@ EXAMPLE_PL = Claim(
     as_printed="$\\|\\nabla f\\|^2 = 4f\\,\\|(x, y)\\|^2$; the quotient of the PL condition, $2\\|(x, y)\\|^2$, has no positive lower bound, and the gradient vanishes at all minima.",
     control=Form("$\\|\\nabla f\\|^2 = 4.01f\\,\\|(x, y)\\|^2$.", factor=4.01),
 )
-
-MAIN = (THEOREM_3, DEFINITION_1)
-APPENDIX = (DETERMINANT, EXAMPLE_OPSC, EXAMPLE_PL, PARALLEL, EQUATION_23, SECOND_EIGENVALUE, PAIR_CURVATURE)

@@ -227,6 +227,3 @@ ABSORBED = Claim(
     "$\\|g\\|^2 + (1 - \\frac2\\pi)\\sum\\|g_i\\|^2 \\ge (1 + (1 - \\frac2\\pi)/k)\\|g\\|^2$.",
     control=Form("The same with 1.01 times the right-hand side.", factor=1.01),
 )
-
-MAIN = (THEOREM_6, EXACT_CASE, EQUAL_CASE, BALANCED_CASE, REMARK_1)
-AFTER_THEOREM_7 = (ABSORBED,)

@@ -245,6 +245,3 @@ ATTAINED = Claim(
     "its columns sum to zero. Theorem 2 is sharp.",
     control=Form("With multiplicity $1.01k(k-1)/2$.", each=1.01),
 )
-
-MAIN = (EIGENVALUE, NEIGHBOURHOOD)
-APPENDIX = (LEMMA_4, EQUATION_22, SPECTRA, EIGENVECTORS, ATTAINED)

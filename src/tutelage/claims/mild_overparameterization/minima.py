@@ -288,6 +288,3 @@ POINT = Claim(
     correction="An index: $i$ for 1. The inequality, and with it the third case, is right.",
     control=Form("It is at most $0.99 - w_{11}$.", whole=0.99),
 )
-
-MAIN = (THEOREM_1, EXAMPLE)
-APPENDIX = (LEMMA_3, EQUATION_19, TOTAL, CASES, POINT)

@@ -466,6 +466,3 @@ TABLE_1 = Claim(
     correction="From $m = 5$ to 10 the printed minima of 1,000 samples grow by factors of 1.45 ($k = 10$) and 1.78 ($k = 20$). Means grow linearly.",
     control=Form("It is 1.001 times that.", **{**_MEANS.varied, "factor": 1.001}),
 )
-
-MAIN = (THEOREM_7,)
-APPENDIX = (TABLE_1, OTHER_NOISE, EQUATION_61, FAR, TAILS, CLOSE, ALONG, EQUATION_62, EQUATION_63, START)

@@ -403,8 +403,3 @@ SINES = Claim(
     correction="A misprint: the square of $\\alpha$ is missing, and the index of the second.",
     control=Form("$\\epsilon/\\sqrt{\\alpha_1^{2.01} + \\epsilon^2}$.", power=2.01),
 )
-
-MAIN = (THEOREM_4, THEOREM_5)
-APPENDIX = (
-    EQUATION_24, LARGEST_EIGENVALUE, ANGLE, EQUATION_25, SINES, EQUATION_26, MIDDLE, EQUATION_27, GRADIENT,
-)  # fmt: skip

@@ -318,5 +318,3 @@ right = size * (sum(f(0, j) for j in range(1, k)) + 0.5 * f(0, 0))
     correction="The neuron's own term is $\\frac12f(\\epsilon v_1, \\epsilon v_1)$, of second order; the sum goes to $k$, not to $n$.",
     control=Form("The corrected form with $0.51\\epsilon^2$.", square=0.51),
 )
-
-MAIN = (PROPOSITION_1,)

@@ -526,8 +526,3 @@ EQUATION_60 = Claim(
     as_printed="$\\sum_{a\\ne i}(g_i\\cdot v_a)(g_a\\cdot v_i) \\ge -\\sum\\|g_i\\|^2$, an equality for rotations (and $\\sum_{a\\ne i}g_i\\cdot g_a = \\|g\\|^2 - \\sum\\|g_i\\|^2$).",
     control=Form("The same with $0.99\\sum\\|g_i\\|^2$.", factor=0.99),
 )
-
-APPENDIX = (
-    EQUATION_28, EQUATION_29, EQUATION_31, EQUATION_34, LEMMA_5_1, LEMMA_5_2, EIGENVALUE, LEMMA_6, EQUATION_39, EQUATION_42, EQUATION_41, OTHER_TEACHER,
-    LEMMA_7, EQUATION_45, COEFFICIENTS, LEMMA_8, EQUATION_50, BARS, LEMMA_9, SIMPLIFIED, EQUATION_60,
-)  # fmt: skip

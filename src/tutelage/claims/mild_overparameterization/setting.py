@@ -538,10 +538,3 @@ PARTIALS = Claim(
     control=Form("$\\partial g/\\partial v$ is $0.49I$ for parallel ones.", half=0.49),
     arithmetic="fitted orders over two decades, closed form in float64",
 )
-
-MAIN = (GENERAL_TEACHERS, LEMMA_1)
-AFTER_THEOREM_1 = (DIFFERENTIABLE,)
-APPENDIX = (
-    THEOREM_10, EQUATION_8, EQUATION_9, LEMMA_2, EQUATION_10, OPPOSITE, OWN_LIMIT, EQUATION_14, EQUATION_15, EQUATION_16, PARTIALS,
-)  # fmt: skip
-ENERGY = (EQUATION_64,)

@@ -522,17 +522,3 @@ MIXED = Claim(
     "one and all others at teachers there is equality, but the gradient is not zero. Theorem 8 stands.",
     control=Form("Inequality (72) is strict for some neuron.", critical=0.0),
 )
-
-MAIN = (THEOREM_8, EXPECTED)
-APPENDIX = (
-    LEMMA_12_CRITICAL,
-    LEMMA_12,
-    SECOND_BLOCK,
-    LEMMA_13,
-    KINK,
-    EQUATION_70,
-    COORDINATES,
-    SINE_SUMS,
-    LONGEST,
-    MIXED,
-)

@@ -296,5 +296,3 @@ right = min(np.hypot(*start), max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) *
     control=Form("The corrected bound times 1.02.", factor=1.02),
     arithmetic="closed-form gradients, adaptive Runge–Kutta steps",
 )
-
-APPENDIX = (REDUCTION, ANGLE_DERIVATIVE, PAIRING, HATS, EQUATION_18, EQUATION_22, EQUATION_23, NORM_FLOOR)

@@ -371,9 +371,3 @@ DESCENT = Claim(
     control=Form("So it does with $\\eta = 2.1$.", largest=2.1),
     arithmetic="closed forms of the library",
 )
-
-
-BEFORE_THEOREM = (ASSUMPTION_GAUSSIAN, ASSUMPTION_MIXING, ASSUMPTION_ACTIVATIONS)
-AFTER_THEOREM = (MONOTONE, LINEAR)
-REMARKS = (RAY, OPPOSITE, IMPOSSIBLE, DESCENT)
-APPENDIX = (CHAIN,)

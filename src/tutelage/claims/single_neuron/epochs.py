@@ -359,5 +359,3 @@ LENGTH = Claim(
     correction="$20/9$ is rounded down to 2. The theorem's number of iterations is still enough, the true rate being at least $2\\lambda$.",
     control=Form("The same with 2.2.", constant=2.2),
 )
-
-APPENDIX = (SPLIT, NORMS, SUM, AZUMA, EQUATION_15, SMALL_STEP, SQUARES, EXPONENTIAL, UNION_STEP, EPOCHS, LENGTH)

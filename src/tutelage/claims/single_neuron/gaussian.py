@@ -250,5 +250,3 @@ HALF = Claim(
     as_printed=Form("$\\sin\\alpha - \\alpha\\cos\\alpha \\ge 1 \\ge \\alpha^3/\\pi^3$.", factor=1.0),
     control=Form("It is at least 1.01.", factor=1.01),
 )
-
-APPENDIX = (LEMMA_D_1, EQUATION_24, EQUATION_25, LEMMA_D_2, EQUATION_26, DECREASING, EQUATION_27, TAYLOR, HALF)

@@ -319,6 +319,3 @@ right = 1 / (8 * d)
     control=Form("The corrected form with $1.01/(8d)$.", atoms=False, factor=1.01),
     arithmetic="exact sums in float64",
 )
-
-MAIN = (METHODS, PROBABILITY)
-APPENDIX = (EQUATION_4, HOEFFDING_STEP, FLOW_STARTS, COORDINATE, SMOOTH)

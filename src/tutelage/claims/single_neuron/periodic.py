@@ -191,5 +191,3 @@ MASS = Claim(
     control=Form("It is at most $e^{-1.01d}$.", rate=1.01),
     arithmetic="exact probabilities",
 )
-
-MAIN = (COSINE, MASS, RELUS)

@@ -276,5 +276,3 @@ SIMPLIFY = Claim(
     "right exponent in Equation (13)). Lemma C.2 is true all the same: no step increases the distance.",
     control=Form("It is for $\\eta' \\le 0.51\\epsilon^2/\\log\\frac1\\delta$.", factor=0.51),
 )
-
-OF_LEMMA_C_2 = (EQUATION_11, GEOMETRIC, CHOICE, SUPERMARTINGALE, EQUATION_13, THREE, EPOCH, SIMPLIFY, CAP)

@@ -141,5 +141,3 @@ MINIBATCH = Claim(
     control=Form("With 0.98 of that bound.", factor=0.98),
     arithmetic="exact sums in float64",
 )
-
-CLAIMS = (ORIGIN, DISCONTINUOUS, EQUATION_2, MINIBATCH)

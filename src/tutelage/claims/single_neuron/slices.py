@@ -176,5 +176,3 @@ LAST = Claim(
     ),
     control=Form("The same with $1.01/\\sqrt2$.", factor=1.01),
 )
-
-APPENDIX = (LEMMA_B_1, INFIMUM, EQUATION_5, RECTANGLES, MINIMUM, LAST)

@@ -373,6 +373,3 @@ right = 0.05
     control=Form("From the first two starts the runs end within 0.01 of $v$.", starts=2, most=0.01),
     arithmetic="closed forms of the library",
 )
-
-MAIN = (LEMMA_6_2, LEMMA_6_3, THEOREM_6_4, GOOD_START)
-ASSUMED = (STRONGER, CONVEX, DESCENT)

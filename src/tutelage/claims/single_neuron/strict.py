@@ -279,6 +279,3 @@ STEP = Claim(
     ),
     control=Form("The same for steps up to 1.01 times that.", most=1.01),
 )
-
-MAIN = (INCREASING, THEOREM_3_2, FLOW, STOCHASTIC)
-APPENDIX = (CORRELATION, GRADIENT_NORM, FOURTH_MOMENT, LIPSCHITZ, STEP)

@@ -147,5 +147,3 @@ EQUATION_9 = Claim(
     ),
     control=Form("The same for $\\eta \\le 1.01\\lambda/(2c)$.", most=1.01),
 )
-
-APPENDIX = (EQUATION_7, ERF, GAUSSIAN_TAIL, CHI_SQUARE_TAIL, CHI_SQUARE, SAFE, RATE, EQUATION_9)

@@ -122,5 +122,3 @@ right = 0.25
     control=Form("It grows as $d^{(k-2)(k-2.8)/(k-1)}$.", shift=1.8),
     arithmetic=FLOW,
 )
-
-CLAIMS = (DEGREE, UNSHARED)

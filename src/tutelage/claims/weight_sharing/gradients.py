@@ -405,16 +405,3 @@ SECTION_C_3_NORM = Claim(
     ),
     control=Form("$\\|\\tilde b_l\\| \\le 0.9$.", bound=0.9),
 )
-
-MAIN = (
-    SECTION_4_1_TANH,
-    LEMMA_1,
-    LEMMA_2,
-    LEMMA_3,
-    LEMMA_4,
-    LEMMA_5_OWN,
-    LEMMA_5_TARGET,
-    COROLLARY_1_OWN,
-    COROLLARY_1_TARGET,
-)
-APPENDIX = (SECTION_C_1, SECTION_C_3_NORM)

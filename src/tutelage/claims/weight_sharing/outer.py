@@ -146,5 +146,3 @@ PROCEDURE = Claim(
     control=Form("Up to $0.3\\,\\epsilon$.", fraction=0.3),
     arithmetic="least squares in float64",
 )
-
-CLAIMS = (UNSEEN, FRACTION, EMBEDDING, PROCEDURE)

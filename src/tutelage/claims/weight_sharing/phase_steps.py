@@ -283,5 +283,3 @@ LARGEST = Claim(
     ),
     control=Form("It is below $1.51$ and $0.89$.", first=1.51, others=0.89),
 )
-
-CLAIMS = (SLOPE, MINIMA, DECREASE, LOWER, EVENT, SHORT, SPLIT, REARRANGED, LARGEST)

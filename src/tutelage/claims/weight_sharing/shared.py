@@ -307,5 +307,3 @@ THEOREM_8 = Claim(
     control=Form("After $2.2\\,k^3\\log(e/\\epsilon)$ iterations.", constant=2.2),
     arithmetic="descent in float64, steps counted",
 )
-
-CLAIMS = (THEOREM_4, THEOREM_5_ANGLE, THEOREM_5_TIME, THEOREM_6, THEOREM_7, THEOREM_7_SIGN, THEOREM_8)

@@ -191,5 +191,3 @@ TURN = Claim(
     "factor that tends to one, and with it the induction.",
     control=Form("It changes by at most $0.99\\arcsin(\\delta/r)$.", factor=0.99),
 )
-
-CLAIMS = (OVERLAP, TAYLOR, EXPANSION, REWRITING, SINE, SIXTEENTH, CHAIN, TURN)

@@ -284,5 +284,3 @@ right = (1 + 2 * x**2 / (1 + 2 * x**2)) / np.sqrt(1 + 2 * x**2)
     "which Lemma 13 inherits.",
     control=Form("The corrected forms one per cent larger.", factor=1.01),
 )
-
-CLAIMS = (REFLECTION, SHELL, FORCE, LEMMA_12, LEMMA_13, DERIVATIVES)

@@ -291,6 +291,3 @@ INDUCTION = Claim(
     control=Form("The same with powers lower by 3.", power=-1.0),
     arithmetic="descent in float64, in the planes of patches and teacher",
 )
-
-CLAIMS = (THEOREM_3, THEOREM_3_PROBABILITY, LEMMA_6, LEMMA_7, LEMMA_8)
-APPENDIX = (SECTION_C_3_TIME, INDUCTION)

@@ -311,16 +311,3 @@ EIGENVALUES = Claim(
     "own bound, instead of 5; by the best one it is $1.29$.",
     control=Form("Within $2k + \\sqrt k$ of $1.3\\,c_k^2$.", share=1.3),
 )
-
-CLAIMS = (
-    EQUATION_2,
-    LEMMA_9,
-    EQUATION_3,
-    PARTIAL,
-    DISTANCE,
-    LEMMA_10,
-    EQUATION_4,
-    LEMMA_11,
-    LEMMA_11_HESSIAN,
-    EIGENVALUES,
-)

@@ -208,5 +208,3 @@ LEMMA_11_MAXIMUM = Claim(
     "$b \\ge 0.21$, and Theorem 2 needs $b \\ge 1$.",
     control=Form("It is at most $5.99/e$.", most=5.99),
 )
-
-CLAIMS = (EXPANSION, LEMMA_9_EXPANDED, NORM, LEMMA_11_DERIVATIVE, LEMMA_11_MAXIMUM)
