@@ -16,7 +16,7 @@ from tutelage.claims.recipes import condition_of, recipe_of
 from tutelage.claims.relation import Relation, Sign
 from tutelage.claims.verdict import Reading, Verdict, paste
 from tutelage.errors import invalid
-from tutelage.papers import KINDS
+from tutelage.papers import KINDS, printed_at
 
 SCOPES = ("theorem", "lemma", "proof step", "remark", "caption")
 _SCOPE_OF = {
@@ -74,7 +74,7 @@ class Claim:
 
     Attributes:
         id: Paper and number, as `convolutional_filter.lemma-4.2`.
-        place: Where it is printed; told by the identifier if left out.
+        place: Where it is printed; told by the map of the print, or else by the identifier, if left out.
         title: A few words that name it.
         hypotheses: What it assumes, a text or several.
         as_printed: The statement as printed.
@@ -156,9 +156,8 @@ class Claim:
             checks.one_of("kind", self.kind, KINDS)
         told, _, number = self.id.partition(".")[2].partition("-")
         scope = self.scope or _SCOPE_OF.get(told, "proof step")
-        place = self.place or (
-            f"Equation ({number})" if told == "equation" else f"{told.capitalize()} {number}".strip()
-        )
+        numbered = f"Equation ({number})" if told == "equation" else f"{told.capitalize()} {number}".strip()
+        place = self.place or printed_at(self.paper).get(self.id, numbered)
         also = checks.sequence("also", self.also, "a list of relations")
         for one in also:
             checks.of_kind("also", one, Relation, "a list of relations", "Pass tutelage.claims.Relation")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tutelage.papers.documents import map_of
+from tutelage.papers.documents import KEYS, map_of
 from tutelage.papers.record import STANDINGS, recorded_studies, recorded_verdicts
 
 REASONS: dict[str, str] = {
@@ -61,16 +61,16 @@ def coverage(paper: str) -> tuple[Line, ...]:
 
 @lru_cache
 def printed_at(paper: str) -> dict[str, str]:
-    """Return where the claims of a paper are printed, by identifier, in the order in which the map first names them.
+    """Return where the claims of a paper are printed: the first line of the map that names each, in order.
 
     Args:
-        paper: The paper's key.
+        paper: The paper's key; of one that has no map nothing is known.
     """
-    places: dict[str, list[str]] = {}
-    for line in coverage(paper):
+    places: dict[str, str] = {}
+    for line in coverage(paper) if paper in KEYS else ():
         for id in line.claims:
-            places.setdefault(id, []).append(line.at)
-    return {id: "; ".join(at) for id, at in places.items()}
+            places.setdefault(id, line.at)
+    return places
 
 
 def gaps(paper: str) -> list[str]:

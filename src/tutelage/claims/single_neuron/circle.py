@@ -21,7 +21,6 @@ def _formula(w, v, factor):
 
 REDUCTION = Claim(
     id=f"{PAPER}.section-D.reduction",
-    place="Appendix D, convention, and proofs of Lemmas 6.2 and 6.3, the reduction to the plane and to the circle",
     title="all spherical laws have the same gradient",
     hypotheses=(
         "ReLU with $\\sigma'(0) = 0, 1$; Gaussian, ball, $t$ (2.5 degrees of freedom) and sphere laws in dimensions 2 to 5",
@@ -59,7 +58,6 @@ def _as_displayed(size, theta, first, second):
 
 ANGLE_DERIVATIVE = Claim(
     id=f"{PAPER}.section-D.angle-derivative",
-    place="Appendix D, proof of Lemma 6.2, last line of the first display",
     title="derivative of the angle under gradient flow",
     hypotheses=(_UNITS, "$0.1 \\le \\|w\\| \\le 10$, $0.1 \\le \\theta \\le \\pi - 0.1$"),
     draw=_STUDENTS,
@@ -89,7 +87,6 @@ def _g(size, theta, first, second):
 
 PAIRING = Claim(
     id=f"{PAPER}.section-D.pairing",
-    place="Appendix D, proof of Lemma 6.2, all cases",
     title="a point and its reflection",
     hypotheses=(
         "$g(y) = (\\|w\\|y_1 - \\sigma(y\\cdot\\hat v))\\,y_2\\hat v_2$, $y_1 > 0$, $\\tilde y = (y_1, -y_2)$, $g(y) > 0$",
@@ -120,7 +117,6 @@ PAIRING = Claim(
 
 HATS = Claim(
     id=f"{PAPER}.section-D.hats",
-    place="Appendix D, proof of Lemma 6.2, the case $a \\ge 1$, and proof of Lemma 6.3, before its cases",
     title="the student's direction and the student",
     hypotheses=(
         "$a = \\langle\\bar w, v\\rangle/\\|w\\| \\ge 1$, $\\|v\\| = 1$; $\\hat w$ is $w$ in the plane, $\\bar w$ its direction",
@@ -150,7 +146,6 @@ def _square_change(size, theta):
 
 EQUATION_18 = Claim(
     id=f"{PAPER}.equation-18",
-    place="Equation (18), and again in the proof of Lemma D.2",
     title="derivative of the squared norm under gradient flow",
     hypotheses=(_UNITS, "$w \\ne 0$"),
     defect=CHAIN_RULE,
@@ -229,7 +224,6 @@ right = 0.0
 
 EQUATION_23 = Claim(
     id=f"{PAPER}.equation-23",
-    place="Equation (23) and the case $v_1 \\le 0$ after it",
     title="value of the integral of Equation (22)",
     hypotheses=("$v_1 = \\cos\\theta$",),
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi)},
@@ -256,7 +250,6 @@ def _printed_floor(gap):
 
 NORM_FLOOR = Claim(
     id=f"{PAPER}.section-D.norm-floor",
-    place="Appendix D, proof of Theorem 6.4",
     title="lower bound on the norm along gradient flow",
     hypotheses=(_UNITS, "$\\theta(w(0), v) \\le \\pi - \\epsilon$, $w(0) \\ne 0$"),
     defect=WEIGHT,

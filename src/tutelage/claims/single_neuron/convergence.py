@@ -128,7 +128,6 @@ _SQUARED = Form("$\\|g_i\\|^2 \\le c_1^2c_2^4\\|w_i - v\\|^2$.", power=2.0, fact
 
 STOCHASTIC_GRADIENT = Claim(
     id=f"{PAPER}.section-C.3.stochastic-gradient",
-    place="Appendix C.3, proof of Lemma C.2, bound on the stochastic gradient",
     title="bounded stochastic gradients",
     **_BOUNDED,
     as_printed=_SQUARED,
@@ -137,7 +136,6 @@ STOCHASTIC_GRADIENT = Claim(
 
 GRADIENT_BOUND = Claim(
     id=f"{PAPER}.section-C.3.gradient-bound",
-    place="Appendix C.3, proof of Lemma C.3, first bound on the stochastic gradient",
     title="bound on stochastic gradients",
     **_BOUNDED,
     as_printed=Form("$\\|g_i\\|^2 \\le c_1c_2^2\\|w_i - v\\|^2$.", power=1.0, factor=1.0),

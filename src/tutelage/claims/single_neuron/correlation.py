@@ -37,7 +37,6 @@ def _floor(radius, factor):
 
 ASSUMPTION_GAUSSIAN = Claim(
     id=f"{PAPER}.assumption-4.1.gaussian",
-    place="Section 4, after Assumption 4.1",
     title="standard Gaussian inputs satisfy the assumption in every dimension",
     hypotheses=("standard Gaussian inputs, $d = 2, 3, 10, 100, 1000$", "$\\alpha = 0.1, 1, 3$"),
     scope="remark",
@@ -81,7 +80,6 @@ def _mixed(count, random):
 
 ASSUMPTION_MIXING = Claim(
     id=f"{PAPER}.assumption-4.1.mixing",
-    place="Section 4, after Assumption 4.1",
     title="mixing with a Gaussian or a uniform law makes the assumption hold",
     hypotheses=(
         "a narrow Gaussian at distance 3 or 30 of the origin, mixed with a standard Gaussian or a ball of radius 3, of weight $p = 0.01$",
@@ -110,7 +108,6 @@ def _slopes(z):
 
 ASSUMPTION_ACTIVATIONS = Claim(
     id=f"{PAPER}.assumption-4.1.activations",
-    place="Section 4, after Assumption 4.1",
     title="common activations satisfy the assumption",
     hypotheses=("$0 < z < 2\\alpha$, $\\alpha \\le 10$; ReLU, leaky ReLU, softplus, tanh, logistic function, erf",),
     scope="remark",
@@ -155,7 +152,6 @@ def _all_terms(student, teacher, dip):
 
 MONOTONE = Claim(
     id=f"{PAPER}.section-4.monotone",
-    place="Section 4, intuition for Theorem 4.2, first note, and Equation (6)",
     title="the integrand is not negative",
     hypotheses=("$\\sigma$ does not decrease; seven activations",),
     draw={"student": real(), "teacher": real()},
@@ -189,7 +185,6 @@ _WITH_SLOPE = Form(
 
 LINEAR = Claim(
     id=f"{PAPER}.section-4.linear",
-    place="Section 4, intuition for Theorem 4.2, first note, last sentence, and the sentence after the list",
     title="the integrand where both arguments are positive",
     hypotheses=("Assumption 4.1 (2): softplus, tanh and the logistic function", "$0 < z, z' \\le 3$"),
     draw={"student": uniform(1e-3, 3), "teacher": uniform(1e-3, 3)},
@@ -222,7 +217,6 @@ def _where_both_positive(w, v, points, weights, slopes):
 
 CHAIN = Claim(
     id=f"{PAPER}.section-B.chain",
-    place="Appendix B, proof of Theorem 4.2, from Equation (6) to the third display",
     title="lower bound on the correlation with the gradient",
     hypotheses=(
         "inputs on four points with weights, $d = 1, 2$; two positive slopes, $\\gamma$ the one at positive arguments",
@@ -272,7 +266,6 @@ def _formula_on_ray(v, points, a, kink, factor):
 
 RAY = Claim(
     id=f"{PAPER}.remark-4.3.ray",
-    place="Remark 4.3, both displays",
     title="gradient opposite to the teacher",
     hypotheses=(
         "ReLU with any convention $\\sigma'(0) \\in [0, 1]$, as Section 2 allows",
@@ -300,7 +293,6 @@ RAY = Claim(
 
 OPPOSITE = Claim(
     id=f"{PAPER}.remark-4.4.gradient",
-    place="Remark 4.4",
     title="gradient opposite to the teacher, Gaussian inputs",
     hypotheses=("ReLU, standard Gaussian inputs", "$w = -cv$ with $c > 0$"),
     draw={"c": log_uniform(1e-3, 1e3)},
@@ -318,7 +310,6 @@ OPPOSITE = Claim(
 
 IMPOSSIBLE = Claim(
     id=f"{PAPER}.remark-4.4.impossible",
-    place="Remark 4.4",
     title="no bound opposite to the teacher",
     hypotheses=("ReLU, standard Gaussian inputs", "$w = -cv$ with $c > 0$"),
     draw={"c": log_uniform(1e-3, 1e3)},
@@ -356,7 +347,6 @@ def _opposite_runs(count, random, largest):
 
 DESCENT = Claim(
     id=f"{PAPER}.remark-4.4.descent",
-    place="Remark 4.4",
     title="gradient descent opposite to the teacher",
     hypotheses=(
         "ReLU, standard Gaussian inputs, $w_0 = -cv$ with $0.02 \\le c \\le 2$, five steps from 0.1 to 1.9",

@@ -49,7 +49,6 @@ def _mean_of(w, v, points, step, factor):
 
 MEAN_PATH = Claim(
     id=f"{PAPER}.equation-14",
-    place="Equation (14), the path of means",
     title="the mean of stochastic runs is not a run of gradient descent",
     hypotheses=("ReLU, inputs uniform on three points in the plane, $\\|w_0 - v\\| < 1$, $\\eta \\le \\frac12$",),
     draw={
@@ -81,7 +80,6 @@ MEAN_PATH = Claim(
 
 SPLIT = Claim(
     id=f"{PAPER}.section-C.3.split",
-    place="Equation (14), last inequality, second term",
     title="square of a difference",
     hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
     defect=SCALE,
@@ -101,7 +99,6 @@ SPLIT = Claim(
 
 NORMS = Claim(
     id=f"{PAPER}.section-C.3.norms",
-    place="Appendix C.3, proof of Lemma C.3, norms of the iterates",
     title="norm of a student close to the teacher",
     hypotheses=(
         "$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
@@ -121,7 +118,6 @@ NORMS = Claim(
 
 SUM = Claim(
     id=f"{PAPER}.section-C.3.sum",
-    place="Appendix C.3, proof of Lemma C.3, the total of Equation (14)",
     title="bound on the change of the squared deviation",
     hypotheses=(
         "`bound` is $c_1c_2^2$; $\\|g\\|, \\|\\nabla F\\| \\le c_1c_2^2$ and $\\|w\\|, \\|\\tilde w\\| \\le 2$; both sides over $\\eta$",
@@ -141,7 +137,6 @@ SUM = Claim(
 
 AZUMA = Claim(
     id=f"{PAPER}.section-C.3.azuma",
-    place="Appendix C.3, proof of Lemma C.3, Azuma's inequality for $Z_m$",
     title="Azuma's inequality for a sequence that is no supermartingale",
     hypotheses=("$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",),
     draw={"length": integers(1, 150), "share": uniform(0.01, 1), "chance": uniform(0.05, 1)},
@@ -189,7 +184,6 @@ right = k**2 / (2 * n)
 
 EQUATION_15 = Claim(
     id=f"{PAPER}.equation-15",
-    place="Equation (15) and the choice of the step after it",
     title="the step satisfies the condition on the epoch",
     hypotheses=(
         "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
@@ -225,7 +219,6 @@ _FROM_HERE = float(_third_constant(_LARGEST) ** 2 / (30 * np.log(2)))
 
 SMALL_STEP = Claim(
     id=f"{PAPER}.section-C.3.step",
-    place="Appendix C.3, proof of Lemma C.3, the choice of the step, second consequence",
     title="the step is small against the rate",
     hypotheses=(
         "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
@@ -262,7 +255,6 @@ right = 1.0
 
 SQUARES = Claim(
     id=f"{PAPER}.section-C.3.squares",
-    place="Appendix C.3, proof of Lemma C.3, first line of the last display",
     title="triangle inequality for squares",
     hypotheses=("any vectors $a = \\tilde w_m - v$ and $b = w_m - \\tilde w_m$",),
     draw={"a": real((2,)), "b": real((2,))},
@@ -282,7 +274,6 @@ _MINUS = Form("$(1 - x)^{1/x} \\le \\frac12$, with $x = \\eta\\lambda/2$.", sign
 
 EXPONENTIAL = Claim(
     id=f"{PAPER}.section-C.3.exponential",
-    place="Appendix C.3, proof of Lemma C.3, after the last display",
     title="a bound on powers",
     hypotheses=("$0 < x < 1$",),
     glyph=True,
@@ -300,7 +291,6 @@ EXPONENTIAL = Claim(
 
 UNION_STEP = Claim(
     id=f"{PAPER}.section-C.3.union",
-    place="Theorem 5.3 (3) beside Lemma C.3, from which it is concluded",
     title="the theorem's step satisfies the lemma's condition",
     hypotheses=("both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",),
     defect=UNION,
@@ -322,7 +312,6 @@ _EPOCHS = {"ratio": log_uniform(1e-6, 1 / (210 * np.pi)), "epsilon_2": log_unifo
 
 EPOCHS = Claim(
     id=f"{PAPER}.section-C.3.epochs",
-    place="Appendix C.3, proof of Theorem 5.3 (3), number of epochs",
     title="number of epochs",
     hypotheses=(
         "`ratio` is $\\lambda/(c_1c_2^2)$",
@@ -346,7 +335,6 @@ EPOCHS = Claim(
 
 LENGTH = Claim(
     id=f"{PAPER}.section-C.3.length",
-    place="Appendix C.3, proof of Theorem 5.3 (3), number of iterations",
     title="number of iterations",
     hypotheses=("$t$ epochs of $m = 1/(9\\eta c_1c_2^2)$ iterations", "up to one epoch, for rounding up"),
     draw=_EPOCHS,

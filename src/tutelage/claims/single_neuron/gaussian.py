@@ -99,7 +99,6 @@ _NOT_POSITIVE = Form("It is not positive.", relation="<=")
 
 EQUATION_24 = Claim(
     id=f"{PAPER}.equation-24",
-    place="Appendix D.1, proof of Lemma D.1, the display after Equation (25) and the sentence after it",
     title="sign of the change of the angle",
     hypotheses=(_GAUSSIAN, "$\\|v\\| = 1$"),
     draw=_STUDENTS,
@@ -158,7 +157,6 @@ LEMMA_D_2 = Claim(
 
 EQUATION_26 = Claim(
     id=f"{PAPER}.equation-26",
-    place="Equation (26) and the display before it",
     title="lower bound on the change of the norm",
     hypotheses=(_GAUSSIAN, "$\\theta \\le \\pi - \\alpha$, in units of $\\|v\\|$"),
     defect=CHAIN_RULE,
@@ -188,7 +186,6 @@ right = size / 2 * (np.sin(alpha) - alpha * np.cos(alpha) - np.pi * size)
 
 DECREASING = Claim(
     id=f"{PAPER}.section-D.1.decreasing",
-    place="Appendix D.1, proof of Lemma D.2, before Equation (26), and its second case",
     title="a monotone function of the angle",
     hypotheses=("$0 < \\theta' \\le \\theta < \\pi$; as functions of $\\alpha = \\pi - \\theta$",),
     draw={"alpha": uniform(1e-2, np.pi), "share": uniform(0, 1)},
@@ -224,7 +221,6 @@ EQUATION_27 = Claim(
 
 TAYLOR = Claim(
     id=f"{PAPER}.section-D.1.taylor",
-    place="Appendix D.1, proof of Equation (27), first case",
     title="the cubic bound up to a right angle",
     hypotheses=("$0 < \\alpha \\le \\pi/2$",),
     draw={"alpha": uniform(1e-3, np.pi / 2)},
@@ -240,7 +236,6 @@ TAYLOR = Claim(
 
 HALF = Claim(
     id=f"{PAPER}.section-D.1.half",
-    place="Appendix D.1, proof of Equation (27), second case",
     title="the cubic bound beyond a right angle",
     hypotheses=("$\\pi/2 \\le \\alpha \\le \\pi$",),
     draw={"alpha": uniform(np.pi / 2, np.pi)},

@@ -79,7 +79,6 @@ def _lowest_losses(count, random):
 
 METHODS = Claim(
     id=f"{PAPER}.theorem-3.1.methods",
-    place="Theorem 3.1",
     title="all three methods stay away from the minimum",
     hypotheses=(
         "ReLU with $\\sigma'(0) = 0$, the inputs and the teacher of the proof, six product laws of the start, $d = 3, 8$",
@@ -122,7 +121,6 @@ def _best_escape(dimension):
 
 PROBABILITY = Claim(
     id=f"{PAPER}.theorem-3.1.probability",
-    place="Theorem 3.1",
     title="probability of the starts that are stuck",
     hypotheses=(
         "a symmetric product start, $P(w_i > 0) = \\frac12$, the hardest one",
@@ -140,7 +138,6 @@ PROBABILITY = Claim(
 
 HOEFFDING_STEP = Claim(
     id=f"{PAPER}.section-A.hoeffding",
-    place="Appendix A, proof of Theorem 3.1, Hoeffding's inequality",
     title="number of coordinates that move",
     hypotheses=("$Z$ a sum of $d$ independent indicators of mean $\\frac12$, $d \\le 4000$",),
     defect=HOEFFDING,
@@ -209,7 +206,6 @@ def _coordinate(w):
 
 COORDINATE = Claim(
     id=f"{PAPER}.section-A.coordinate",
-    place="Appendix A, proof of Theorem 3.1, stochastic gradient descent",
     title="a coordinate of the stochastic gradient",
     hypotheses=("the inputs of the proof, $x_t = b_ie_i$, $d = 3$",),
     draw={"w": real((3,))},
@@ -233,7 +229,6 @@ COORDINATE = Claim(
 
 FLOW_STARTS = Claim(
     id=f"{PAPER}.section-A.flow-starts",
-    place="Appendix A, proof of Theorem 3.1, the indicators for gradient flow",
     title="the chance of a coordinate to move, with zero counted as moving",
     hypotheses=(
         "one coordinate of the start with probabilities of being negative, zero and positive",
@@ -277,7 +272,6 @@ def _smoothed(count, random, atoms):
 
 SMOOTH = Claim(
     id=f"{PAPER}.section-A.smooth",
-    place="Appendix A, end of the proof of Theorem 3.1",
     title="the construction with smooth inputs",
     hypotheses=(
         "$d = 8$, each input spread over a cross of radius $r = 10^{-6}$ around it, 400 steps of $\\eta = 8$",

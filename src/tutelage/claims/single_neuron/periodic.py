@@ -92,7 +92,6 @@ w = size * np.eye(int(d))[0]
 
 COSINE = Claim(
     id=f"{PAPER}.section-3.2.cosine",
-    place="Section 3.2, on periodic activations",
     title="variance of the gradient over teachers, for cosines",
     hypotheses=(*_HYPOTHESES, "$\\sigma$ periodic with slope at most one"),
     **_DECAY,
@@ -129,7 +128,6 @@ right = first * np.exp(-(d - 4.0))
 
 RELUS = Claim(
     id=f"{PAPER}.section-3.2.relus",
-    place="Section 3.2, on activations that are periodic on a segment",
     title="variance of the gradient over teachers, for sums of ReLUs",
     hypotheses=(
         *_HYPOTHESES,
@@ -175,7 +173,6 @@ right = first * np.exp(-(d - 4.0))
 
 MASS = Claim(
     id=f"{PAPER}.section-3.2.mass",
-    place="Section 3.2, on activations that are periodic on a segment",
     title="mass outside of a ball of radius d",
     hypotheses=("standard Gaussian inputs, $1 \\le d \\le 35$; as exponents over $d$",),
     scope="remark",

@@ -17,7 +17,6 @@ from tutelage.statistics import at_least
 
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",
-    place="Appendix C.3, proof of Lemma C.1, third line, and the display after it",
     title="mean square of the stochastic gradient",
     hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
     defect=SQUARE,
@@ -89,7 +88,6 @@ EQUATION_11 = Claim(
 
 GEOMETRIC = Claim(
     id=f"{PAPER}.section-C.3.geometric",
-    place="Appendix C.3, proof of Lemma C.2, display after Equation (12)",
     title="increments of a growing sequence",
     hypotheses=(
         "$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
@@ -116,7 +114,6 @@ def _capped(mean, spread, epsilon):
 
 SUPERMARTINGALE = Claim(
     id=f"{PAPER}.section-C.3.supermartingale",
-    place="Appendix C.3, proof of Lemma C.2, before the maximal inequality",
     title="mean of the capped distance",
     hypotheses=("$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",),
     glyph=True,
@@ -134,7 +131,6 @@ SUPERMARTINGALE = Claim(
 
 CHOICE = Claim(
     id=f"{PAPER}.section-C.3.choice",
-    place="Appendix C.3, proof of Lemma C.2, the choice of the step before the supermartingale",
     title="the lemma's step is small enough for Lemma C.1",
     hypotheses=(
         "$\\eta < \\epsilon^2\\lambda/(3c_1^2c_2^4\\log\\frac1\\delta)$, $\\eta' = 3\\eta c_1^2c_2^4$, $\\delta \\le \\frac12$; `bound` is $c_1c_2^2 \\ge 1$",
@@ -161,7 +157,6 @@ _BELOW_CAP = Form(
 
 CAP = Claim(
     id=f"{PAPER}.section-C.3.cap",
-    place="Appendix C.3, last display of the proof of Lemma C.2, and the sentence after it",
     title="from the capped distance back to the distance",
     hypotheses=(
         "$X_0 < 1 - \\epsilon$ and $\\tilde X_i - X_0 \\le \\frac\\epsilon2$ for $\\tilde X_i = \\min\\{X_i, 1 - \\frac\\epsilon2\\}$: the event that Equation (13) makes likely",
@@ -191,7 +186,6 @@ def _log_maximum(length, level):
 
 EQUATION_13 = Claim(
     id=f"{PAPER}.equation-13",
-    place="Equation (13), first inequality",
     title="constant of the maximal Azuma inequality",
     hypotheses=(
         "a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
@@ -222,7 +216,6 @@ right = (2 * k) ** 2 / (2 * n)
 
 THREE = Claim(
     id=f"{PAPER}.section-C.3.three",
-    place="Equation (13), third inequality",
     title="powers along an epoch",
     hypotheses=("$\\eta' \\le 1/(2m + 2)$",),
     draw={"m": integers(1, 10**6), "share": uniform(0, 1)},
@@ -235,7 +228,6 @@ THREE = Claim(
 
 EPOCH = Claim(
     id=f"{PAPER}.section-C.3.epoch",
-    place="After Equation (13), the condition on an epoch",
     title="an epoch is short enough",
     hypotheses=(
         "$m = 1/(9\\eta c_1c_2^2) \\ge 2$ steps, as Lemma C.2 allows; $\\eta' = 3\\eta c_1^2c_2^4$; `bound` is $c_1c_2^2 \\ge 1$, as Equation (11) needs",
@@ -254,7 +246,6 @@ EPOCH = Claim(
 
 SIMPLIFY = Claim(
     id=f"{PAPER}.section-C.3.simplify",
-    place="Appendix C.3, proof of Lemma C.2, after Equation (13)",
     title="the step for which the probability is at most δ",
     hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
     draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},

@@ -74,7 +74,6 @@ def gradients_of(kind, random, size, kink=0.0, count=6):
 
 ORIGIN = Claim(
     id=f"{PAPER}.section-1.1.origin",
-    place="Section 1.1, on the start at the origin",
     title="the gradient at the origin points along the teacher",
     hypotheses=("ReLU with $\\sigma'(0) = 1$", "Gaussian, ball, $t$ and sphere laws in dimensions 2 to 5"),
     draw=lambda count, random: [gradients_of(kind, random, 0.0, kink=1.0) for kind in SPHERICAL],
@@ -92,7 +91,6 @@ ORIGIN = Claim(
 
 DISCONTINUOUS = Claim(
     id=f"{PAPER}.section-1.1.discontinuous",
-    place="Section 1.1, on the start at the origin, in brackets",
     title="close to the origin the gradient is another one",
     hypotheses=("ReLU, Gaussian inputs in the plane; 200 students of norm below $10^{-7}$",),
     draw=lambda count, random: {
@@ -119,7 +117,6 @@ def _mean_square(w, v, points, weights, slopes, batch):
 
 MINIBATCH = Claim(
     id=f"{PAPER}.section-2.minibatch",
-    place="Section 2, on minibatches",
     title="the recursion of stochastic descent with minibatches",
     hypotheses=(
         "inputs on four points in dimensions 1 and 2, two positive slopes; $c_1 = \\max\\|x\\|^2$; $1 \\le B \\le 32$",

@@ -64,7 +64,6 @@ LEMMA_B_1 = Claim(
 
 INFIMUM = Claim(
     id=f"{PAPER}.section-B.infimum",
-    place="Appendix B, proof of Lemma B.1, the infimum over $b$",
     title="the largest angle is the worst",
     hypotheses=(
         "$\\theta(a, b) \\le \\pi - \\delta$, $a$ and $u$ fixed; the text has the sign of $\\pi - \\delta$ reversed twice",
@@ -113,7 +112,6 @@ def _corners(delta, high):
 
 RECTANGLES = Claim(
     id=f"{PAPER}.section-B.rectangles",
-    place="Appendix B, proof of Lemma B.1 and Figure 2",
     title="the slice contains two rectangles",
     hypotheses=("$0 < \\delta \\le \\pi$",),
     draw={"delta": log_uniform(1e-2, np.pi)},
@@ -138,7 +136,6 @@ _BELOW = Form("It is at least that.", relation=">=", factor=1.0)
 
 MINIMUM = Claim(
     id=f"{PAPER}.section-B.minimum",
-    place="Appendix B, proof of Lemma B.1, last two displays",
     title="an integral and the minimum of its integrand",
     hypotheses=("$0 < \\delta \\le \\pi$, $\\alpha = 1$",),
     glyph=True,
@@ -163,7 +160,6 @@ MINIMUM = Claim(
 
 LAST = Claim(
     id=f"{PAPER}.section-B.last",
-    place="Appendix B, proof of Lemma B.1, last display",
     title="the last step to the constant",
     hypotheses=("$0 < \\delta \\le \\pi$",),
     draw={"delta": uniform(1e-3, np.pi)},

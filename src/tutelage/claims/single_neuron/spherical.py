@@ -143,7 +143,6 @@ def _midpoints(count, random):
 
 CONVEX = Claim(
     id=f"{PAPER}.section-6.1.convex",
-    place="Section 6.1, after Assumption 6.1, and Section 5, first paragraph",
     title="the loss is not convex",
     hypotheses=("ReLU, spherical inputs, $E[x_1^2] = 1$; 200,000 pairs",),
     scope="remark",
@@ -163,7 +162,6 @@ CONVEX = Claim(
 
 STRONGER = Claim(
     id=f"{PAPER}.section-6.1.stronger",
-    place="Section 6.1, after Assumption 6.1, first sentence",
     title="Assumptions 6.1 and 4.1 compared",
     hypotheses=(
         "inputs uniform on a sphere, $d \\le 60$, in units of its radius; `distance` is $\\|y\\| \\le \\alpha = 1/\\sqrt d$ in a plane",
@@ -213,7 +211,6 @@ _STEPS = {"size": log_uniform(1e-3, 1e2), "theta": uniform(0, np.pi), "step": un
 
 DESCENT = Claim(
     id=f"{PAPER}.section-6.1.descent",
-    place="Section 6.1, before Lemma 6.2, on gradient descent",
     title="Theorem 6.4 for gradient descent",
     hypotheses=("ReLU, spherical inputs, $\\eta \\le 2/E[x_1^2]$, $w_t \\ne 0$",),
     scope="remark",
@@ -299,7 +296,6 @@ def _log_failure(d):
 
 GOOD_START = Claim(
     id=f"{PAPER}.section-6.1.start",
-    place="Section 6.1, after Theorem 6.4",
     title="Gaussian starts satisfy the theorem's condition",
     hypotheses=("$w(0) \\sim N(0, I/d)$, $1 \\le d \\le 1500$",),
     scope="remark",
@@ -341,7 +337,6 @@ def _figure_1(count, random):
 
 SECTION_6_2 = Claim(
     id=f"{PAPER}.section-6.2.angle",
-    place="Section 6.2 and Figure 1",
     title="the angle is not monotone for Gaussian inputs with a mean",
     hypotheses=("ReLU, inputs $N((0, 1), I)$, $v = (1, 0)$, $\\eta = 10^{-3}$, 22,000 steps",),
     scope="caption",

@@ -168,7 +168,6 @@ _OF_RELU = {"size": log_uniform(1e-3, 1e3), "theta": uniform(0, np.pi), **_LAW}
 
 STATIONARY = Claim(
     id=f"{PAPER}.remark-4.3.stationary",
-    place="Remark 4.3",
     title="no stationary points but the teacher and the origin",
     hypotheses=("ReLU; inputs uniform in a disc, mixed with two points anywhere", "any norm of $w \\ne 0$"),
     draw=_OF_RELU,
@@ -199,7 +198,6 @@ def _rate(gap, spread, factor):
 
 FLOW = Claim(
     id=f"{PAPER}.theorem-5.3.flow",
-    place="Theorem 5.3 (1)",
     title="convergence of gradient flow",
     hypotheses=("Assumptions 4.1 and 5.2: " + _FAMILY, "$\\|w - v\\|^2 < 1$"),
     draw=NEAR,
@@ -230,7 +228,6 @@ _STEPS = {"draw": {**NEAR, "share_of_step": uniform(0, 1)}, "build": with_number
 
 DESCENT = Claim(
     id=f"{PAPER}.theorem-5.3.descent",
-    place="Theorem 5.3 (2)",
     title="convergence of gradient descent",
     hypotheses=(
         "Assumptions 4.1 and 5.2: " + _FAMILY,
@@ -249,7 +246,6 @@ DESCENT = Claim(
 
 REMARK_5_4 = Claim(
     id=f"{PAPER}.remark-5.4.descent",
-    place="Remark 5.4",
     title="gradient descent with unbounded inputs",
     hypotheses=(
         "Assumption 4.1: " + _FAMILY + ", so that rare inputs may be large",

@@ -101,7 +101,6 @@ _LENGTH = int(np.ceil(np.log(1 / (_EPSILON * 0.01)) / _SHARP_RATE))
 
 STOCHASTIC = Claim(
     id=f"{PAPER}.theorem-5.3.stochastic",
-    place="Theorem 5.3 (3)",
     title="convergence of stochastic gradient descent",
     hypotheses=(
         "Assumptions 4.1 and 5.2: ReLU, inputs uniform in a disc, in units of its radius",
@@ -170,7 +169,6 @@ _GAUSSIAN_LENGTH = int(np.ceil(np.log(1 / (_EPSILON * 0.01)) / (_GAUSSIAN_STEP *
 
 REMARK_5_4 = Claim(
     id=f"{PAPER}.remark-5.4.stochastic",
-    place="Remark 5.4",
     title="stochastic gradient descent with sub-Gaussian inputs",
     hypotheses=(
         "ReLU, standard Gaussian inputs in the plane",
@@ -196,7 +194,6 @@ _OPPOSITE = in_plane(np.array([0.05, 0.5, 2.0, 0.05, 0.5, 2.0]), np.pi - np.arra
 
 SECTION_6_1 = Claim(
     id=f"{PAPER}.section-6.1.stochastic",
-    place="Section 6.1, before Lemma 6.2, on stochastic gradient descent",
     title="stochastic descent from starts nearly opposite to the teacher",
     hypotheses=(
         "ReLU, inputs uniform in the unit disc; $\\|w_0\\| = 0.05, \\frac12, 2$ and $\\theta(w_0, v) = \\pi - 0.02, \\pi - \\frac12$; $\\eta = 0.2$",

@@ -79,7 +79,6 @@ THEOREM_3_2 = Claim(
 
 FLOW = Claim(
     id=f"{PAPER}.section-3.2.flow",
-    place="Section 3.2, after Theorem 3.2",
     title="Theorem 3.2 for gradient flow",
     hypotheses=_AS_THEOREM,
     draw=[{**draw, "share": uniform(0, 1e-12)} for draw in FINITE],
@@ -108,7 +107,6 @@ def _with_stochastic_step(gap, v, points, weights, slopes, share, power):
 
 STOCHASTIC = Claim(
     id=f"{PAPER}.section-3.2.stochastic",
-    place="Section 3.2, after Theorem 3.2",
     title="Theorem 3.2 for stochastic gradient descent",
     hypotheses=(_AS_THEOREM[0] + ", $E\\|x\\|^4 < \\infty$", _AS_THEOREM[1]),
     draw=_STEPS,
@@ -126,7 +124,6 @@ STOCHASTIC = Claim(
 
 INCREASING = Claim(
     id=f"{PAPER}.section-3.2.strict",
-    place="Section 3.2, the sentences before and after Theorem 3.2",
     title="strictly increasing activations",
     hypotheses=("inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",),
     scope="remark",
@@ -167,7 +164,6 @@ def _with_smallest_slope(w, v, points, weights, slopes):
 
 CORRELATION = Claim(
     id=f"{PAPER}.section-A.correlation",
-    place="Appendix A, proof of Theorem 3.2, first display, the steps marked with stars",
     title="lower bound on the correlation with the gradient",
     hypotheses=_AS_THEOREM,
     scope="proof step",
@@ -191,7 +187,6 @@ CORRELATION = Claim(
 
 GRADIENT_NORM = Claim(
     id=f"{PAPER}.section-A.gradient-norm",
-    place="Appendix A, proof of Theorem 3.2, and again in Appendix C.2",
     title="norm of the gradient and mean square of its terms",
     hypotheses=_AS_THEOREM,
     defect=SQUARE,
@@ -215,7 +210,6 @@ GRADIENT_NORM = Claim(
 
 FOURTH_MOMENT = Claim(
     id=f"{PAPER}.section-A.fourth-moment",
-    place="Appendix A, proof of Theorem 3.2, last step of the bound on the gradient",
     title="bound on the gradient by the second moment",
     hypotheses=("$E\\|x\\|^2 \\le c_1$, as Theorem 3.2 assumes",),
     draw=FINITE,
@@ -242,7 +236,6 @@ FOURTH_MOMENT = Claim(
 
 LIPSCHITZ = Claim(
     id=f"{PAPER}.section-A.lipschitz",
-    place="Appendix A, proof of Theorem 3.2, bound on the gradient, both inequalities; again in Appendices C.2 and C.3",
     title="mean square of the gradient's terms",
     hypotheses=_AS_THEOREM,
     draw=FINITE,
@@ -263,7 +256,6 @@ LIPSCHITZ = Claim(
 
 STEP = Claim(
     id=f"{PAPER}.section-A.step",
-    place="Appendix A, proof of Theorem 3.2, last line",
     title="the choice of the step",
     hypotheses=(
         "$0 < \\eta \\le \\lambda\\gamma^2/(c_1^2c_2^4)$; `rate` is $\\lambda\\gamma^2$, `bound` is $c_1^2c_2^4$",

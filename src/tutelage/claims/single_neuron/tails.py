@@ -31,7 +31,6 @@ EQUATION_7 = Claim(
 
 ERF = Claim(
     id=f"{PAPER}.section-C.erf",
-    place="Appendix C, proof of Lemma 5.1, after Equation (7)",
     title="a lower bound on the error function",
     hypotheses=("$0 < z < 1$",),
     draw={"z": uniform(1e-6, 1)},
@@ -47,7 +46,6 @@ ERF = Claim(
 
 GAUSSIAN_TAIL = Claim(
     id=f"{PAPER}.section-C.gaussian-tail",
-    place="Appendix C, proof of Lemma 5.1, first term of Equation (7)",
     title="bound on a Gaussian tail",
     hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
     defect=TAIL,
@@ -70,7 +68,6 @@ GAUSSIAN_TAIL = Claim(
 
 CHI_SQUARE_TAIL = Claim(
     id=f"{PAPER}.section-C.chi-square-tail",
-    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
     title="a chi-square tail",
     hypotheses=("$1 \\le d \\le 4000$; compared as exponents over $d$",),
     draw={"dimension": integers(1, 4000)},
@@ -85,7 +82,6 @@ CHI_SQUARE_TAIL = Claim(
 
 CHI_SQUARE = Claim(
     id=f"{PAPER}.section-C.chi-square",
-    place="Appendix C, proof of Lemma 5.1, second term of Equation (7)",
     title="base of a chi-square tail",
     hypotheses=("$1 \\le d \\le 100$",),
     draw={"dimension": integers(1, 100)},
@@ -103,7 +99,6 @@ CHI_SQUARE = Claim(
 
 SAFE = Claim(
     id=f"{PAPER}.section-C.1.safe",
-    place="Appendix C.1, first paragraph, and again in Appendix C.2",
     title="close to the teacher the angle is acute",
     hypotheses=("$\\|w - v\\| \\le 1$, $\\|v\\| = 1$, $d = 2, 3$",),
     draw=[{"v": unit(d), "w": real((d,))} for d in (2, 3)],
@@ -119,7 +114,6 @@ SAFE = Claim(
 
 RATE = Claim(
     id=f"{PAPER}.section-C.1.rate",
-    place="Appendix C.1, the constant of Theorem 5.3",
     title="the constant 210",
     hypotheses=("$\\theta(w, v) \\le \\pi/2$, that is $\\delta \\ge \\pi/2$",),
     draw={"delta": uniform(np.pi / 2, np.pi)},
@@ -133,7 +127,6 @@ RATE = Claim(
 
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
-    place="Equation (9) and the display before it",
     title="contraction of one step",
     hypotheses=("$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",),
     draw={"rate": log_uniform(1e-6, 1), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},

@@ -40,7 +40,6 @@ _AS_THEOREM_3 = "It grows at least as $d^{k/4}$ for degree $k$, from starts with
 
 DEGREE = Claim(
     id=f"{PAPER}.section-2.degree",
-    place="Section 2, first observation",
     title="iterations for a basis function",
     hypotheses=(
         "$\\sigma = \\operatorname{erf}$, $\\|u_0\\| = \\sqrt{12}k/\\pi$, $g^* = g^*_{\\rm high}$ of degree $k \\le 6$, known",
@@ -84,7 +83,6 @@ right = 0.25
 
 UNSHARED = Claim(
     id=f"{PAPER}.section-2.unshared",
-    place="Section 2, second observation",
     title="iterations without sharing for both degrees",
     hypotheses=(
         "as for a basis function, with $g^* = g^*_{\\rm both}$ and unshared weights, $2 \\le k \\le 7$",

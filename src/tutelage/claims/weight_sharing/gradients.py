@@ -46,7 +46,6 @@ def overlap_by_quadrature(u, w):
 
 LEMMA_1 = Claim(
     id=f"{PAPER}.lemma-1",
-    place="Lemma 1 (Williams)",
     title="expected product of two neurons",
     hypotheses=_ERF,
     draw={"first": log_uniform(1e-3, 5), "second": log_uniform(1e-3, 5), "turn": uniform(0, np.pi)},
@@ -81,7 +80,6 @@ def tanh_square(k):
 
 SECTION_4_1_TANH = Claim(
     id=f"{PAPER}.section-4.1.tanh",
-    place="Section 4.1, remark on other functions",
     title="the target does not vanish for tanh either",
     hypotheses=("$\\sigma = \\tanh$, standard Gaussian patches", "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$"),
     scope="remark",
@@ -117,7 +115,6 @@ LEMMA_2 = Claim(
 
 SECTION_C_1 = Claim(
     id=f"{PAPER}.section-C.1.power",
-    place="Appendix C.1, proof of Lemma 2",
     title="an inequality in the proof of Lemma 2",
     hypotheses=("$k \\in \\mathbb N$",),
     draw={"k": integers(1, 1000)},
@@ -251,7 +248,6 @@ def _row(sizes, turns, u):
 
 LEMMA_5_OWN = Claim(
     id=f"{PAPER}.lemma-5.own",
-    place="Lemma 5, first formula",
     title="exact gradient, own part",
     hypotheses=_ERF,
     defect=_C1_DEFECT,
@@ -286,7 +282,6 @@ LEMMA_5_OWN = Claim(
 
 LEMMA_5_TARGET = Claim(
     id=f"{PAPER}.lemma-5.target",
-    place="Lemma 5, second formula",
     title="exact gradient, teacher's part",
     hypotheses=_ERF,
     draw=_ROWS,
@@ -344,7 +339,6 @@ def _in_the_plane(size, turn, u, k):
 
 COROLLARY_1_OWN = Claim(
     id=f"{PAPER}.corollary-1.own",
-    place="Corollary 1, first formula",
     title="exact gradient with sharing, own part",
     hypotheses=(*_ERF, f"the formula {_BY_QUADRATURE}"),
     defect=_C1_DEFECT,
@@ -374,7 +368,6 @@ COROLLARY_1_OWN = Claim(
 
 COROLLARY_1_TARGET = Claim(
     id=f"{PAPER}.corollary-1.target",
-    place="Corollary 1, second formula",
     title="exact gradient with sharing, teacher's part",
     hypotheses=(*_ERF, _BY_QUADRATURE),
     draw=_SHARED_PLANES,
@@ -391,7 +384,6 @@ COROLLARY_1_TARGET = Claim(
 
 SECTION_C_3_NORM = Claim(
     id=f"{PAPER}.section-C.3.norm",
-    place="Appendix C.3, proof of Theorem 3",
     title="norm of the teacher's part",
     hypotheses=_ERF,
     draw={"first": log_uniform(1e-3, 1e4), "second": log_uniform(1e-6, 1e4), "turn": uniform(0, np.pi)},

@@ -25,7 +25,6 @@ def _hiding(k, accuracy):
 
 UNSEEN = Claim(
     id=f"{PAPER}.appendix-A.unseen",
-    place="Appendix A, second paragraph",
     title="mass of the points that a sample misses",
     hypotheses=(
         "any law on $\\{\\pm1\\}^k$, $k \\le 10$ (searched for $k \\le 4$), or on 3 or 7 cells",
@@ -46,7 +45,6 @@ UNSEEN = Claim(
 
 FRACTION = Claim(
     id=f"{PAPER}.appendix-A.fraction",
-    place="Appendix A, second paragraph, last sentence",
     title="share of the vectors on which a fit may be wrong",
     hypotheses=(
         "any law on $\\{\\pm1\\}^k$, $k \\in \\{1, 2, 4\\}$",
@@ -88,7 +86,6 @@ def _fits(count, random, factor):
 
 EMBEDDING = Claim(
     id=f"{PAPER}.appendix-A.embedding",
-    place="Appendix A, third paragraph",
     title="a random first layer fits all samples",
     hypotheses=(
         "ReLU units with Gaussian weights and biases, at least as many as samples; $m > 2^k/\\epsilon$ with $\\epsilon = \\frac12$",
@@ -129,7 +126,6 @@ def _procedures(count, random):
 
 PROCEDURE = Claim(
     id=f"{PAPER}.appendix-A.procedure",
-    place="Appendix A, last paragraph",
     title="the outer function is learned from 2^k/ε samples",
     hypotheses=("$m > 2^k/\\epsilon$ samples, as many ReLU units with biases, second layer by least squares",),
     draw=_procedures,

@@ -35,7 +35,6 @@ def _student(share, turn, k):
 
 SLOPE = Claim(
     id=f"{PAPER}.section-C.4.slope",
-    place="Appendix C.4, proof of Theorem 5",
     title="slope of erf at zero",
     hypotheses=("$\\sigma = \\operatorname{erf}$",),
     draw={"x": log_uniform(1e-6, 1e-3)},
@@ -69,7 +68,6 @@ def _least_products(u, w, turn):
 
 MINIMA = Claim(
     id=f"{PAPER}.section-C.4.minima",
-    place="Appendix C.4, proof of Theorem 5, where the minima are attained",
     title="the smallest values on a sector",
     hypotheses=(
         "$A_2$: angles within $\\alpha/2$ of $w_\\perp$, $1/\\|u_0\\| \\le r/\\sqrt2 \\le 2/\\|u_0\\|$",
@@ -124,7 +122,6 @@ def _fallen(u, w, k, step):
 
 DECREASE = Claim(
     id=f"{PAPER}.section-C.4.decrease",
-    place="Appendix C.4, proof of Theorem 5, the angular improvement",
     title="by how much the angle falls in a step",
     hypotheses=("as Theorem 5, $f$ as the proof defines it", "$k \\le 100$", "steps $10^{-3} \\le \\eta \\le 1$"),
     defect="the size of the step is missing",
@@ -159,7 +156,6 @@ DECREASE = Claim(
 
 EVENT = Claim(
     id=f"{PAPER}.section-C.4.event",
-    place="Appendix C.4, end of the proof of Theorem 6",
     title="how likely all three products are small",
     hypotheses=("$w_0$ on the segment from 0 to $u_0$, where $A_s = \\{|u_0\\cdot x| < s\\}$", "$2 \\le k \\le 10^5$"),
     defect=RATE,
@@ -181,7 +177,6 @@ EVENT = Claim(
 
 LOWER = Claim(
     id=f"{PAPER}.section-C.4.lower",
-    place="Appendix C.4, displays of the proof of Theorem 6",
     title="the gradient from below by an event",
     hypotheses=(
         "$w_0$ on the segment from 0 to $u_0$, where $A_s = \\{|u_0\\cdot x| < s\\}$",
@@ -201,7 +196,6 @@ LOWER = Claim(
 
 SHORT = Claim(
     id=f"{PAPER}.lemma-13.short",
-    place="Lemma 13, first sentence of the proof",
     scope="proof step",
     title="a student far from the teacher is short",
     hypotheses=(
@@ -223,7 +217,6 @@ SHORT = Claim(
 
 SPLIT = Claim(
     id=f"{PAPER}.section-C.4.split",
-    place="Appendix C.4.1, first display of the proof of Theorem 7",
     title="the gradient split",
     hypotheses=("$\\sigma = \\operatorname{erf}$, shared weights",),
     draw=_STUDENTS,
@@ -244,7 +237,6 @@ SPLIT = Claim(
 
 REARRANGED = Claim(
     id=f"{PAPER}.section-C.4.1.rearranged",
-    place="Appendix C.4.1, end of the proof of Theorem 7",
     title="what is left to show, rearranged",
     hypotheses=("as Lemma 13, with the angle of its corrected form, $k \\le 200$",),
     draw=EXACTLY,
@@ -268,7 +260,6 @@ REARRANGED = Claim(
 
 LARGEST = Claim(
     id=f"{PAPER}.section-C.4.2.largest",
-    place="Appendix C.4.2, proof of Theorem 8",
     title="size of the gradient",
     hypotheses=("$\\|w_0\\| \\le \\|u_0\\| = \\sqrt{12}k/\\pi$, $w_0\\cdot u_0 > 0$",),
     draw={**_STUDENTS, "k": integers(1, 10**4)},

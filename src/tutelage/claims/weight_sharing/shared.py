@@ -104,7 +104,6 @@ def _angle(w):
 
 THEOREM_5_ANGLE = Claim(
     id=f"{PAPER}.theorem-5.angle",
-    place="Theorem 5, first sentence",
     title="the angle never increases",
     hypotheses=(*_PHASE, "$2 \\le k \\le 1000$"),
     defect="the size of the step is missing",
@@ -158,7 +157,6 @@ def _passages(count, random, quantity, angles, most):
 
 THEOREM_5_TIME = Claim(
     id=f"{PAPER}.theorem-5.time",
-    place="Theorem 5, second sentence",
     title="time to the teacher's direction",
     hypotheses=(*_PHASE, "step 1, $k \\in \\{2, 4, 8, 16, 32\\}$, starts up to an angle of $\\pi/2 - 10^{-3}$"),
     draw=partial(_passages, quantity="angle", angles=lambda ratio: _ANGLES, most=lambda k: 2 * k**2 + 500),
@@ -259,7 +257,6 @@ THEOREM_7 = Claim(
 
 THEOREM_7_SIGN = Claim(
     id=f"{PAPER}.theorem-7.sign",
-    place="Theorem 7, its condition on the angle",
     title="the gradient does not point away from the teacher",
     hypotheses=_CLOSE,
     defect=SIGN,

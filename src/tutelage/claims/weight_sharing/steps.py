@@ -14,7 +14,6 @@ _SINE = np.sin(np.pi / 32)
 
 OVERLAP = Claim(
     id=f"{PAPER}.section-C.1.overlap",
-    place="Appendix C.1, what the proof of Lemma 2 shows",
     title="overlap of the teacher with itself",
     hypotheses=("$\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$",),
     draw={"k": integers(1, 10**5), "stretch": log_uniform(1, 100)},
@@ -32,7 +31,6 @@ OVERLAP = Claim(
 
 TAYLOR = Claim(
     id=f"{PAPER}.section-C.1.taylor",
-    place="Appendix C.1, last display",
     title="bound on the square of the norm that suffices",
     hypotheses=("$f(a) = \\sin\\frac{\\pi(1-a)}2/(1 - \\sin\\frac{\\pi(1-a)}2)$, $0 < a \\le \\frac12$",),
     draw={"a": log_uniform(1e-4, 0.5)},
@@ -48,7 +46,6 @@ TAYLOR = Claim(
 
 EXPANSION = Claim(
     id=f"{PAPER}.section-C.2.expansion",
-    place="Appendix C.2, first display of the proof of Lemma 3",
     title="the loss as an expectation",
     hypotheses=("$k = 2$, $d = 1$",),
     defect=HALF,
@@ -81,7 +78,6 @@ def _product(u, w, own):
 
 REWRITING = Claim(
     id=f"{PAPER}.section-C.3.rewriting",
-    place="Appendix C.3, first display of the proof of Lemma 7",
     title="the overlap written out",
     hypotheses=("$u_0\\cdot w_j > 0$",),
     glyph=True,
@@ -105,7 +101,6 @@ REWRITING = Claim(
 
 SINE = Claim(
     id=f"{PAPER}.section-C.3.sine",
-    place="Appendix C.3, last sentence of the proof of Lemma 7",
     title="an inequality for the sine",
     hypotheses=("$0 \\le c \\le 1$",),
     defect="$c \\le \\sin c$",
@@ -123,7 +118,6 @@ SINE = Claim(
 
 SIXTEENTH = Claim(
     id=f"{PAPER}.section-C.3.sixteenth",
-    place="Appendix C.3, first sentence of the proof of Lemma 8",
     title="overlap of a patch that is not learned",
     hypotheses=("$|\\cos(w_j, u_0)| < \\sin\\frac\\pi{32}$, or $\\|w_j\\| \\le \\frac1{\\sqrt2}\\sin\\frac\\pi{32}$",),
     draw={"reach": log_uniform(1e-3, 1e4), "size": log_uniform(1e-3, 1e4), "cosine": uniform(-1, 1)},
@@ -148,7 +142,6 @@ def _cross(u, w):
 
 CHAIN = Claim(
     id=f"{PAPER}.section-C.3.chain",
-    place="Appendix C.3, displays of the proof of Lemma 8",
     title="the chain that gives 1/8",
     hypotheses=("as Lemma 8, $\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$, $k = 2$, the second patch not learned",),
     defect=HALF,
@@ -171,7 +164,6 @@ CHAIN = Claim(
 
 TURN = Claim(
     id=f"{PAPER}.section-C.3.turn",
-    place="Appendix C.3, proof of Theorem 3, change of the angle in a step",
     title="how far a short push turns a vector",
     hypotheses=("a push of length at most $\\delta$", "the pushed vector is longer than $r > \\delta$"),
     # In units of r.

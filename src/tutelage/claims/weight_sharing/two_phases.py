@@ -25,7 +25,6 @@ def _radii(k):
 
 SHELL = Claim(
     id=f"{PAPER}.section-C.4.shell",
-    place="Appendix C.4, proof of Theorem 5",
     title="probability of a shell",
     hypotheses=("$x$ standard Gaussian in the plane, $r = \\|x\\|$, $\\|u_0\\| = \\sqrt{12}k/\\pi$",),
     draw={"k": integers(1, 1000)},
@@ -53,7 +52,6 @@ def turning_force(u, turn):
 
 FORCE = Claim(
     id=f"{PAPER}.section-C.4.force",
-    place="Appendix C.4, proof of Theorem 5, definition of f",
     title="the force that turns the student",
     hypotheses=(*_PLANE, "$0 < \\alpha \\le \\pi/2$, $\\|u_0\\| = \\sqrt{12}k/\\pi$"),
     draw={"share": log_uniform(1e-4, 1), "turn": log_uniform(1e-6, np.pi / 2), "k": integers(1, 100)},
@@ -95,7 +93,6 @@ def _turned(share, turn, reach):
 
 REFLECTION = Claim(
     id=f"{PAPER}.section-C.4.reflection",
-    place="Appendix C.4, proof of Theorem 5, both displays below Figure 2",
     title="pairs of inputs that are reflections of each other",
     hypotheses=(
         *_PLANE,
@@ -257,7 +254,6 @@ def _f(x):
 
 DERIVATIVES = Claim(
     id=f"{PAPER}.section-C.4.derivatives",
-    place="Lemma 13, proof",
     title="derivatives of f",
     hypotheses=("$f(x) = x/\\sqrt{1+2x^2}$, $x > 1$",),
     defect=SIGN,

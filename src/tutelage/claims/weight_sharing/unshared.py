@@ -97,7 +97,6 @@ _EVENT = {
 
 THEOREM_3_PROBABILITY = Claim(
     id=f"{PAPER}.theorem-3.probability",
-    place="Theorem 3, its probability",
     title="probability of a start that learns slowly",
     hypotheses=(
         "every $w_l$ uniform on $\\{\\pm c\\}^d$",
@@ -209,7 +208,6 @@ LEMMA_8 = Claim(
 
 SECTION_C_3_TIME = Claim(
     id=f"{PAPER}.section-C.3.time",
-    place="Appendix C.3, end of the proof of Theorem 3",
     title="iterations that the proof covers",
     hypotheses=(
         "the induction holds for $T = \\lfloor d^{k/3-3}/(\\eta k)\\rfloor$ steps, as the proof defines",
@@ -272,7 +270,6 @@ def _induction(count, random):
 
 INDUCTION = Claim(
     id=f"{PAPER}.section-C.3.induction",
-    place="Appendix C.3, proof of Theorem 3, the induction",
     title="cosines or norms stay small",
     hypotheses=(
         "$\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$, $10 \\le k \\le 18$, $d$ from 25 to $10^6$, steps 1 and $0.3$; all cosines $d^{-1/3}$ at the start, of one sign",

@@ -43,7 +43,6 @@ def _ends_with_slope_one(count, random):
 
 SLOPE_ONE = Claim(
     id=f"{PAPER}.section-3.slope",
-    place="Section 3, remark before 3.1",
     title="other slopes",
     hypotheses=("shared weights", "$c_k = 1$, $k \\in \\{1, 25, 100\\}$"),
     scope="remark",
@@ -104,7 +103,6 @@ def _students(size, share):
 
 THEOREM_1_PART_1 = Claim(
     id=f"{PAPER}.theorem-1.part-1",
-    place="Theorem 1, first part",
     title="small gradients in the ring",
     hypotheses=(
         *GAUSSIAN,
@@ -127,7 +125,6 @@ THEOREM_1_PART_1 = Claim(
 
 THEOREM_1_PART_2 = Claim(
     id=f"{PAPER}.theorem-1.part-2",
-    place="Theorem 1, second part",
     title="the loss inside the ring",
     hypotheses=(*GAUSSIAN, "$k > 1$", "$\\|(w_2,\\dots,w_k)\\| \\le \\frac12\\sqrt{k-1}\\|u_0\\|$"),
     defect="a factor $\\frac12$ of the loss",
@@ -180,7 +177,6 @@ def _log_crossing(k, exponent):
 
 SECTION_3_1 = Claim(
     id=f"{PAPER}.section-3.1.iterations",
-    place="Section 3.1, below Theorem 1",
     title="the ring takes exponentially long to cross",
     hypotheses=(
         "unshared weights, a bounded step; $w_1$ anywhere (its part across $u_0$ slows all down)",
@@ -209,7 +205,6 @@ def _extremes(u, w, slope, k):
 
 THEOREM_2_CONDITION = Claim(
     id=f"{PAPER}.theorem-2.condition",
-    place="Theorem 2, first sentence",
     title="strong convexity and condition number",
     hypotheses=(*GAUSSIAN, "shared weights", "$c_k \\ge 3\\sqrt k$"),
     # In units of 1/√k the Hessian has the same shape for every k; c_k = slope·√k.
@@ -241,7 +236,6 @@ def _contracted(u, w, k):
 
 THEOREM_2_ITERATIONS = Claim(
     id=f"{PAPER}.theorem-2.iterations",
-    place="Theorem 2, second sentence",
     title="number of iterations",
     hypotheses=(
         *GAUSSIAN,

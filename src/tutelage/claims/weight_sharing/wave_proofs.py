@@ -46,7 +46,6 @@ def _loss_in_closed_form(u, w, slope, factor):
 
 EQUATION_2 = Claim(
     id=f"{PAPER}.equation-2",
-    place="Equation (2), with the closed form of the proof of Lemma 10",
     title="the loss without sharing",
     hypotheses=GAUSSIAN,
     # k = 2, d = 1: inputs are points of the plane.
@@ -122,7 +121,6 @@ def _partial(u, w, factor=1.0):
 
 PARTIAL = Claim(
     id=f"{PAPER}.section-B.1.partial",
-    place="Appendix B.1, display after Lemma 9",
     title="gradient in the other patches",
     hypotheses=GAUSSIAN,
     defect=SIGN,
@@ -160,7 +158,6 @@ right = -0.5 * (np.exp(-square(w) / 2) * rest + np.exp(-square(w - u) / 2) * (re
 
 DISTANCE = Claim(
     id=f"{PAPER}.section-B.1.distance",
-    place="Appendix B.1, before Lemma 10",
     title="distance from the teacher in the ring",
     hypotheses=("$\\frac13\\|\\hat u_0\\| \\le \\|\\hat w\\| \\le \\frac12\\|\\hat u_0\\|$",),
     draw=[{"u": real((d,)), "direction": unit(d), "share": uniform(1 / 3, 1 / 2)} for d in (1, 2)],
@@ -256,7 +253,6 @@ def _printed_hessian(u, w, b):
 
 LEMMA_11_HESSIAN = Claim(
     id=f"{PAPER}.lemma-11.hessian",
-    place="Lemma 11, proof",
     scope="proof step",
     title="Hessian of the cosine part",
     hypotheses=("$b > 0$",),
@@ -292,7 +288,6 @@ right = b**2 / 2 * (-2 * np.exp(-2 * b**2 * w @ w) * (I - 2 * b * np.outer(w, w)
 
 EIGENVALUES = Claim(
     id=f"{PAPER}.section-B.2.eigenvalues",
-    place="Appendix B.2, end of the proof of Theorem 2",
     title="range of the eigenvalues",
     hypotheses=(*GAUSSIAN, "shared weights", "$c_k = 3\\sqrt k$"),
     defect="$c_k^2/2$ for $c_k^2$",

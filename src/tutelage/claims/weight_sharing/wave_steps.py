@@ -11,7 +11,6 @@ from tutelage.claims.weight_sharing.wave_proofs import PLANE, SIGN, loss_by_quad
 
 EXPANSION = Claim(
     id=f"{PAPER}.section-B.1.expansion",
-    place="Appendix B.1, first display",
     title="the loss expanded",
     hypotheses=(*GAUSSIAN, "$k = 2$, $d = 1$"),
     glyph=True,
@@ -50,7 +49,6 @@ def _expanded(u, w, b, power, sign):
 
 LEMMA_9_EXPANDED = Claim(
     id=f"{PAPER}.lemma-9.expanded",
-    place="Lemma 9, proof, third display",
     scope="proof step",
     title="the gradient of the cosine part written out",
     hypotheses=(*GAUSSIAN, "$b > 0$"),
@@ -94,7 +92,6 @@ def _bounded(u, w, own, rate, sign):
 
 NORM = Claim(
     id=f"{PAPER}.section-B.1.norm",
-    place="Appendix B.1, second display after Lemma 9",
     title="bound on the norm of the gradient in the other patches",
     hypotheses=GAUSSIAN,
     defect="an exponent of the partial derivative",
@@ -153,7 +150,6 @@ def _printed_jacobian(w, c, sign):
 
 LEMMA_11_DERIVATIVE = Claim(
     id=f"{PAPER}.lemma-11.derivative",
-    place="Lemma 11, proof, first sentence",
     scope="proof step",
     title="derivative of φ",
     hypotheses=("$\\phi(a) = e^{-\\|a\\|^2/2}a$",),
@@ -188,7 +184,6 @@ def _bracket(u, w):
 
 LEMMA_11_MAXIMUM = Claim(
     id=f"{PAPER}.lemma-11.maximum",
-    place="Lemma 11, proof, last display",
     scope="proof step",
     title="the largest value of three terms",
     hypotheses=("$b = 1$: other $b$ change the unit of $w$ and $u_0$ only",),
