@@ -31,15 +31,24 @@ class Formula:
     @cached_property
     def names(self) -> dict[str, bool] | None:
         """The names that it takes, and whether it must have them; `None` if it takes all."""
-        if not callable(self.function):
-            return {}
-        try:
-            entries = inspect.signature(self.function).parameters.values()
-        except (TypeError, ValueError):
-            return None
-        if any(entry.kind is entry.VAR_KEYWORD for entry in entries):
+        entries = self._entries
+        if entries is None or any(entry.kind is entry.VAR_KEYWORD for entry in entries):
             return None
         return {entry.name: entry.default is entry.empty for entry in entries if entry.kind is not entry.VAR_POSITIONAL}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The values of what it takes if it is not given."""
+        return {entry.name: entry.default for entry in self._entries or () if entry.default is not entry.empty}
+
+    @property
+    def _entries(self) -> tuple[inspect.Parameter, ...] | None:
+        if not callable(self.function):
+            return ()
+        try:
+            return tuple(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):  # of some functions that are not written in Python
+            return None
 
     def takes(self, name: str) -> bool:
         """Return whether its value may depend on something of a name."""

@@ -109,7 +109,7 @@ def refuted_from(
         name in inspect.signature(draw).parameters for draw in form.draw if callable(draw) for name in ends or ()
     )
     for _ in range(_REPEATS if again else _HALVINGS):
-        if high - low < 1e-3 * high or (ends is not None and between(low).parameters == between(high).parameters):
+        if high - low < 1e-3 * high or (ends is not None and between(low).values == between(high).values):
             break
         middle = (low + high) / 2 if high > 1e-3 else float(np.sqrt(max(low, 1e-9) * high))
         low, high = (low, middle) if violated(middle) else (middle, high)
@@ -127,7 +127,7 @@ def refuted_from(
     if ends is None:
         return {"parameter": "right side", "value": 1.0 + high, "held": 1.0, "factor": 1.0 + high}
     name, (held, _) = next(iter(ends.items()))
-    value = between(high).parameters[name]
+    value = between(high).values[name]
     return {"parameter": name, "value": value, "held": held, "factor": value / held if held else None}
 
 
@@ -151,7 +151,8 @@ def _numbers_between(form: Relation, control: Relation) -> dict[str, tuple[float
     if replace(form, **same) != replace(control, **same):
         return None
     ends = {}
-    for name in {**form.parameters, **control.parameters}:
+    # What the control says that it varies comes first.
+    for name in {**control.parameters, **form.values, **control.values}:
         one, other = form.parameter(name), control.parameter(name)
         if one is other or (is_number(one) and one == other):
             continue

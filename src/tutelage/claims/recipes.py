@@ -10,7 +10,7 @@ import ast
 import inspect
 import linecache
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache, partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -32,13 +32,13 @@ def recipe_of(relation: Relation) -> str:
     Args:
         relation: The relation, its parameters bound.
     """
-    writer, parameters = _Writer(), _parameters(relation)
+    writer = _Writer()
     lines = []
     try:
         if relation.where is not None:
-            lines.append(f"assert {writer.value(relation.where, parameters)}  # the hypothesis")
-        lines.append(f"left = {writer.value(relation.left, parameters)}")
-        lines.append(f"right = {writer.value(relation.right, parameters)}")
+            lines.append(f"assert {writer.value(relation.where, relation.values)}  # the hypothesis")
+        lines.append(f"left = {writer.value(relation.left, relation.values)}")
+        lines.append(f"right = {writer.value(relation.right, relation.values)}")
     except _NotElementary:
         return ""
     return "\n".join([*writer.lines, *lines, ""])
@@ -53,26 +53,13 @@ def condition_of(relation: Relation, names: Collection[str]) -> str:
     """
     if relation.where is None:
         return ""
-    writer, parameters = _Writer(), _parameters(relation)
-    needed = set(inspect.signature(relation.where).parameters) - set(parameters)
+    needed = set(inspect.signature(relation.where).parameters) - set(relation.values)
+    writer = _Writer()
     try:
-        line = f"assert {writer.value(relation.where, parameters)}  # the hypothesis"
+        line = f"assert {writer.value(relation.where, relation.values)}  # the hypothesis"
     except _NotElementary:
         return ""
     return "\n".join([*writer.lines, line, ""]) if needed <= set(names) else ""
-
-
-def _parameters(relation: Relation) -> dict[str, Any]:
-    """Return the values of a relation's parameters: those given, and for others the defaults of its formulas."""
-    drawn = {name for draw in relation.draw if isinstance(draw, Mapping) for name in draw}
-    entries = [
-        entry
-        for formula in (relation.where, relation.left, relation.right)
-        if isinstance(formula, FunctionType)
-        for entry in inspect.signature(formula).parameters.values()
-    ]
-    defaults = {one.name: one.default for one in entries if one.default is not one.empty and one.name not in drawn}
-    return {**defaults, **relation.parameters}
 
 
 class _Writer:

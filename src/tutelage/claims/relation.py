@@ -6,9 +6,9 @@ name; parameters are what the forms of a claim differ by. The runner draws, and 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +54,7 @@ class Relation:
         runs: Whether a function that draws is asked for as many instances as the effort has runs, as an experiment is,
             and not for twenty times its samples.
         note: What was measured, in words.
-        parameters: Values of the parameters.
+        parameters: Values of the parameters; one that is left out has the default of a formula that takes it.
         programs: What relations that differ by parameters share; filled by the runner.
     """
 
@@ -111,14 +111,19 @@ class Relation:
         parameters = {name: value for name, value in changes.items() if name not in _PARTS}
         return replace(self, **parts, parameters={**self.parameters, **parameters})
 
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The values of all parameters: those given, and else the defaults of formulas that take them."""
+        drawn = {name for draw in self.draw if isinstance(draw, Mapping) for name in draw}
+        defaults: dict[str, Any] = {}
+        for formula in (self.left, self.right, self.where, self.build, self.scale):
+            defaults = Formula("", formula).defaults | defaults
+        return {name: value for name, value in defaults.items() if name not in drawn} | dict(self.parameters)
+
     def parameter(self, name: str) -> Any:
-        """Return the value of a parameter: the one given, or the default of a formula or a draw that takes it."""
-        if name in self.parameters:
-            return self.parameters[name]
-        for formula in (self.left, self.right, self.where, self.build, self.scale, *self.draw):
-            if callable(formula) and name in (entries := inspect.signature(formula).parameters):
-                return entries[name].default
-        return None
+        """Return the value of a parameter, which may be the default of a function that draws; `None` if none takes it."""
+        defaults = [Formula("draw", draw).defaults for draw in self.draw]
+        return self.values.get(name, next((own[name] for own in defaults if name in own), None))
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Search for the smallest margin; the same seed gives the same outcome."""
@@ -179,7 +184,7 @@ class Relation:
                 yield sides, attack(sides, effort, random, enough)
                 continue
             count = effort.runs if self.runs else 20 * effort.samples
-            for batch in measured(draw, count, seed, self.parameters, self.programs):
+            for batch in measured(draw, count, seed, self.values, self.programs):
                 yield self._on_table(Table(batch), effort, ("batch", id(batch)))
 
     def _on_table(self, table: Table, effort: Effort, place: Any, built: bool = False) -> tuple[Sides, Found]:
@@ -208,7 +213,7 @@ class Relation:
             self.relation,
             **formulas,
             tolerance=self.tolerance,
-            parameters=self.parameters,
+            parameters=self.values,
             derivatives=self.derivatives,
             optimised=effort.samples >= _MANY,
             programs=self.programs.setdefault((str(place), *parts), {}),

@@ -198,8 +198,7 @@ class Claim:
         parts = {name: getattr(self, name) for name in _PARTS}
         kept = {} if programs is None else programs
         first = Relation(**parts, programs=kept).varied(**form.varied)
-        parameters = {**first.parameters}
-        return (first, *(one.varied(**parameters) for one in self.also))
+        return (first, *(one.varied(**first.values) for one in self.also))
 
     def recipe(self, reading: Reading) -> str:
         """Return the recipe of a form: its own, or one written from the relation; empty if there is none.

@@ -188,7 +188,7 @@ FAR = Claim(
     correction="A student at $-w^*_k$ has the angle $\\pi$ and $\\cos^l\\phi = 1$: its line is that of a teacher. (By the choice of $l$ the bound is "
     "even $\\epsilon^2$.)",
     defect=LINES,
-    control=Form("That with $\\epsilon^{2.1}$.", less=1.0, power=2.1),
+    control=Form("That with $\\epsilon^{2.1}$.", end=np.pi, less=1.0, power=2.1),
 )
 
 

@@ -170,7 +170,7 @@ right = delta
     ),
     correction="By the union bound $m = p^{-1}\\log(r/\\delta)$ is enough. That is less than $rp^{-1}\\log(1/\\delta)$ for $\\delta \\le \\frac12$, and more where $\\delta$ is "
     "close to one: there the printed number tends to zero.",
-    control=Form("That with $0.98\\log(r/\\delta)$.", alone=0.0, factor=0.98),
+    control=Form("That with $0.98\\log(r/\\delta)$.", most=1.0, alone=0.0, factor=0.98),
 )
 
 

@@ -13,7 +13,7 @@ _UNITS = "ReLU, spherical inputs with $E[x_1^2] = 1$, $\\|v\\| = 1$"
 _STUDENTS = {"size": log_uniform(0.1, 10), "theta": uniform(0.1, np.pi - 0.1)}
 
 
-def _formula(w, v, factor):
+def _formula(w, v, factor=1.0):
     size = norm(w)[..., None]
     theta = np.arccos(np.clip(dot(w, v)[..., None] / size, -1, 1))
     return 0.5 * w - factor * (np.sin(theta) * w / size + (np.pi - theta) * v) / (2 * np.pi)
@@ -31,10 +31,7 @@ REDUCTION = Claim(
     left=lambda gradient: gradient,
     relation="==",
     right=_formula,
-    as_printed=Form(
-        "The gradient depends on the law through $E[x_1^2]$ alone, on the plane of $w$ and $v$, and not on $\\sigma'(0)$.",
-        factor=1.0,
-    ),
+    as_printed="The gradient depends on the law through $E[x_1^2]$ alone, on the plane of $w$ and $v$, and not on $\\sigma'(0)$.",
     control=Form("One per cent more in the part of the teacher.", factor=1.01),
     arithmetic="closed forms of the library",
 )
@@ -49,7 +46,7 @@ def _angle_change(size, theta):
     return (w[..., 0] * moved[..., 1] - w[..., 1] * moved[..., 0]) / size**2
 
 
-def _as_displayed(size, theta, first, second):
+def _as_displayed(size, theta, first=0.0, second=1.0):
     """The display, with powers of the norm at both terms."""
     bar, slope = np.stack([np.cos(theta), np.sin(theta)], -1), gradient(size, theta)
     along = dot(np.array([1.0, 0.0]), slope) / size**first
@@ -64,15 +61,10 @@ ANGLE_DERIVATIVE = Claim(
     left=_angle_change,
     relation="==",
     right=_as_displayed,
-    as_printed=Form(
-        "$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\sin\\theta}\\bigl(\\bar v - \\frac{(\\bar w\\cdot\\bar v)\\bar w}{\\|w\\|}\\bigr)\\cdot\\nabla F(w)$.",
-        first=0.0,
-        second=1.0,
-    ),
+    as_printed="$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\sin\\theta}\\bigl(\\bar v - \\frac{(\\bar w\\cdot\\bar v)\\bar w}{\\|w\\|}\\bigr)\\cdot\\nabla F(w)$.",
     as_meant=Form(
         "$\\frac{\\partial\\theta}{\\partial t} = \\frac1{\\|w\\|\\sin\\theta}(\\bar v - (\\bar w\\cdot\\bar v)\\bar w)\\cdot\\nabla F(w)$.",
         first=1.0,
-        second=1.0,
     ),
     supplied="the line before it, which has the norms right, and the next display, which goes on with $v - (\\bar w\\cdot v)\\bar w$",
     correction="The factor $1/\\|w\\|$ belongs to both terms.",
@@ -97,18 +89,11 @@ PAIRING = Claim(
     where=lambda size, theta, first, second, everywhere: (
         (_g(size, theta, first, second) > 1e-6) & ((np.cos(theta) >= size) | everywhere)
     ),
-    left=lambda size, theta, first, second, factor: factor * _g(size, theta, first, second),
+    left=lambda size, theta, first, second, factor=1.0: factor * _g(size, theta, first, second),
     relation="<=",
-    right=lambda size, theta, first, second, sign: sign * _g(size, theta, first, -second),
-    as_printed=Form(
-        "$g(\\tilde y) < 0$ and $g(\\tilde y) \\ge g(y)$ in the case $a \\ge 1$.",
-        sign=1.0,
-        everywhere=False,
-        factor=1.0,
-    ),
-    as_meant=Form(
-        "$g(\\tilde y) < 0$ and $|g(\\tilde y)| \\ge g(y)$, in all cases.", sign=-1.0, everywhere=True, factor=1.0
-    ),
+    right=lambda size, theta, first, second, sign=1.0: sign * _g(size, theta, first, -second),
+    as_printed=Form("$g(\\tilde y) < 0$ and $g(\\tilde y) \\ge g(y)$ in the case $a \\ge 1$.", everywhere=False),
+    as_meant=Form("$g(\\tilde y) < 0$ and $|g(\\tilde y)| \\ge g(y)$, in all cases.", sign=-1.0, everywhere=True),
     supplied="the first two cases, which have the absolute values",
     correction="A misprint: absolute values are missing, which the first two cases have.",
     control=Form("$|g(\\tilde y)| \\ge 1.01g(y)$.", sign=-1.0, everywhere=True, factor=1.01),
@@ -124,10 +109,10 @@ HATS = Claim(
     glyph=True,
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi / 2)},
     where=lambda size, theta: np.cos(theta) >= size,
-    left=lambda size, theta, power: size**power * np.cos(theta),
+    left=lambda size, theta, power=1.0: size**power * np.cos(theta),
     relation=">=",
     right=lambda size: size,
-    as_printed=Form("$\\langle\\hat w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\hat w, v\\rangle = v_1$).", power=1.0),
+    as_printed="$\\langle\\hat w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\hat w, v\\rangle = v_1$).",
     as_meant=Form("$\\langle\\bar w, v\\rangle \\ge \\|w\\|$ (and $\\langle\\bar w, v\\rangle = v_1$).", power=0.0),
     supplied="the first case, which has $\\bar w$, and the definition of $a$",
     correction="A hat for a bar, twice: $\\langle\\hat w, v\\rangle = \\|w\\|v_1$.",
@@ -152,8 +137,8 @@ EQUATION_18 = Claim(
     draw=_STUDENTS,
     left=_square_change,
     relation="==",
-    right=lambda size, theta, factor: -factor * dot(in_plane(size, theta), gradient(size, theta)),
-    as_printed=Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -w\\cdot\\nabla F(w)$.", factor=1.0),
+    right=lambda size, theta, factor=1.0: -factor * dot(in_plane(size, theta), gradient(size, theta)),
+    as_printed="$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -w\\cdot\\nabla F(w)$.",
     as_meant=Form("$\\frac{\\partial}{\\partial t}\\|w\\|^2 = -2w\\cdot\\nabla F(w)$.", factor=2.0),
     supplied="Equation (8), which has the factor 2 of the chain rule; here only the sign is used",
     correction="The factor 2 of the chain rule is missing; only the sign is used.",
@@ -230,15 +215,12 @@ EQUATION_23 = Claim(
     left=flat_integral,
     relation="==",
     scale=1e-2,
-    right=lambda size, theta, factor: (
+    right=lambda size, theta, factor=1.0: (
         np.where(np.cos(theta) >= 0, np.cos(theta) + np.sin(theta), np.sin(theta) * (1 + np.cos(theta))) / 3
         - 2 * factor * size / 3
     ),
-    as_printed=Form(
-        "It is $\\frac13(\\cos\\theta + \\sin\\theta - 2\\|w\\|)$ for $\\cos\\theta \\ge 0$ and $\\frac13(\\sin\\theta(1 + \\cos\\theta) - 2\\|w\\|)$ "
-        "otherwise.",
-        factor=1.0,
-    ),
+    as_printed="It is $\\frac13(\\cos\\theta + \\sin\\theta - 2\\|w\\|)$ for $\\cos\\theta \\ge 0$ and $\\frac13(\\sin\\theta(1 + \\cos\\theta) - 2\\|w\\|)$ "
+    "otherwise.",
     control=Form("The same with $2.02\\|w\\|$.", factor=1.01),
     arithmetic="Gauss–Legendre rule over the angle",
 )

@@ -61,16 +61,15 @@ LEMMA_5_1 = Claim(
     ),
     defect=TAIL,
     draw=_starts,
-    where=lambda dimension, least: dimension >= least,
+    where=lambda dimension, least=1: dimension >= least,
     left=lambda probability: probability,
     relation=">=",
-    right=lambda dimension, deviation, constant, base: 0.5 - constant * deviation * dimension - base**dimension,
+    right=lambda dimension, deviation, constant=0.25, base=1 / 1.2: (
+        0.5 - constant * deviation * dimension - base**dimension
+    ),
     known=0.0,
     as_printed=Form(
         "$P(\\|w - v\\|^2 \\le 1 - 2\\tau^2d) > \\frac12 - \\frac14\\tau d - 1.2^{-d}$.",
-        constant=0.25,
-        base=1 / 1.2,
-        least=1,
         recipe="""
 random = np.random.default_rng(0)
 g, rest = random.normal(size=1_000_000), random.chisquare(max(dimension - 1, 1), size=1_000_000) * (dimension > 1)
@@ -112,7 +111,7 @@ def _squared_gradient(w, v, x, slopes):
     return dot(gradient, gradient)
 
 
-def _gradient_bound(w, v, x, slopes, power, factor):
+def _gradient_bound(w, v, x, slopes, power, factor=1.0):
     return factor * (dot(x, x) * np.max(slopes, -1) ** 2) ** power * dot(w - v, w - v)
 
 
@@ -138,7 +137,7 @@ GRADIENT_BOUND = Claim(
     id=f"{PAPER}.section-C.3.gradient-bound",
     title="bound on stochastic gradients",
     **_BOUNDED,
-    as_printed=Form("$\\|g_i\\|^2 \\le c_1c_2^2\\|w_i - v\\|^2$.", power=1.0, factor=1.0),
+    as_printed=Form("$\\|g_i\\|^2 \\le c_1c_2^2\\|w_i - v\\|^2$.", power=1.0),
     as_meant=_SQUARED,
     supplied="the same bound in the proof of Lemma C.2, to which it refers, and the end of the display, $c_1^2c_2^4$",
     correction="The square is missing; the bound that is used in the end, $c_1^2c_2^4$, is right.",

@@ -31,7 +31,7 @@ def _spread(law, radii, **about):
     return {**columns, "radius": radii, "density": estimators.trade_off(law, "relu", radii).densities}
 
 
-def _floor(radius, factor):
+def _floor(radius, factor=1.0):
     return factor * np.exp(-(radius**2) / 2) / (2 * np.pi)
 
 
@@ -46,10 +46,7 @@ ASSUMPTION_GAUSSIAN = Claim(
     left=lambda density: density,
     relation="==",
     right=_floor,
-    as_printed=Form(
-        "$\\alpha, \\beta = \\Theta(1)$ regardless of $d$: the largest $\\beta$ for a given $\\alpha$ is $e^{-\\alpha^2/2}/(2\\pi)$.",
-        factor=1.0,
-    ),
+    as_printed="$\\alpha, \\beta = \\Theta(1)$ regardless of $d$: the largest $\\beta$ for a given $\\alpha$ is $e^{-\\alpha^2/2}/(2\\pi)$.",
     control=Form("It is 0.999 of that.", factor=0.999),
 )
 
@@ -88,13 +85,10 @@ ASSUMPTION_MIXING = Claim(
     draw=_mixed,
     left=lambda density: density,
     relation=">=",
-    right=lambda floor, factor: factor * floor,
+    right=lambda floor, factor=1.0: factor * floor,
     known=0.0,
-    as_printed=Form(
-        "$\\beta$ is at least $p$ times that of the Gaussian, $e^{-\\alpha^2/2}/(2\\pi)$, or of the ball. (If the other law has atoms there is no density, only a part "
-        "with one, which is all that Theorem 4.2 needs.)",
-        factor=1.0,
-    ),
+    as_printed="$\\beta$ is at least $p$ times that of the Gaussian, $e^{-\\alpha^2/2}/(2\\pi)$, or of the ball. (If the other law has atoms there is no density, only a part "
+    "with one, which is all that Theorem 4.2 needs.)",
     control=Form("It is 1.01 times that.", factor=1.01),
 )
 
@@ -115,12 +109,9 @@ ASSUMPTION_ACTIVATIONS = Claim(
     # As logarithms: the slope of erf at 20 is 10^-174.
     left=lambda alpha, share: np.log(_slopes(2 * alpha * share)),
     relation=">=",
-    right=lambda alpha, factor: np.log(factor * np.minimum(_slopes(2 * alpha), _slopes(1e-9 + 0 * alpha))),
-    as_printed=Form(
-        "They have slopes with a positive minimum over every bounded interval of positive numbers: it is at one of the ends, $0$ or $2\\alpha$, and "
-        "positive there (ReLU 1, softplus $\\frac12$, tanh $\\cosh^{-2}2\\alpha$, erf $\\frac2{\\sqrt\\pi}e^{-4\\alpha^2}$).",
-        factor=1.0,
-    ),
+    right=lambda alpha, factor=1.0: np.log(factor * np.minimum(_slopes(2 * alpha), _slopes(1e-9 + 0 * alpha))),
+    as_printed="They have slopes with a positive minimum over every bounded interval of positive numbers: it is at one of the ends, $0$ or $2\\alpha$, and "
+    "positive there (ReLU 1, softplus $\\frac12$, tanh $\\cosh^{-2}2\\alpha$, erf $\\frac2{\\sqrt\\pi}e^{-4\\alpha^2}$).",
     control=Form("The minimum is 1.01 times as large.", factor=1.01),
 )
 
@@ -143,7 +134,7 @@ def _dipping(z, dip):
     return np.tanh(z) - dip * z
 
 
-def _all_terms(student, teacher, dip):
+def _all_terms(student, teacher, dip=0.0):
     change = (_dipping(student, dip) - _dipping(teacher, dip)) * (ACTIVATIONS["tanh"][1](student) - dip)
     return np.concatenate(
         [_terms_of(student, teacher, (*_COVERED, "linear")), (change * (student - teacher))[..., None]], -1
@@ -159,10 +150,7 @@ MONOTONE = Claim(
     relation=">=",
     right=0.0,
     scale=1e-9,
-    as_printed=Form(
-        "$(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))\\,\\sigma'(w\\cdot x)\\,(w\\cdot x - v\\cdot x) \\ge 0$ for every $x$.",
-        dip=0.0,
-    ),
+    as_printed="$(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))\\,\\sigma'(w\\cdot x)\\,(w\\cdot x - v\\cdot x) \\ge 0$ for every $x$.",
     control=Form("The same with $\\tanh z - 0.01z$, which decreases for large arguments.", dip=0.01),
 )
 
@@ -225,12 +213,11 @@ CHAIN = Claim(
     build=finite_law,
     left=lambda w, v, points, weights, slopes: dot(of_points(w, v, points, weights, slopes)[0], w - v),
     relation=">=",
-    right=lambda w, v, points, weights, slopes, factor: factor * _where_both_positive(w, v, points, weights, slopes),
-    scale=lambda w, v, points, weights: 1e-6 * np.sum(weights * dot(points, points), -1) * dot(w - v, w - v),
-    as_printed=Form(
-        "$\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[1_{w\\cdot x > 0}1_{v\\cdot x > 0}(w\\cdot x - v\\cdot x)^2]$.",
-        factor=1.0,
+    right=lambda w, v, points, weights, slopes, factor=1.0: (
+        factor * _where_both_positive(w, v, points, weights, slopes)
     ),
+    scale=lambda w, v, points, weights: 1e-6 * np.sum(weights * dot(points, points), -1) * dot(w - v, w - v),
+    as_printed="$\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[1_{w\\cdot x > 0}1_{v\\cdot x > 0}(w\\cdot x - v\\cdot x)^2]$.",
     control=Form("The same with $1.01\\gamma^2$.", factor=1.01),
     arithmetic="exact sums in float64",
 )
@@ -257,7 +244,7 @@ def _gradient_on_ray(v, points, a, kink):
     return _with_inner(np.mean((residual * slope)[..., None] * points, -2), v)
 
 
-def _formula_on_ray(v, points, a, kink, factor):
+def _formula_on_ray(v, points, a, kink, factor=1.0):
     teacher, student, slope = _on_ray(v, points, a, kink)
     inner = -a * np.mean(slope * teacher**2, -1)
     gradient = np.mean((student * slope)[..., None] * points, -2)
@@ -272,18 +259,14 @@ RAY = Claim(
         "$a \\ge 0$; inputs on four points",
     ),
     draw={"v": unit(2), "points": real((4, 2)), "a": uniform(0, 10), "kink": uniform(0, 1)},
-    where=lambda a, least: a >= least,
+    where=lambda a, least=0.0: a >= least,
     left=_gradient_on_ray,
     relation="==",
     right=_formula_on_ray,
     scale=1e-3,
-    as_printed=Form(
-        "$\\sigma(z)\\sigma'(-az) = 0$ for all $a \\ge 0$, so that $\\nabla F(-av) = E[(-av\\cdot x)\\,\\sigma'(-av\\cdot x)\\,x]$ and "
-        "$\\nabla F(-av)\\cdot v = -aE[\\sigma'(-av\\cdot x)(v\\cdot x)^2]$.",
-        least=0.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same for $a > 0$; at the origin for $\\sigma'(0) = 0$ only.", least=1e-6, factor=1.0),
+    as_printed="$\\sigma(z)\\sigma'(-az) = 0$ for all $a \\ge 0$, so that $\\nabla F(-av) = E[(-av\\cdot x)\\,\\sigma'(-av\\cdot x)\\,x]$ and "
+    "$\\nabla F(-av)\\cdot v = -aE[\\sigma'(-av\\cdot x)(v\\cdot x)^2]$.",
+    as_meant=Form("The same for $a > 0$; at the origin for $\\sigma'(0) = 0$ only.", least=1e-6),
     supplied="Section 5, where the origin may be stationary, and Section 1.1, where it is not with $\\sigma'(0) > 0$",
     correction="At $a = 0$ the product is $\\sigma(z)\\sigma'(0)$, which vanishes only with the convention $\\sigma'(0) = 0$. The "
     "conclusion stands: no other point of the ray is stationary.",
@@ -301,8 +284,8 @@ OPPOSITE = Claim(
         2 * over_circle(np.pi + 0 * c, lambda s, t: (c[..., None] * s - np.maximum(t, 0)) * np.where(s > 0, s, 0.0))
     ),
     relation="==",
-    right=lambda c, factor: factor * c,
-    as_printed=Form("$\\nabla F(w) = \\frac12w$.", factor=0.5),
+    right=lambda c, factor=0.5: factor * c,
+    as_printed="$\\nabla F(w) = \\frac12w$.",
     control=Form("It is $0.505w$.", factor=0.505),
     arithmetic=_CIRCLE,
 )
@@ -321,12 +304,9 @@ IMPOSSIBLE = Claim(
         / (1 + c) ** 2
     ),
     relation="==",
-    right=lambda c, factor: factor * c / (1 + c),
-    as_printed=Form(
-        "Theorem 4.2 cannot be generalised to $w = -cv$: $\\langle\\nabla F(w), w - v\\rangle = \\frac c{2(1+c)}\\|w - v\\|^2$, so that no constant will do. (For "
-        "every $c > 0$ it is positive: the distance falls, and runs end at the origin all the same.)",
-        factor=0.5,
-    ),
+    right=lambda c, factor=0.5: factor * c / (1 + c),
+    as_printed="Theorem 4.2 cannot be generalised to $w = -cv$: $\\langle\\nabla F(w), w - v\\rangle = \\frac c{2(1+c)}\\|w - v\\|^2$, so that no constant will do. (For "
+    "every $c > 0$ it is positive: the distance falls, and runs end at the origin all the same.)",
     control=Form("It is $\\frac{0.505c}{1+c}\\|w - v\\|^2$.", factor=0.505),
     arithmetic=_CIRCLE,
 )

@@ -84,14 +84,11 @@ SPLIT = Claim(
     hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
     defect=SCALE,
     draw={"a": real((2,)), "b": real((2,)), "share": uniform(0.01, 1)},
-    build=lambda a, b, share, most: {"a": a, "b": b, "step": most * share},
+    build=lambda a, b, share, most=4.0: {"a": a, "b": b, "step": most * share},
     left=lambda a, b, step: step * dot(a - b, a - b),
     relation="<=",
     right=lambda a, b: dot(a, a) + dot(b, b),
-    as_printed=Form(
-        "$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$ for the steps of Lemma C.3; judged for steps up to 4, which it allows for small inputs.",
-        most=4.0,
-    ),
+    as_printed="$\\eta^2\\|a - b\\|^2 \\le \\eta(\\|a\\|^2 + \\|b\\|^2)$ for the steps of Lemma C.3; judged for steps up to 4, which it allows for small inputs.",
     corrected=Form("The same for $\\eta \\le \\frac12$, as all steps of the lemma are if $c_1c_2^2 \\ge 1$.", most=0.5),
     correction="$\\|a - b\\|^2 \\le 2\\|a\\|^2 + 2\\|b\\|^2$, and a power of $\\eta$ pays for the factor 2 if $\\eta \\le \\frac12$.",
     control=Form("The same for $\\eta \\le 0.505$.", most=0.505),
@@ -107,8 +104,8 @@ NORMS = Claim(
     build=lambda epsilon, share, turn: {"epsilon": epsilon, "gap": share * np.sqrt(1 - epsilon / 2), "turn": turn},
     left=lambda gap, turn: np.sqrt(1 + 2 * gap * np.cos(turn) + gap**2),
     relation="<=",
-    right=lambda epsilon, part, power: 1 + (1 - part * epsilon) ** power,
-    as_printed=Form("$\\|w_i\\| \\le 1 + 1 - \\epsilon$.", part=1.0, power=1.0),
+    right=lambda epsilon, part=1.0, power=1.0: 1 + (1 - part * epsilon) ** power,
+    as_printed="$\\|w_i\\| \\le 1 + 1 - \\epsilon$.",
     as_meant=Form("$\\|w_i\\| \\le 2$.", part=0.0, power=0.5),
     supplied="the end of the display, which is what is used",
     corrected=Form("$\\|w_i\\| \\le 1 + \\sqrt{1 - \\epsilon/2}$.", part=0.5, power=0.5),
@@ -126,9 +123,9 @@ SUM = Claim(
     draw={"bound": log_uniform(1e-2, 1e2)},
     left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
     relation="<=",
-    right=lambda bound, factor: factor * bound**2,
-    as_printed=Form("Equation (14) is at most $16\\eta c_1^2c_2^4$.", factor=16.0, least=0.0),
-    where=lambda bound, least: bound >= least,
+    right=lambda bound, factor=16.0: factor * bound**2,
+    as_printed="Equation (14) is at most $16\\eta c_1^2c_2^4$.",
+    where=lambda bound, least=0.0: bound >= least,
     corrected=Form("It is at most $18\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=18.0, least=1.0),
     correction="The terms are $16c_1c_2^2$ and $2c_1^2c_2^4$: with $c_1c_2^2 \\ge 1$, taken for granted, 18 in place of 16; without it the "
     "first power remains. (The bound $\\|\\nabla F\\| \\le c_1^2c_2^4$ before it lacks a square on the left.)",
@@ -140,20 +137,18 @@ AZUMA = Claim(
     title="Azuma's inequality for a sequence that is no supermartingale",
     hypotheses=("$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",),
     draw={"length": integers(1, 150), "share": uniform(0.01, 1), "chance": uniform(0.05, 1)},
-    build=lambda length, share, chance, most: {
+    build=lambda length, share, chance, most=1.0: {
         "length": length,
         "level": np.ceil(share * length),
         "chance": most * chance,
     },
     left=lambda length, level, chance: -np.log(at_least(np.ceil((length + level) / 2), length, chance)),
     relation=">=",
-    right=lambda length, level, divisor: level**2 / (divisor * length),
+    right=lambda length, level, divisor=1.0: level**2 / (divisor * length),
     known=0.0,
     as_printed=Form(
         "$P(Z_m \\ge z) \\le \\exp(-z^2/(ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$; here "
         "$a = 16\\eta c_1^2c_2^4$, and 256 is its square.",
-        most=1.0,
-        divisor=1.0,
         recipe="""
 from math import ceil, comb, log
 n, k, p = int(length), int(level), float(chance)
@@ -163,7 +158,6 @@ right = k**2 / n
     ),
     as_meant=Form(
         "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$, as Azuma's inequality has it.",
-        most=1.0,
         divisor=2.0,
         recipe="""
 from math import ceil, comb, log
@@ -189,18 +183,14 @@ EQUATION_15 = Claim(
         "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
     ),
     draw={"rate": log_uniform(1e-4, 1e2)},
-    where=lambda rate, cap: rate <= cap,
+    where=lambda rate, cap=1e9: rate <= cap,
     # η = λκ/(60c₁³) and (15) asks for 1/(9ηc₁) ≤ κ/(512c₁⁴η²), that is η ≤ 9κ/(512c₁³).
-    left=lambda rate, divisor: rate / divisor,
+    left=lambda rate, divisor=60.0: rate / divisor,
     relation="<=",
     right=9 / 512,
-    as_printed=Form(
-        "$m \\le \\epsilon_2^2c_3^2/(512c_1^4c_2^8\\eta^2\\log\\frac2\\delta)$ for $\\lambda = \\alpha^4\\beta\\gamma^2/210$; both sides as bounds on $\\eta$, "
-        "without common factors.",
-        cap=1e9,
-        divisor=60.0,
-    ),
-    as_meant=Form("The same for $\\lambda \\le 1$.", cap=1.0, divisor=60.0),
+    as_printed="$m \\le \\epsilon_2^2c_3^2/(512c_1^4c_2^8\\eta^2\\log\\frac2\\delta)$ for $\\lambda = \\alpha^4\\beta\\gamma^2/210$; both sides as bounds on $\\eta$, "
+    "without common factors.",
+    as_meant=Form("The same for $\\lambda \\le 1$.", cap=1.0),
     supplied="part (2) of Theorem 5.3, where $\\lambda = \\min\\{1, \\alpha^4\\beta\\gamma^2/210\\}$",
     correction="The condition is $\\lambda\\epsilon_1^2 \\le 540/512$; large inputs have $\\lambda > 1$ and need $\\min\\{1, \\lambda\\}$ in the step.",
     control=Form("The corrected form with 56 in place of 60.", cap=1.0, divisor=56.0),
@@ -230,7 +220,7 @@ SMALL_STEP = Claim(
         "epsilons": uniform(0.01, 1),
         "delta": uniform(1e-6, 1 - 1e-9),
     },
-    where=lambda bound, least: bound >= least,
+    where=lambda bound, least=0.0: bound >= least,
     # η over λ/(2c₁²c₂⁴).
     left=lambda bound, ratio, epsilons, delta: (
         epsilons**2 * _third_constant(ratio) ** 2 / (30 * bound * np.log(2 / delta))
@@ -239,7 +229,6 @@ SMALL_STEP = Claim(
     right=1.0,
     as_printed=Form(
         "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
-        least=0.0,
         recipe="""
 c_3 = 2 ** (-ratio / 20) - 2 ** (-ratio / 18)
 left = epsilons**2 * c_3**2 / (30 * bound * np.log(2 / delta))  # the step over λ/(2c)
@@ -278,10 +267,10 @@ EXPONENTIAL = Claim(
     hypotheses=("$0 < x < 1$",),
     glyph=True,
     draw={"x": uniform(1e-6, 0.999)},
-    left=lambda x, sign: (1 + sign * x) ** (1 / x),
+    left=lambda x, sign=1.0: (1 + sign * x) ** (1 / x),
     relation="<=",
-    right=lambda bound: bound,
-    as_printed=Form("$(1 + x)^{1/x} \\le \\frac12$.", sign=1.0, bound=0.5),
+    right=lambda bound=0.5: bound,
+    as_printed="$(1 + x)^{1/x} \\le \\frac12$.",
     as_meant=_MINUS,
     supplied="the line that uses it, $(1 - \\eta\\lambda/2)^{2/(\\eta\\lambda)} \\le \\frac12$",
     corrected=Form("$(1 - x)^{1/x} \\le 1/e$.", sign=-1.0, bound=np.exp(-1)),
@@ -295,13 +284,10 @@ UNION_STEP = Claim(
     hypotheses=("both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",),
     defect=UNION,
     draw={"delta": log_uniform(1e-9, 0.9)},
-    left=lambda delta, inside: 1 / np.log(inside / delta),
+    left=lambda delta, inside=1.0: 1 / np.log(inside / delta),
     relation="<=",
     right=lambda delta: 1 / np.log(2 / delta),
-    as_printed=Form(
-        "$\\frac1{\\log(1/\\delta)} \\le \\frac1{\\log(2/\\delta)}$: the theorem's step is at most the lemma's.",
-        inside=1.0,
-    ),
+    as_printed="$\\frac1{\\log(1/\\delta)} \\le \\frac1{\\log(2/\\delta)}$: the theorem's step is at most the lemma's.",
     corrected=Form("With $\\log\\frac2\\delta$ in the theorem, too.", inside=2.0 + 1e-9),
     correction="The lemma, used for every epoch, asks for $\\log\\frac2\\delta$; the theorem has $\\log\\frac1\\delta$.",
     control=Form("With $\\log\\frac{1.99}\\delta$ in the theorem.", inside=1.99),
@@ -341,8 +327,8 @@ LENGTH = Claim(
     # Both in units of 1/(ηλ): t·m = ⌈20 log(1/ε₂)/ratio⌉·ratio/9.
     left=lambda ratio, epsilon_2: np.ceil(20 * np.log(1 / epsilon_2) / ratio) * ratio / 9,
     relation="<=",
-    right=lambda ratio, epsilon_2, constant: constant * np.log(1 / epsilon_2) + ratio / 9,
-    as_printed=Form("$T = tm = 2\\log(1/\\epsilon_2)/(\\lambda\\eta)$, in units of $1/(\\lambda\\eta)$.", constant=2.0),
+    right=lambda ratio, epsilon_2, constant=2.0: constant * np.log(1 / epsilon_2) + ratio / 9,
+    as_printed="$T = tm = 2\\log(1/\\epsilon_2)/(\\lambda\\eta)$, in units of $1/(\\lambda\\eta)$.",
     corrected=Form("$tm \\le \\frac{20}9\\log(1/\\epsilon_2)/(\\lambda\\eta)$ and one epoch.", constant=20 / 9),
     correction="$20/9$ is rounded down to 2. The theorem's number of iterations is still enough, the true rate being at least $2\\lambda$.",
     control=Form("The same with 2.2.", constant=2.2),

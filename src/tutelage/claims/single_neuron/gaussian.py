@@ -21,12 +21,9 @@ REMARK_6_5 = Claim(
         theta, lambda s, t: (np.maximum(size[..., None] * s, 0) - np.maximum(t, 0)) ** 2
     ),
     relation="==",
-    right=lambda size, theta, factor: (size**2 + 1) / 4 - factor * size * growth(np.pi - theta) / (2 * np.pi),
+    right=lambda size, theta, factor=1.0: (size**2 + 1) / 4 - factor * size * growth(np.pi - theta) / (2 * np.pi),
     scale=lambda size: 1e-3 * (1 + size**2),
-    as_printed=Form(
-        "There is one: $F(w) = \\frac14\\|w\\|^2 + \\frac14 - \\frac{\\|w\\|}{2\\pi}(\\sin\\theta + (\\pi - \\theta)\\cos\\theta)$.",
-        factor=1.0,
-    ),
+    as_printed="There is one: $F(w) = \\frac14\\|w\\|^2 + \\frac14 - \\frac{\\|w\\|}{2\\pi}(\\sin\\theta + (\\pi - \\theta)\\cos\\theta)$.",
     control=Form("The same with the cross term one per cent larger.", factor=1.01),
     arithmetic=_CIRCLE,
 )
@@ -43,7 +40,7 @@ def _by_quadrature(size, theta, length):
     return 2 * np.stack([along, over_circle(theta, lambda s, t: residual(s, t) * t)], -1)
 
 
-def _printed(size, theta, length, factor):
+def _printed(size, theta, length, factor=1.0):
     opening = factor * (np.pi - theta)
     along = 0.5 * size - length / (2 * np.pi) * (np.sin(theta) + opening * np.cos(theta))
     across = 0.5 * size * np.cos(theta) - length / (2 * np.pi) * (np.sin(theta) * np.cos(theta) + opening)
@@ -59,10 +56,7 @@ EQUATION_25 = Claim(
     relation="==",
     right=_printed,
     scale=1e-2,
-    as_printed=Form(
-        "$\\nabla F(w) = \\frac12w - \\frac1{2\\pi}(\\|v\\|\\sin\\theta\\,\\bar w + (\\pi - \\theta)v)$, compared along $w$ and along $v$.",
-        factor=1.0,
-    ),
+    as_printed="$\\nabla F(w) = \\frac12w - \\frac1{2\\pi}(\\|v\\|\\sin\\theta\\,\\bar w + (\\pi - \\theta)v)$, compared along $w$ and along $v$.",
     control=Form("The same with the last term one per cent larger.", factor=1.01),
     arithmetic=_CIRCLE,
 )
@@ -74,7 +68,7 @@ def _across(size, theta):
     return dot(np.array([1.0, 0.0]) - np.cos(theta)[..., None] * bar, spherical_gradient(size, theta))
 
 
-def _final(theta, factor):
+def _final(theta, factor=1.0):
     """The end of the display after Equation (25), for a unit teacher."""
     return -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2
 
@@ -88,10 +82,7 @@ LEMMA_D_1 = Claim(
     relation="==",
     right=_final,
     scale=lambda size: 1e-3 * (1 + size),
-    as_printed=Form(
-        "$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$; judged as the end of the proof, $\\|w\\|\\sin\\theta$ times which is $-\\frac{\\pi - \\theta}{2\\pi}\\sin^2\\theta\\,\\|v\\|$.",
-        factor=1.0,
-    ),
+    as_printed="$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$; judged as the end of the proof, $\\|w\\|\\sin\\theta$ times which is $-\\frac{\\pi - \\theta}{2\\pi}\\sin^2\\theta\\,\\|v\\|$.",
     control=Form("It decreases 1.01 times as fast as it does.", factor=1.01),
 )
 
@@ -140,16 +131,13 @@ LEMMA_D_2 = Claim(
     title="the norm grows near the origin, Gaussian inputs",
     hypotheses=(_GAUSSIAN, "gradient flow, $\\theta = \\pi - \\alpha$, in units of $\\|v\\|$"),
     draw={"alpha": uniform(1e-2, np.pi), "share": uniform(0.01, 1)},
-    build=lambda alpha, share, factor: {"theta": np.pi - alpha, "size": factor * share * alpha**3 / np.pi**4},
+    build=lambda alpha, share, factor=np.pi: {"theta": np.pi - alpha, "size": factor * share * alpha**3 / np.pi**4},
     left=norm_change,
     relation=">=",
     right=0.0,
     scale=lambda size: 1e-6 * size,
-    as_printed=Form(
-        "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. More is true, and judged: up to $\\pi$ times that, with equality "
-        "at $\\alpha = \\pi$. (The exact threshold is that of Lemma 6.3, $\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$.)",
-        factor=np.pi,
-    ),
+    as_printed="$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge 0$ if $\\|w\\| \\le \\|v\\|\\alpha^3/\\pi^4$. More is true, and judged: up to $\\pi$ times that, with equality "
+    "at $\\alpha = \\pi$. (The exact threshold is that of Lemma 6.3, $\\|v\\|(\\sin\\alpha - \\alpha\\cos\\alpha)/\\pi$.)",
     control=Form("The same up to 3.15 times that.", factor=3.15),
     arithmetic=_CIRCLE,
 )
@@ -164,11 +152,10 @@ EQUATION_26 = Claim(
     build=lambda size, theta, share: {"size": size, "theta": theta, "alpha": share * (np.pi - theta)},
     left=norm_change,
     relation=">=",
-    right=lambda size, alpha, prefactor: prefactor * size * (growth(alpha) - np.pi * size),
+    right=lambda size, alpha, prefactor=0.5: prefactor * size * (growth(alpha) - np.pi * size),
     scale=lambda size: 1e-6 * size * (1 + size),
     as_printed=Form(
         "$\\frac{\\partial}{\\partial t}\\|w\\|^2 \\ge \\frac{\\|w\\|\\|v\\|}2(\\sin\\alpha - \\alpha\\cos\\alpha - \\pi\\|w\\|/\\|v\\|)$.",
-        prefactor=0.5,
         recipe="""
 turns = 2 * np.pi * np.arange(100_000) / 100_000  # over the circle, where E[x₁²] is one half
 student = size * np.cos(turns - theta)
@@ -191,12 +178,9 @@ DECREASING = Claim(
     draw={"alpha": uniform(1e-2, np.pi), "share": uniform(0, 1)},
     left=lambda alpha: np.sin(alpha) - alpha * np.cos(alpha),
     relation=">=",
-    right=lambda alpha, share, power: growth(share * alpha) * alpha**power / alpha,
+    right=lambda alpha, share, power=1.0: growth(share * alpha) * alpha**power / alpha,
     scale=1e-6,
-    as_printed=Form(
-        "$\\sin\\theta + (\\pi - \\theta)\\cos\\theta$ decreases strictly in $\\theta$ and vanishes at $\\pi$; $\\sin\\alpha - \\alpha\\cos\\alpha$ increases in $\\alpha$.",
-        power=1.0,
-    ),
+    as_printed="$\\sin\\theta + (\\pi - \\theta)\\cos\\theta$ decreases strictly in $\\theta$ and vanishes at $\\pi$; $\\sin\\alpha - \\alpha\\cos\\alpha$ increases in $\\alpha$.",
     control=Form(
         "$(\\sin\\alpha - \\alpha\\cos\\alpha)/\\alpha^{0.2}$ is at least the smaller values of $\\sin\\alpha - \\alpha\\cos\\alpha$.",
         power=1.2,
@@ -210,12 +194,9 @@ EQUATION_27 = Claim(
     draw={"alpha": uniform(1e-3, np.pi)},
     left=lambda alpha: growth(alpha),
     relation=">=",
-    right=lambda alpha, factor: factor * (alpha / np.pi) ** 3,
+    right=lambda alpha, factor=np.pi: factor * (alpha / np.pi) ** 3,
     scale=1e-12,
-    as_printed=Form(
-        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. More is true, and judged: with $\\pi$ times the right side, with equality at $\\pi$.",
-        factor=np.pi,
-    ),
+    as_printed="$\\sin\\alpha - \\alpha\\cos\\alpha \\ge (\\alpha/\\pi)^3$. More is true, and judged: with $\\pi$ times the right side, with equality at $\\pi$.",
     control=Form("The same with 3.15 times the right-hand side.", factor=3.15),
 )
 
@@ -226,11 +207,8 @@ TAYLOR = Claim(
     draw={"alpha": uniform(1e-3, np.pi / 2)},
     left=lambda alpha: np.stack([growth(alpha) / alpha**3, 1 / 3 - alpha**2 / 24], -1),
     relation=">=",
-    right=lambda alpha, factor: factor * np.stack([1 / 3 - alpha**2 / 24, 0.2 + 0 * alpha], -1),
-    as_printed=Form(
-        "$\\sin\\alpha - \\alpha\\cos\\alpha \\ge \\alpha^3(\\frac1{2!} - \\frac1{3!} - \\frac{\\alpha^2}{4!}) \\ge \\alpha^3/5$.",
-        factor=1.0,
-    ),
+    right=lambda alpha, factor=1.0: factor * np.stack([1 / 3 - alpha**2 / 24, 0.2 + 0 * alpha], -1),
+    as_printed="$\\sin\\alpha - \\alpha\\cos\\alpha \\ge \\alpha^3(\\frac1{2!} - \\frac1{3!} - \\frac{\\alpha^2}{4!}) \\ge \\alpha^3/5$.",
     control=Form("Both with one per cent more.", factor=1.01),
 )
 
@@ -241,7 +219,7 @@ HALF = Claim(
     draw={"alpha": uniform(np.pi / 2, np.pi)},
     left=lambda alpha: growth(alpha),
     relation=">=",
-    right=lambda alpha, factor: factor * np.maximum(1.0, (alpha / np.pi) ** 3),
-    as_printed=Form("$\\sin\\alpha - \\alpha\\cos\\alpha \\ge 1 \\ge \\alpha^3/\\pi^3$.", factor=1.0),
+    right=lambda alpha, factor=1.0: factor * np.maximum(1.0, (alpha / np.pi) ** 3),
+    as_printed="$\\sin\\alpha - \\alpha\\cos\\alpha \\ge 1 \\ge \\alpha^3/\\pi^3$.",
     control=Form("It is at least 1.01.", factor=1.01),
 )

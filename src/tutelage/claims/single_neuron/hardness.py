@@ -88,12 +88,9 @@ METHODS = Claim(
     runs=True,
     left=lambda lowest: lowest,
     relation=">=",
-    right=lambda start, factor: factor / start.shape[-1],
+    right=lambda start, factor=1 / 8: factor / start.shape[-1],
     known=0.0,
-    as_printed=Form(
-        "Gradient descent, SGD (steps of 0.05 and 5 times $d$) and gradient flow have $F - \\inf F \\ge 1/(8d)$ at all times.",
-        factor=1 / 8,
-    ),
+    as_printed="Gradient descent, SGD (steps of 0.05 and 5 times $d$) and gradient flow have $F - \\inf F \\ge 1/(8d)$ at all times.",
     control=Form("They have $F - \\inf F \\ge 1/(7.8d)$.", factor=1 / 7.8),
     arithmetic=f"exact sums in float64; {_STEPS} steps of each method",
 )
@@ -130,8 +127,8 @@ PROBABILITY = Claim(
     draw={"dimension": integers(1, 34)},
     left=_best_escape,
     relation="<=",
-    right=lambda dimension, rate: np.exp(-rate * dimension),
-    as_printed=Form("With probability at least $1 - e^{-d/4}$ all methods stay above $1/(8d)$.", rate=0.25),
+    right=lambda dimension, rate=0.25: np.exp(-rate * dimension),
+    as_printed="With probability at least $1 - e^{-d/4}$ all methods stay above $1/(8d)$.",
     control=Form("With probability at least $1 - e^{-0.27d}$.", rate=0.27),
     arithmetic="exact binomial probabilities",
 )
@@ -145,7 +142,7 @@ HOEFFDING_STEP = Claim(
     # As exponents: the probabilities themselves are too small to be compared.
     left=lambda dimension: -np.log(escape(dimension, dimension)) / dimension,
     relation=">=",
-    right=lambda rate: rate,
+    right=lambda rate=0.25: rate,
     also=(
         Relation(
             draw={"dimension": integers(2, 4000)},
@@ -156,7 +153,6 @@ HOEFFDING_STEP = Claim(
     ),
     as_printed=Form(
         "$P(Z \\le \\frac34d) \\ge 1 - e^{-d/4}$, compared as exponents over $d$.",
-        rate=0.25,
         recipe="""
 from math import comb, log
 d = int(dimension)
@@ -193,8 +189,8 @@ EQUATION_4 = Claim(
     corners=[{"w": np.where(np.arange(d) < -(-d // 4), -1.0, d**-0.5)} for d in (4, 5, 64)],
     left=lambda w: np.sum((np.maximum(w, 0) - w.shape[-1] ** -0.5) ** 2, -1) / (2 * w.shape[-1]),
     relation=">=",
-    right=lambda w, factor: factor / w.shape[-1],
-    as_printed=Form("$F(w) \\ge 1/(8d)$; there is equality where $d/4$ is a whole number.", factor=1 / 8),
+    right=lambda w, factor=1 / 8: factor / w.shape[-1],
+    as_printed="$F(w) \\ge 1/(8d)$; there is equality where $d/4$ is a whole number.",
     control=Form("$F(w) \\ge 1/(7.9d)$.", factor=1 / 7.9),
 )
 
@@ -211,9 +207,9 @@ COORDINATE = Claim(
     draw={"w": real((3,))},
     left=lambda w: _coordinate(w)[..., 0],
     relation="==",
-    right=lambda w, factor: factor * np.mean(_coordinate(w), -1),
+    right=lambda w, factor=1.0: factor * np.mean(_coordinate(w), -1),
     scale=1e-3,
-    as_printed=Form("$(g_t)_i = (\\nabla F(w_t))_i$ if $x_t = x_i$.", factor=1.0),
+    as_printed="$(g_t)_i = (\\nabla F(w_t))_i$ if $x_t = x_i$.",
     as_meant=Form(
         "A coordinate that is dead stays so, $(w_t - \\eta g_t)_ib_i \\le 0$; judged for $\\eta = 10$.",
         where=lambda w: w[..., 0] <= 0,
@@ -237,11 +233,13 @@ FLOW_STARTS = Claim(
     defect=ATOMS,
     draw={"masses": uniform(0, 1, (3,))},
     build=lambda masses: {"masses": (masses + 1e-6) / np.sum(masses + 1e-6, -1, keepdims=True)},
-    left=lambda masses, zero: np.where(masses[..., 2] < 0.5, masses[..., 2], masses[..., 0]) + zero * masses[..., 1],
+    left=lambda masses, zero=1.0: (
+        np.where(masses[..., 2] < 0.5, masses[..., 2], masses[..., 0]) + zero * masses[..., 1]
+    ),
     relation="<=",
-    right=lambda bound: bound,
-    as_printed=Form("$P(b_iw_i(0) \\ge 0) \\le \\frac12$.", zero=1.0, bound=0.5),
-    corrected=Form("$P(b_iw_i(0) > 0) \\le \\frac12$, the indicator of the other two methods.", zero=0.0, bound=0.5),
+    right=lambda bound=0.5: bound,
+    as_printed="$P(b_iw_i(0) \\ge 0) \\le \\frac12$.",
+    corrected=Form("$P(b_iw_i(0) > 0) \\le \\frac12$, the indicator of the other two methods.", zero=0.0),
     correction="A start with an atom at zero counts as moving then: from $w(0) = 0$ all coordinates would. With $\\sigma'(0) = 0$, the "
     "theorem's convention, the path that stays obeys the flow's equation at all times, and the strict indicator is right for flow, too. (Paths that leave at once break "
     "it at $t = 0$ only, which may be why the print counts zero as moving.)",
@@ -283,13 +281,12 @@ SMOOTH = Claim(
     where=lambda dead, safe, atoms: (dead >= 2) & ((safe >= 2) | atoms),
     left=lambda loss: loss,
     relation=">=",
-    right=lambda factor: factor / 64,
+    right=lambda factor=1.0: factor / 64,
     known=0.0,
     as_printed=Form(
         "The same argument works for inputs spread around the points, for any product law of the start; judged for the start "
         "$w = e_1$, a product of point masses.",
         atoms=True,
-        factor=1.0,
         recipe="""
 d = len(start)
 around = 1e-6 * np.concatenate([np.eye(d), -np.eye(d)])

@@ -77,7 +77,7 @@ _DECAY = {
     "draw": _variances,
     "left": lambda variance: variance,
     "relation": "<=",
-    "right": lambda d, first, rate: first * np.exp(-rate * (d - 4)),
+    "right": lambda d, first, rate=1.0: first * np.exp(-rate * (d - 4)),
     "scale": 1e-40,
     "defect": PERIOD,
     "kind": "condition",
@@ -101,7 +101,6 @@ COSINE = Claim(
         square=1.0,
         power=0,
         sizes=_ONE,
-        rate=1.0,
         recipe=_RECIPE
         + """
 inner = (v @ w)[:, None]
@@ -117,7 +116,6 @@ right = first * np.exp(-(d - 4.0))
         square=2.0,
         power=1,
         sizes=_MANY,
-        rate=1.0,
     ),
     correction="The period must be short against the norm of the teacher: with unit teachers and a fixed period the variance "
     "falls like $1/d$. With $\\cos(az)/a$ and $a^2 = \\kappa d$ the rate is $(1 + \\log 2\\kappa)/2$ per dimension, so that "
@@ -141,7 +139,6 @@ RELUS = Claim(
         square=(np.pi / 2) ** 2,
         power=0,
         sizes=_ONE,
-        rate=1.0,
         recipe=_RECIPE
         + """
 a, gradients = np.pi / 2, 0
@@ -161,7 +158,6 @@ right = first * np.exp(-(d - 4.0))
         square=2.0,
         power=1,
         sizes=_MANY,
-        rate=1.0,
     ),
     correction="As for the cosine: the period must shrink like $1/\\sqrt d$ (or the teacher grow). With a fixed period the variance "
     "falls like $1/d$.",
@@ -179,12 +175,9 @@ MASS = Claim(
     draw={"d": integers(1, 35)},
     left=lambda d: -np.log(chdtrc(d, d**2)) / d,
     relation=">=",
-    right=lambda rate: rate,
+    right=lambda rate=1.0: rate,
     known=0.0,
-    as_printed=Form(
-        "The mass outside of a ball of radius $\\Omega(d)$ is exponentially small: $P(\\|x\\| \\ge d) \\le e^{-d}$, with equality for $d = 2$.",
-        rate=1.0,
-    ),
+    as_printed="The mass outside of a ball of radius $\\Omega(d)$ is exponentially small: $P(\\|x\\| \\ge d) \\le e^{-d}$, with equality for $d = 2$.",
     control=Form("It is at most $e^{-1.01d}$.", rate=1.01),
     arithmetic="exact probabilities",
 )

@@ -76,10 +76,8 @@ EQUATION_11 = Claim(
     build=_increment,
     left=_relative_change,
     relation="<=",
-    right=lambda c1, factor, power: factor * c1**power,
-    as_printed=Form(
-        "$|X_i - X_{i-1}| \\le 3\\eta c_1^2c_2^4X_{i-1}$ for $X_i = \\|w_i - v\\|^2$.", factor=3.0, power=2.0
-    ),
+    right=lambda c1, factor=3.0, power=2.0: factor * c1**power,
+    as_printed="$|X_i - X_{i-1}| \\le 3\\eta c_1^2c_2^4X_{i-1}$ for $X_i = \\|w_i - v\\|^2$.",
     corrected=Form("$|X_i - X_{i-1}| \\le 2\\eta c_1c_2^2X_{i-1}$ for $\\eta c_1c_2^2 \\le 2$.", factor=2.0, power=1.0),
     correction="$|\\langle g, w - v\\rangle| \\le c_1c_2^2\\|w - v\\|^2$, which is at most $c_1^2c_2^4\\|w - v\\|^2$ only if $c_1c_2^2 \\ge 1$. Without that "
     "condition the first power is right; and since no such step increases $X_i$ (Lemma C.2), its square adds nothing.",
@@ -96,8 +94,8 @@ GEOMETRIC = Claim(
     draw={"rate": log_uniform(1e-3, 1), "i": integers(1, 20)},
     left=lambda rate, i: (1 + rate) ** i - (1 + rate) ** (i - 1),
     relation="<=",
-    right=lambda rate, i, shift: rate * (1 + rate) ** (i - shift),
-    as_printed=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-2}\\|w_0 - v\\|^2$.", shift=2.0),
+    right=lambda rate, i, shift=2.0: rate * (1 + rate) ** (i - shift),
+    as_printed="$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-2}\\|w_0 - v\\|^2$.",
     as_meant=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^i\\|w_0 - v\\|^2$.", shift=0.0),
     supplied="the end of the display, which is what is used",
     corrected=Form("$|X_i - X_{i-1}| \\le \\eta'(1 + \\eta')^{i-1}\\|w_0 - v\\|^2$.", shift=1.0),
@@ -120,8 +118,8 @@ SUPERMARTINGALE = Claim(
     draw={"mean": uniform(0.01, 1), "spread": uniform(0, 0.5), "epsilon": uniform(0.01, 1)},
     left=_capped,
     relation="<=",
-    right=lambda mean, epsilon, share: np.minimum(mean, 1 - share * epsilon),
-    as_printed=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\epsilon\\}$.", share=1.0),
+    right=lambda mean, epsilon, share=1.0: np.minimum(mean, 1 - share * epsilon),
+    as_printed="$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\epsilon\\}$.",
     as_meant=Form("$E[\\tilde X_i] \\le \\min\\{\\kappa X_{i-1}, 1 - \\frac\\epsilon2\\}$.", share=0.5),
     supplied="the definition of $\\tilde X_i$, two displays before",
     correction="$\\tilde X_i$ is capped at $1 - \\epsilon/2$, and may be there.",
@@ -137,13 +135,11 @@ CHOICE = Claim(
     ),
     draw={"epsilon": log_uniform(1e-3, 0.999), "delta": log_uniform(1e-6, 0.5), "bound": log_uniform(1, 1e2)},
     # η'c₁²c₂⁴/λ, or the same with η.
-    left=lambda epsilon, delta, bound, primed: epsilon**2 / (3 * np.log(1 / delta)) * (3 * bound**2) ** primed,
+    left=lambda epsilon, delta, bound, primed=1.0: epsilon**2 / (3 * np.log(1 / delta)) * (3 * bound**2) ** primed,
     relation="<=",
-    right=lambda limit: limit,
-    as_printed=Form(
-        "$\\eta' \\le \\lambda/(c_1^2c_2^4)$, which makes the capped distance a supermartingale.", primed=1.0, limit=1.0
-    ),
-    as_meant=Form("$\\eta \\le \\lambda/(c_1^2c_2^4)$ for $\\eta$ in place of $\\eta'$.", primed=0.0, limit=1.0),
+    right=lambda limit=1.0: limit,
+    as_printed="$\\eta' \\le \\lambda/(c_1^2c_2^4)$, which makes the capped distance a supermartingale.",
+    as_meant=Form("$\\eta \\le \\lambda/(c_1^2c_2^4)$ for $\\eta$ in place of $\\eta'$.", primed=0.0),
     supplied="Lemma C.1, which is used for a step of $\\eta$",
     correction="The lemma's condition gives $\\eta' < \\epsilon^2\\lambda/\\log\\frac1\\delta$ only. What Lemma C.1 needs is $\\eta \\le 2\\lambda/(c_1^2c_2^4)$, which holds.",
     control=Form("$\\eta \\le 0.45\\lambda/(c_1^2c_2^4)$.", primed=0.0, limit=0.45),
@@ -167,8 +163,8 @@ CAP = Claim(
     where=lambda epsilon, first, later: np.minimum(later, 1 - epsilon / 2) <= first + epsilon / 2,
     left=lambda epsilon, later: np.minimum(later, 1 - epsilon / 2),
     relation="<=",
-    right=lambda epsilon, first, sign: first + sign * epsilon / 2,
-    as_printed=Form("$\\min\\{X_i, 1 - \\frac\\epsilon2\\} \\le X_0 - \\frac\\epsilon2$.", sign=-1.0),
+    right=lambda epsilon, first, sign=-1.0: first + sign * epsilon / 2,
+    as_printed="$\\min\\{X_i, 1 - \\frac\\epsilon2\\} \\le X_0 - \\frac\\epsilon2$.",
     as_meant=_BELOW_CAP,
     supplied="the event before it, and the end of the display, $1 - \\epsilon + \\frac\\epsilon2$",
     correction="A minus for a plus. For $X_0 = 1 - \\epsilon$ the display says nothing, since a capped sequence never exceeds its cap: the event in "
@@ -195,11 +191,10 @@ EQUATION_13 = Claim(
     # Exceeding ε/2 for every ε/2 below the level.
     left=lambda length, level: -_log_maximum(length, level),
     relation=">=",
-    right=lambda length, level, divisor: (2.0 * level) ** 2 / (divisor * length),
+    right=lambda length, level, divisor=2.0: (2.0 * level) ** 2 / (divisor * length),
     known=0.0,
     as_printed=Form(
         "$P(\\sup_i\\tilde X_i - \\tilde X_0 > \\epsilon/2) \\le \\exp(-\\epsilon^2/(2\\sum_ia_i^2))$.",
-        divisor=2.0,
         recipe="""
 from math import comb, log
 n, k = int(length), int(level)
@@ -221,8 +216,8 @@ THREE = Claim(
     draw={"m": integers(1, 10**6), "share": uniform(0, 1)},
     left=lambda m, share: (1 + share / (2 * m + 2)) ** (2 * m + 2),
     relation="<=",
-    right=lambda bound: bound,
-    as_printed=Form("$(1 + \\eta')^{2m+2} < 3$. (It is below $e$.)", bound=3.0),
+    right=lambda bound=3.0: bound,
+    as_printed="$(1 + \\eta')^{2m+2} < 3$. (It is below $e$.)",
     control=Form("It is at most 2.71.", bound=2.71),
 )
 
@@ -234,10 +229,10 @@ EPOCH = Claim(
     ),
     draw={"m": integers(2, 10**6), "bound": log_uniform(1, 1e2)},
     # η' = c₁c₂²/(3m).
-    left=lambda m, bound, power: bound**power / (3 * m) * (2 * m + 2),
+    left=lambda m, bound, power=1.0: bound**power / (3 * m) * (2 * m + 2),
     relation="<=",
     right=1.0,
-    as_printed=Form("$\\eta' \\le \\frac1{2m+2}$, by which $(1 + \\eta')^{2m+2} < 3$.", power=1.0),
+    as_printed="$\\eta' \\le \\frac1{2m+2}$, by which $(1 + \\eta')^{2m+2} < 3$.",
     corrected=Form("It is for epochs of $m \\le 1/(9\\eta c_1^2c_2^4)$ steps.", power=0.0),
     correction="$\\eta'(2m + 2)$ is $\\frac23c_1c_2^2(1 + \\frac1m)$, above one unless $c_1c_2^2 < \\frac32$, while Equation (11) needs $c_1c_2^2 \\ge 1$: an epoch must have "
     "$c_1^2c_2^4$ for $c_1c_2^2$. Lemma C.2 is true all the same: no step increases the distance.",
@@ -249,7 +244,7 @@ SIMPLIFY = Claim(
     title="the step for which the probability is at most δ",
     hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
     draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},
-    build=lambda epsilon, delta, share, factor: {
+    build=lambda epsilon, delta, share, factor=1.0: {
         "epsilon": epsilon,
         "delta": delta,
         "step": factor * share * epsilon**2 / np.log(1 / delta),
@@ -258,10 +253,7 @@ SIMPLIFY = Claim(
     relation=">=",
     right=lambda delta: np.log(1 / delta),
     known=0.0,
-    as_printed=Form(
-        "The last bound of Equation (13) is at most $\\delta$ if $\\eta' \\le \\epsilon^2/\\log\\frac1\\delta$; as exponents.",
-        factor=1.0,
-    ),
+    as_printed="The last bound of Equation (13) is at most $\\delta$ if $\\eta' \\le \\epsilon^2/\\log\\frac1\\delta$; as exponents.",
     corrected=Form("It is for $\\eta' \\le \\epsilon^2/(2\\log\\frac1\\delta)$.", factor=0.5),
     correction="It needs $(1 - \\epsilon)^2 \\le \\frac12 + \\frac{\\eta'}4$, which small $\\epsilon$ do not satisfy: a factor $\\frac12$ (and a quarter of that with the "
     "right exponent in Equation (13)). Lemma C.2 is true all the same: no step increases the distance.",

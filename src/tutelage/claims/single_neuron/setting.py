@@ -28,7 +28,7 @@ def _by_complex_steps(w, v, points):
     return np.stack([_losses(w + step, v, points).imag / 1e-30 for step in steps], -1)
 
 
-def _expected(w, v, points, slope):
+def _expected(w, v, points, slope=1.0):
     student = apply(points, w)
     residual = _soft(student) - _soft(apply(points, v))
     return np.mean((residual / (1 + np.exp(-student)) ** slope)[..., None] * points, -2)
@@ -43,10 +43,7 @@ EQUATION_2 = Claim(
     relation="==",
     right=_expected,
     scale=1e-3,
-    as_printed=Form(
-        "$\\nabla F(w) = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))\\,\\sigma'(w\\cdot x)\\,x]$, against complex differences.",
-        slope=1.0,
-    ),
+    as_printed="$\\nabla F(w) = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))\\,\\sigma'(w\\cdot x)\\,x]$, against complex differences.",
     control=Form("The same with $(\\sigma')^{1.01}$.", slope=1.01),
     arithmetic="exact sums in float64",
 )
@@ -79,11 +76,8 @@ ORIGIN = Claim(
     draw=lambda count, random: [gradients_of(kind, random, 0.0, kink=1.0) for kind in SPHERICAL],
     left=lambda gradient: gradient,
     relation="==",
-    right=lambda v, factor: -factor * v,
-    as_printed=Form(
-        "$\\nabla F(0)$ is proportional to $-v$; it is $-\\frac12E[x_1^2]v$, so that one step reaches the teacher.",
-        factor=0.5,
-    ),
+    right=lambda v, factor=0.5: -factor * v,
+    as_printed="$\\nabla F(0)$ is proportional to $-v$; it is $-\\frac12E[x_1^2]v$, so that one step reaches the teacher.",
     control=Form("It is $-0.505E[x_1^2]v$.", factor=0.505),
     arithmetic="closed forms of the library",
 )
@@ -98,12 +92,9 @@ DISCONTINUOUS = Claim(
     },
     left=lambda v, gradient: np.max(norm(gradient + 0.5 * v), -1),
     relation=">=",
-    right=lambda bound: bound,
+    right=lambda bound=0.49: bound,
     known=0.0,
-    as_printed=Form(
-        "Near the origin the gradient may differ from $-\\frac12v$, that at the origin, by a fixed amount; judged as 0.49.",
-        bound=0.49,
-    ),
+    as_printed="Near the origin the gradient may differ from $-\\frac12v$, that at the origin, by a fixed amount; judged as 0.49.",
     control=Form("By 0.51; the largest difference is $\\frac12$, opposite to the teacher.", bound=0.51),
     arithmetic="closed forms of the library",
 )
@@ -128,13 +119,10 @@ MINIBATCH = Claim(
     },
     left=_mean_square,
     relation="<=",
-    right=lambda w, v, points, slopes, factor: (
+    right=lambda w, v, points, slopes, factor=1.0: (
         factor * np.max(dot(points, points), -1) ** 2 * np.max(slopes, -1) ** 4 * dot(w - v, w - v)
     ),
-    as_printed=Form(
-        "The proofs extend to minibatches: $E\\|g_t\\|^2 \\le c_1^2c_2^4\\|w_t - v\\|^2$, on which they rest, for means of $B$ gradients.",
-        factor=1.0,
-    ),
+    as_printed="The proofs extend to minibatches: $E\\|g_t\\|^2 \\le c_1^2c_2^4\\|w_t - v\\|^2$, on which they rest, for means of $B$ gradients.",
     control=Form("With 0.98 of that bound.", factor=0.98),
     arithmetic="exact sums in float64",
 )

@@ -41,7 +41,7 @@ LEMMA_B_1 = Claim(
     build=_slice,
     left=lambda opening, turn: moment(-opening / 2, opening / 2, turn),
     relation=">=",
-    right=lambda delta, factor: factor * (delta - np.sin(delta)) / 8,
+    right=lambda delta, factor=1.0: factor * (delta - np.sin(delta)) / 8,
     scale=1e-11,
     also=(
         Relation(
@@ -52,12 +52,9 @@ LEMMA_B_1 = Claim(
             scale=1e-11,
         ),
     ),
-    as_printed=Form(
-        "$\\inf_{\\|u\\| = 1}\\int_{a\\cdot y > 0,\\,b\\cdot y > 0,\\,\\|y\\| \\le \\alpha}(u\\cdot y)^2dy \\ge "
-        "\\frac{\\alpha^4}{8\\sqrt2}\\sin^3(\\delta/4)$. More is true, and judged: it is at least $\\alpha^4(\\delta - \\sin\\delta)/8$, the infimum, which is at least "
-        "$4\\pi$ times that.",
-        factor=1.0,
-    ),
+    as_printed="$\\inf_{\\|u\\| = 1}\\int_{a\\cdot y > 0,\\,b\\cdot y > 0,\\,\\|y\\| \\le \\alpha}(u\\cdot y)^2dy \\ge "
+    "\\frac{\\alpha^4}{8\\sqrt2}\\sin^3(\\delta/4)$. More is true, and judged: it is at least $\\alpha^4(\\delta - \\sin\\delta)/8$, the infimum, which is at least "
+    "$4\\pi$ times that.",
     control=Form("It is at least $1.01\\alpha^4(\\delta - \\sin\\delta)/8$.", factor=1.01),
     arithmetic=_CIRCLE,
 )
@@ -72,9 +69,9 @@ INFIMUM = Claim(
     build=_slice,
     left=lambda opening, turn: moment(0 * opening, opening, turn),
     relation=">=",
-    right=lambda delta, turn, factor: factor * moment(0 * delta, delta, turn),
+    right=lambda delta, turn, factor=1.0: factor * moment(0 * delta, delta, turn),
     scale=1e-11,
-    as_printed=Form("The infimum over $b$ is attained at $\\theta(a, b) = \\pi - \\delta$.", factor=1.0),
+    as_printed="The infimum over $b$ is attained at $\\theta(a, b) = \\pi - \\delta$.",
     control=Form("All values are at least 1.01 times that.", factor=1.01),
     arithmetic=_CIRCLE,
 )
@@ -93,18 +90,15 @@ EQUATION_5 = Claim(
     draw={"opening": log_uniform(1e-3, np.pi)},
     left=smaller_moment,
     relation=">=",
-    right=lambda opening, factor: factor * _moment_of_smaller(opening),
+    right=lambda opening, factor=1.0: factor * _moment_of_smaller(opening),
     scale=1e-15,
-    as_printed=Form(
-        "$\\min\\{\\int_Py_1^2, \\int_Py_2^2\\} \\ge \\int_P\\min\\{y_1^2, y_2^2\\}$; there is equality for openings up to $\\pi/2$.",
-        factor=1.0,
-    ),
+    as_printed="$\\min\\{\\int_Py_1^2, \\int_Py_2^2\\} \\ge \\int_P\\min\\{y_1^2, y_2^2\\}$; there is equality for openings up to $\\pi/2$.",
     control=Form("The same with 1.01 times the right-hand side.", factor=1.01),
     arithmetic=_CIRCLE,
 )
 
 
-def _corners(delta, high):
+def _corners(delta, high=1.0):
     """The angle of the steepest corner over half the opening, and the distance of the farthest one."""
     first, second = np.cos(delta / 4), high * np.sin(delta / 4)
     return np.stack([np.arctan2(second, first / 2) / (delta / 2), np.sqrt(first**2 + second**2)], -1)
@@ -118,7 +112,7 @@ RECTANGLES = Claim(
     left=_corners,
     relation="<=",
     right=1.0,
-    as_printed=Form("$P \\supseteq P_1' \\cup P_2'$: corners lie within the opening and the radius.", high=1.0),
+    as_printed="$P \\supseteq P_1' \\cup P_2'$: corners lie within the opening and the radius.",
     control=Form("The same with rectangles one per cent higher.", high=1.01),
 )
 
@@ -142,12 +136,9 @@ MINIMUM = Claim(
     draw={"delta": log_uniform(1e-2, np.pi)},
     left=_over_rectangles,
     relation="==",
-    right=lambda delta, factor: factor * np.sin(delta / 4) ** 3 * np.cos(delta / 4) / 8,
+    right=lambda delta, factor=1.0: factor * np.sin(delta / 4) ** 3 * np.cos(delta / 4) / 8,
     scale=1e-12,
-    as_printed=Form(
-        "$\\int_{P_1'\\cup P_2'}\\min\\{y_1^2, y_2^2\\}dy$ is the minimum of the integrand times the area, $\\frac18\\sin^3\\frac\\delta4\\cos\\frac\\delta4$.",
-        factor=1.0,
-    ),
+    as_printed="$\\int_{P_1'\\cup P_2'}\\min\\{y_1^2, y_2^2\\}dy$ is the minimum of the integrand times the area, $\\frac18\\sin^3\\frac\\delta4\\cos\\frac\\delta4$.",
     as_meant=_BELOW,
     supplied="the words before it, which ask for a lower bound",
     corrected=Form(
@@ -165,10 +156,7 @@ LAST = Claim(
     draw={"delta": uniform(1e-3, np.pi)},
     left=lambda delta: np.cos(delta / 4),
     relation=">=",
-    right=lambda delta, factor: np.maximum(factor / np.sqrt(2), np.sin(delta / 4)),
-    as_printed=Form(
-        "$\\cos\\frac\\delta4 \\ge \\sin\\frac\\delta4$ and $\\sin^3\\frac\\delta4\\cos\\frac\\delta4 \\ge \\frac1{\\sqrt2}\\sin^3\\frac\\delta4$.",
-        factor=1.0,
-    ),
+    right=lambda delta, factor=1.0: np.maximum(factor / np.sqrt(2), np.sin(delta / 4)),
+    as_printed="$\\cos\\frac\\delta4 \\ge \\sin\\frac\\delta4$ and $\\sin^3\\frac\\delta4\\cos\\frac\\delta4 \\ge \\frac1{\\sqrt2}\\sin^3\\frac\\delta4$.",
     control=Form("The same with $1.01/\\sqrt2$.", factor=1.01),
 )

@@ -52,13 +52,10 @@ LEMMA_6_2 = Claim(
     draw={"size": log_uniform(1e-3, 1e3), "theta": uniform(0, np.pi)},
     left=turning,
     relation="==",
-    right=lambda theta, factor: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
+    right=lambda theta, factor=1.0: -factor * (np.pi - theta) / (2 * np.pi) * np.sin(theta) ** 2,
     scale=lambda size: 1e-3 * (1 + size),
-    as_printed=Form(
-        "$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$ if $w(t) \\ne 0$. More is true, and judged: it is $-E[x_1^2]\\,\\frac{\\pi - \\theta}{2\\pi}\\sin\\theta/\\|w\\|$ "
-        "(for $0 < \\theta < \\pi$; at the ends the angle has no derivative, and stays).",
-        factor=1.0,
-    ),
+    as_printed="$\\frac{\\partial}{\\partial t}\\theta(w(t), v) \\le 0$ if $w(t) \\ne 0$. More is true, and judged: it is $-E[x_1^2]\\,\\frac{\\pi - \\theta}{2\\pi}\\sin\\theta/\\|w\\|$ "
+    "(for $0 < \\theta < \\pi$; at the ends the angle has no derivative, and stays).",
     control=Form("It decreases 1.01 times as fast as that.", factor=1.01),
     arithmetic=_CIRCLE,
 )
@@ -149,13 +146,10 @@ CONVEX = Claim(
     draw=_midpoints,
     left=lambda gap: gap,
     relation=">=",
-    right=lambda bound: bound,
+    right=lambda bound=0.05: bound,
     known=0.0,
-    as_printed=Form(
-        "The loss is not convex: a midpoint may be higher than the mean of the ends, judged as $0.05$. (At the origin it is higher by "
-        "$1/(4\\pi^2) = 0.0253$ than at $\\pm u$, $u \\perp v$, $\\|u\\| = 1/\\pi$.)",
-        bound=0.05,
-    ),
+    as_printed="The loss is not convex: a midpoint may be higher than the mean of the ends, judged as $0.05$. (At the origin it is higher by "
+    "$1/(4\\pi^2) = 0.0253$ than at $\\pm u$, $u \\perp v$, $\\|u\\| = 1/\\pi$.)",
     control=Form("It may be higher by $0.1$.", bound=0.1),
 )
 
@@ -169,22 +163,17 @@ STRONGER = Claim(
     scope="remark",
     draw={"d": integers(2, 60), "share": uniform(0, 1)},
     build=lambda d, share: {"d": d, "distance": share / np.sqrt(d)},
-    where=lambda d, least: d >= least,
+    where=lambda d, least=2: d >= least,
     # The density of the shadow of a sphere on a plane, inside; in two dimensions there is none.
     left=lambda d, distance: (d - 2) / (2 * np.pi) * (1 - distance**2) ** ((d - 4) / 2),
     relation=">=",
-    right=lambda floor: floor,
+    right=lambda floor=1 / (2 * np.pi): floor,
     known=0.0,
-    as_printed=Form(
-        "Assumption 6.1 is stronger than Assumption 4.1: spherical inputs have a density of at least some $\\beta > 0$ near the origin of every plane.",
-        least=2,
-        floor=1 / (2 * np.pi),
-    ),
+    as_printed="Assumption 6.1 is stronger than Assumption 4.1: spherical inputs have a density of at least some $\\beta > 0$ near the origin of every plane.",
     as_meant=Form(
         "In three dimensions or more they are, but for inputs at zero: on a sphere of radius $R$ Assumption 4.1 (1) holds with $\\alpha = R/\\sqrt d$ and "
         "$\\beta = 1/(2\\pi R^2)$, and every other spherical law is a mixture of these.",
         least=3,
-        floor=1 / (2 * np.pi),
     ),
     supplied="Theorem 6.4, which asks for Assumption 4.1 (1) besides",
     correction="In the plane a circle or a ring has no density near the origin. For $d \\ge 3$ the smallest density on a sphere's shadow within $1/\\sqrt d$ is $\\frac1{2\\pi}$, at "
@@ -218,7 +207,7 @@ DESCENT = Claim(
     build=_one_step,
     left=lambda decrease: decrease,
     relation=">=",
-    right=lambda theta, step, gap, factor: (
+    right=lambda theta, step, gap, factor=1.0: (
         factor * (2 - step / 2) * (np.pi - theta - np.sin(theta)) / (2 * np.pi) * gap
     ),
     scale=lambda size: 1e-6 * (1 + size**2),
@@ -228,12 +217,9 @@ DESCENT = Claim(
             draw=_STEPS, build=_one_step, left=lambda after: after, relation="<=", right=lambda theta: theta, scale=1e-6
         ),
     ),
-    as_printed=Form(
-        "The theorem extends to gradient descent: no step of at most $2/E[x_1^2]$ increases the angle, and $\\|w_{t+1} - v\\|^2 \\le (1 - \\eta(2 - \\frac\\eta2E[x_1^2])\\,"
-        "E[x_1^2]\\,\\frac{\\epsilon - \\sin\\epsilon}{2\\pi})\\|w_t - v\\|^2$ for $\\theta(w_t, v) \\le \\pi - \\epsilon$. (The step is a positive combination of $w$ and $v$, and $\\|\\nabla F\\|^2 \\le "
-        "\\frac12E[x_1^2]\\langle\\nabla F, w - v\\rangle$ by the inequality of Cauchy and Schwarz.)",
-        factor=1.0,
-    ),
+    as_printed="The theorem extends to gradient descent: no step of at most $2/E[x_1^2]$ increases the angle, and $\\|w_{t+1} - v\\|^2 \\le (1 - \\eta(2 - \\frac\\eta2E[x_1^2])\\,"
+    "E[x_1^2]\\,\\frac{\\epsilon - \\sin\\epsilon}{2\\pi})\\|w_t - v\\|^2$ for $\\theta(w_t, v) \\le \\pi - \\epsilon$. (The step is a positive combination of $w$ and $v$, and $\\|\\nabla F\\|^2 \\le "
+    "\\frac12E[x_1^2]\\langle\\nabla F, w - v\\rangle$ by the inequality of Cauchy and Schwarz.)",
     control=Form("The same with 1.01 times the decrease.", factor=1.01),
 )
 
@@ -273,15 +259,12 @@ THEOREM_6_4 = Claim(
     draw=flows,
     left=lambda squared: squared,
     relation="<=",
-    right=lambda before, gap, time, factor: before * np.exp(-factor * (gap - np.sin(gap)) / np.pi * time),
+    right=lambda before, gap, time, factor=1 - 1e-5: before * np.exp(-factor * (gap - np.sin(gap)) / np.pi * time),
     scale=1e-12,
     where=lambda time: time > 0,
     known=lambda before: before,
-    as_printed=Form(
-        "$\\|w(t) - v\\|^2 \\le \\|w(0) - v\\|^2e^{-\\lambda t}$ with $\\lambda = \\frac{\\alpha^4\\beta}{8\\sqrt2}\\sin^3(\\epsilon/8)$. More is true, and judged: the same with "
-        "$\\frac14\\alpha^4\\beta(\\epsilon - \\sin\\epsilon)$, at least 158 times as much, with equality from starts along $v$ (up to $10^{-5}$, the accuracy of the paths).",
-        factor=1 - 1e-5,
-    ),
+    as_printed="$\\|w(t) - v\\|^2 \\le \\|w(0) - v\\|^2e^{-\\lambda t}$ with $\\lambda = \\frac{\\alpha^4\\beta}{8\\sqrt2}\\sin^3(\\epsilon/8)$. More is true, and judged: the same with "
+    "$\\frac14\\alpha^4\\beta(\\epsilon - \\sin\\epsilon)$, at least 158 times as much, with equality from starts along $v$ (up to $10^{-5}$, the accuracy of the paths).",
     control=Form("The sharper form with 1.01 times the rate.", factor=1.01),
     arithmetic="closed-form gradients, adaptive Runge–Kutta steps",
 )
@@ -341,17 +324,15 @@ SECTION_6_2 = Claim(
     hypotheses=("ReLU, inputs $N((0, 1), I)$, $v = (1, 0)$, $\\eta = 10^{-3}$, 22,000 steps",),
     scope="caption",
     draw=_figure_1,
-    where=lambda start, starts: (start[..., 1] > 0) | (starts == 3),
+    where=lambda start, starts=3: (start[..., 1] > 0) | (starts == 3),
     left=lambda first, later, largest, smallest, end: np.stack([later - first, largest, -smallest, -end], -1),
     relation=">=",
-    right=lambda first, most: np.stack(
+    right=lambda first, most=0.02: np.stack(
         [0.05 + 0 * first, np.pi - 0.02 + 0 * first, -0.1 + 0 * first, -most + 0 * first], -1
     ),
     as_printed=Form(
         "From $(-1, 1)$, $(-1, \\frac12)$ and $(-1, 0)$ gradient descent reaches $v$, the angle at first increases, and it attains every "
         "value in $(0, \\pi]$; judged as a rise by 0.05 in 400 steps, angles from 0.1 to $\\pi - 0.02$, and an end within 0.02.",
-        starts=3,
-        most=0.02,
         recipe="""
 x = np.random.default_rng(0).normal(size=(20_000, 2)) + np.array([0.0, 1.0])
 w, v = np.array(start), np.array([1.0, 0.0])
@@ -362,7 +343,7 @@ left = np.arctan2(abs(w[1]), w[0]) - first  # the rise of the angle in 400 steps
 right = 0.05
 """,
     ),
-    as_meant=Form("It does so from the first two starts.", starts=2, most=0.02),
+    as_meant=Form("It does so from the first two starts.", starts=2),
     supplied="the start itself: $(-1, 0)$ is opposite to the teacher, at the angle $\\pi$, from where an angle can only decrease",
     correction="The third start is opposite to the teacher, at the angle $\\pi$, from where the angle can only decrease.",
     control=Form("From the first two starts the runs end within 0.01 of $v$.", starts=2, most=0.01),

@@ -82,7 +82,7 @@ _EXACT = "Gauss–Legendre rules over the circle, exact sums"
 # Theorem 4.2 ----------------------------------------------------------------------------------------------------------
 
 
-def _sharp(gap, spread, theta, factor):
+def _sharp(gap, spread, theta, factor=1.0):
     """Lemma B.1 exactly, in place of its bound."""
     opening = np.pi - theta
     return factor * spread * (opening - np.sin(opening)) / 8 * gap
@@ -155,11 +155,8 @@ THEOREM_4_2 = Claim(
     right=_sharp,
     known=0.0,
     also=(Relation(draw=_inner_products, left=lambda inner: inner, relation=">=", right=_sharp, known=0.0, runs=True),),
-    as_printed=Form(
-        "$\\langle\\nabla F(w), w - v\\rangle \\ge \\frac{\\alpha^4\\beta\\gamma^2}{8\\sqrt2}\\sin^3(\\delta/4)\\,\\|w - v\\|^2$. More is true, and judged: the same "
-        "with $\\frac18(\\delta - \\sin\\delta)$, at least $4\\pi$ times $\\frac1{8\\sqrt2}\\sin^3(\\delta/4)$ (Lemma B.1), with equality for ReLU in a disc and $w$ along $v$.",
-        factor=1.0,
-    ),
+    as_printed="$\\langle\\nabla F(w), w - v\\rangle \\ge \\frac{\\alpha^4\\beta\\gamma^2}{8\\sqrt2}\\sin^3(\\delta/4)\\,\\|w - v\\|^2$. More is true, and judged: the same "
+    "with $\\frac18(\\delta - \\sin\\delta)$, at least $4\\pi$ times $\\frac1{8\\sqrt2}\\sin^3(\\delta/4)$ (Lemma B.1), with equality for ReLU in a disc and $w$ along $v$.",
     control=Form("The sharper form with 1.01 times the constant.", factor=1.01),
     arithmetic="Gauss–Legendre rules in the plane",
 )
@@ -176,11 +173,8 @@ STATIONARY = Claim(
     relation=">=",
     right=_sharp,
     known=0.0,
-    as_printed=Form(
-        "Off the ray $-av$ the gradient vanishes at $v$ alone: $\\langle\\nabla F(w), w - v\\rangle \\ge \\frac18\\alpha^4\\beta(\\delta - \\sin\\delta)\\|w - v\\|^2$ "
-        "with $\\delta = \\pi - \\theta(w, v)$, for students of any norm.",
-        factor=1.0,
-    ),
+    as_printed="Off the ray $-av$ the gradient vanishes at $v$ alone: $\\langle\\nabla F(w), w - v\\rangle \\ge \\frac18\\alpha^4\\beta(\\delta - \\sin\\delta)\\|w - v\\|^2$ "
+    "with $\\delta = \\pi - \\theta(w, v)$, for students of any norm.",
     control=Form("The same with 1.01 times the constant.", factor=1.01),
     arithmetic=_EXACT,
 )
@@ -191,7 +185,7 @@ STATIONARY = Claim(
 _CLOSE = {"where": near, "relation": ">=", "known": 0.0, "arithmetic": _EXACT}
 
 
-def _rate(gap, spread, factor):
+def _rate(gap, spread, factor=1.0):
     """The sharp rate: the least of 2⟨∇F(w), w − v⟩/‖w − v‖² is that at the origin, orthogonally to v."""
     return factor * np.pi / 8 * spread * gap
 
@@ -205,11 +199,8 @@ FLOW = Claim(
     left=lambda inner: 2 * inner,
     right=_rate,
     **_CLOSE,
-    as_printed=Form(
-        "$\\|w(t) - v\\|^2 \\le \\|w(0) - v\\|^2e^{-\\lambda t}$ with $\\lambda = \\alpha^4\\beta\\gamma^2/210$. More is true, and judged: "
-        "$\\frac{d}{dt}\\|w - v\\|^2 \\le -\\frac\\pi8\\alpha^4\\beta\\gamma^2\\|w - v\\|^2$, at 82 times that rate, with equality for ReLU in a disc as $w \\to 0$, $w \\perp v$.",
-        factor=1.0,
-    ),
+    as_printed="$\\|w(t) - v\\|^2 \\le \\|w(0) - v\\|^2e^{-\\lambda t}$ with $\\lambda = \\alpha^4\\beta\\gamma^2/210$. More is true, and judged: "
+    "$\\frac{d}{dt}\\|w - v\\|^2 \\le -\\frac\\pi8\\alpha^4\\beta\\gamma^2\\|w - v\\|^2$, at 82 times that rate, with equality for ReLU in a disc as $w \\to 0$, $w \\perp v$.",
     control=Form("The sharper form with 1.01 times the rate.", factor=1.01),
 )
 
@@ -278,12 +269,9 @@ LEMMA_C_1 = Claim(
     where=near,
     left=lambda inner, mean_square, bound, product: -2 * inner + product / bound * mean_square,
     relation="<=",
-    right=lambda gap, spread, bound, product, constant: (-2 * spread / 210 + product * bound * constant) * gap,
+    right=lambda gap, spread, bound, product, constant=1.0: (-2 * spread / 210 + product * bound * constant) * gap,
     scale=lambda gap, bound: 1e-6 * gap * bound,
-    as_printed=Form(
-        "$E\\|w_{t+1} - v\\|^2 \\le (1 - 2\\eta\\lambda + \\eta^2c)\\|w_t - v\\|^2$ with $c = c_1^2c_2^4$; the change, over $\\eta$.",
-        constant=1.0,
-    ),
+    as_printed="$E\\|w_{t+1} - v\\|^2 \\le (1 - 2\\eta\\lambda + \\eta^2c)\\|w_t - v\\|^2$ with $c = c_1^2c_2^4$; the change, over $\\eta$.",
     control=Form("The same with $c = 0.95c_1^2c_2^4$.", constant=0.95),
     arithmetic=_EXACT,
 )

@@ -79,7 +79,7 @@ def _successes(random, law, step, length, starts, after):
 
 _RUNS = {
     "runs": True,
-    "where": lambda share, least: share >= least,
+    "where": lambda share, least=1.0: share >= least,
     "left": Chance(),
     "relation": ">=",
     "known": 0.0,
@@ -109,7 +109,7 @@ STOCHASTIC = Claim(
     defect=SCALE,
     draw=_run,
     **_RUNS,
-    right=lambda chance: chance,
+    right=lambda chance=1 - _EPOCHS * _DELTA: chance,
     also=(
         Relation(
             draw={**NEAR, "fraction": uniform(0, 1)},
@@ -127,8 +127,6 @@ STOCHASTIC = Claim(
         "$10^{-23}$, for which the largest step is $40/c_1$.",
         product=40.0,
         length=int(np.ceil(2 * np.log(1 / _EPSILON) / (_RATE * 40.0))),
-        chance=1 - _EPOCHS * _DELTA,
-        least=1.0,
         recipe="""
 random = np.random.default_rng(0)
 good = []
@@ -152,7 +150,6 @@ right = 1 - np.ceil(20 * 210 * np.pi * np.log(100)) * 1e-6  # the probability cl
         product=1.0,
         length=_LENGTH,
         chance=0.99,
-        least=1.0,
     ),
     correction="The bound on the step does not scale with the inputs: $\\eta c_1c_2^2$ must be small, but the printed bound makes it "
     "proportional to $1/(c_1c_2^2)$. The proof takes $c_1c_2^2 \\ge 1$ for granted, for instance in Equation (11); with that (and "
@@ -179,11 +176,8 @@ REMARK_5_4 = Claim(
     ),
     **_RUNS,
     right=0.99,
-    as_printed=Form(
-        "Sub-Gaussian inputs are enough: with high probability SGD comes within $\\epsilon_2$; judged as 0.99 after "
-        f"$\\log(1/(\\epsilon_2\\delta))/(0.3\\eta) = {_GAUSSIAN_LENGTH}$ steps, which is what the mean of one step gives.",
-        least=1.0,
-    ),
+    as_printed="Sub-Gaussian inputs are enough: with high probability SGD comes within $\\epsilon_2$; judged as 0.99 after "
+    f"$\\log(1/(\\epsilon_2\\delta))/(0.3\\eta) = {_GAUSSIAN_LENGTH}$ steps, which is what the mean of one step gives.",
     control=Form("So it is after 0.15 of the steps.", least=0.15),
 )
 
@@ -208,7 +202,6 @@ SECTION_6_1 = Claim(
         "Theorem 6.4 extends to SGD: from all starts that are not opposite to the teacher runs come within 0.01 with high probability; judged "
         "as 0.99 after 1500 steps.",
         length=1500,
-        least=1.0,
     ),
     control=Form("So they do after 150 steps.", length=1500, least=0.1),
 )
@@ -243,16 +236,13 @@ LEMMA_C_2 = Claim(
         "slopes": log_uniform(0.4, 2.7, (2,)),
         "share": uniform(0, 1),
     },
-    build=lambda gap, v, x, slopes, share, most: _with_step(gap, v, x, slopes, most * share),
+    build=lambda gap, v, x, slopes, share, most=2.0: _with_step(gap, v, x, slopes, most * share),
     left=_change,
     relation="<=",
     right=0.0,
     scale=lambda w, v, x: 1e-6 * dot(x, x) * dot(w - v, w - v),
-    as_printed=Form(
-        "With probability at least $1 - \\delta$, $\\|w_i - v\\|^2 \\le 1 - \\epsilon/2$ for all $i \\le m$. More is true, and judged: no step of at most "
-        "$2/(c_1c_2^2)$ ever increases the distance, whatever the input.",
-        most=2.0,
-    ),
+    as_printed="With probability at least $1 - \\delta$, $\\|w_i - v\\|^2 \\le 1 - \\epsilon/2$ for all $i \\le m$. More is true, and judged: no step of at most "
+    "$2/(c_1c_2^2)$ ever increases the distance, whatever the input.",
     control=Form("No step of at most $2.02/(c_1c_2^2)$ does.", most=2.02),
 )
 
@@ -283,7 +273,6 @@ LEMMA_C_3 = Claim(
         "largest step is $1/(9c_1)$ and $m = 1$.",
         product=1 / 9,
         exponent=9 * np.log(2) * _RATE / (20 * _SHARP_RATE),
-        least=1.0,
         recipe="""
 random = np.random.default_rng(0)
 good = []
@@ -303,9 +292,8 @@ right = 0.95  # the probability claimed
         "the printed rate; judged for $\\eta c_1 = 3\\cdot10^{-5}$, far larger than the printed step.",
         product=3e-5,
         exponent=1.0,
-        least=1.0,
     ),
     correction="As in Theorem 5.3 (3), the bound on the step does not scale with the inputs; for small inputs an epoch is a single step, "
     "of which about half see $w\\cdot x \\le 0$ and do nothing. In the mean an epoch of small steps contracts by $e^{-2\\rho/(9c_1c_2^2)}$ or more.",
-    control=Form("The corrected form with $e^{-4\\rho/(9c_1c_2^2)}$.", product=3e-5, exponent=4.0, least=1.0),
+    control=Form("The corrected form with $e^{-4\\rho/(9c_1c_2^2)}$.", product=3e-5, exponent=4.0),
 )

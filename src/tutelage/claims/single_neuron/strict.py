@@ -48,7 +48,7 @@ def _decrease(w, v, points, weights, slopes, step):
     return 2 * dot(gradient, w - v) - step * dot(gradient, gradient)
 
 
-def _claimed(w, v, points, weights, slopes, rate):
+def _claimed(w, v, points, weights, slopes, rate=1.0):
     return rate * _contraction(points, weights, slopes) * dot(w - v, w - v)
 
 
@@ -73,7 +73,7 @@ THEOREM_3_2 = Claim(
     draw=_STEPS,
     left=_decrease,
     **_BY_STEPS,
-    as_printed=Form("Each step has $\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$.", rate=1.0),
+    as_printed="Each step has $\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$.",
     control=Form("The same with $1 - 1.05\\lambda\\gamma^2\\eta$.", rate=1.05),
 )
 
@@ -98,7 +98,7 @@ def _mean_decrease(w, v, points, weights, slopes, step):
     return 2 * dot(gradient, w - v) - step * square
 
 
-def _with_stochastic_step(gap, v, points, weights, slopes, share, power):
+def _with_stochastic_step(gap, v, points, weights, slopes, share, power=2.0):
     """A step up to that of the theorem, with a moment of the inputs in place of c₁²."""
     law = finite_law(gap, v, points, weights, slopes)
     moment = _moment(points, law["weights"], power) ** (2 / power)
@@ -112,13 +112,9 @@ STOCHASTIC = Claim(
     draw=_STEPS,
     left=_mean_decrease,
     **{**_BY_STEPS, "build": _with_stochastic_step},
-    as_printed=Form(
-        "The theorem generalises: $E\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$ for $\\eta < \\lambda\\gamma^2/(E\\|x\\|^4c_2^4)$. "
-        "(With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, also for the theorem's steps; with the second moment alone not.)",
-        rate=1.0,
-        power=2.0,
-    ),
-    control=Form("The same with $(E\\|x\\|^3)^{4/3}$ for $E\\|x\\|^4$.", rate=1.0, power=1.5),
+    as_printed="The theorem generalises: $E\\|w_{t+1} - v\\|^2 \\le (1 - \\lambda\\gamma^2\\eta)\\|w_t - v\\|^2$ for $\\eta < \\lambda\\gamma^2/(E\\|x\\|^4c_2^4)$. "
+    "(With $\\|x\\|^2 \\le c_1$ almost surely, as in Assumption 5.2, also for the theorem's steps; with the second moment alone not.)",
+    control=Form("The same with $(E\\|x\\|^3)^{4/3}$ for $E\\|x\\|^4$.", power=1.5),
 )
 
 
@@ -128,17 +124,13 @@ INCREASING = Claim(
     hypotheses=("inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",),
     scope="remark",
     draw={"w": uniform(-1000, 1000)},
-    left=lambda w, leak: (
+    left=lambda w, leak=0.0: (
         (np.tanh(w) + leak * w - np.tanh(1.0) - leak) * (1 - np.tanh(w) ** 2 + leak) * (w - 1) / (w - 1) ** 2
     ),
     relation=">=",
-    right=lambda rate: rate,
-    as_printed=Form(
-        "If the activation is strictly increasing, $w_t$ converges exponentially fast from any start, as in Theorem 3.2: "
-        "$\\langle\\nabla F(w), w - v\\rangle/\\|w - v\\|^2$ has a positive bound; judged as $10^{-6}$, for tanh.",
-        leak=0.0,
-        rate=1e-6,
-    ),
+    right=lambda rate=1e-6: rate,
+    as_printed="If the activation is strictly increasing, $w_t$ converges exponentially fast from any start, as in Theorem 3.2: "
+    "$\\langle\\nabla F(w), w - v\\rangle/\\|w - v\\|^2$ has a positive bound; judged as $10^{-6}$, for tanh.",
     as_meant=Form(
         "So it does if $\\inf\\sigma' = \\gamma > 0$: $\\langle\\nabla F(w), w - v\\rangle \\ge \\gamma^2E[(w\\cdot x - v\\cdot x)^2]$; judged for $\\tanh z + \\frac1{10}z$.",
         leak=0.1,
@@ -172,13 +164,12 @@ CORRELATION = Claim(
     build=finite_law,
     left=lambda w, v, points, weights, slopes: dot(of_points(w, v, points, weights, slopes)[0], w - v),
     relation="==",
-    right=lambda w, v, points, weights, slopes, factor: factor * _with_smallest_slope(w, v, points, weights, slopes),
-    scale=_size,
-    as_printed=Form(
-        "$\\langle\\nabla F(w), w - v\\rangle = E[\\gamma(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))(w\\cdot x - v\\cdot x)]$; the next step has an equality, too.",
-        factor=1.0,
+    right=lambda w, v, points, weights, slopes, factor=1.0: (
+        factor * _with_smallest_slope(w, v, points, weights, slopes)
     ),
-    as_meant=Form("$\\langle\\nabla F(w), w - v\\rangle$ is at least that.", relation=">=", factor=1.0),
+    scale=_size,
+    as_printed="$\\langle\\nabla F(w), w - v\\rangle = E[\\gamma(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))(w\\cdot x - v\\cdot x)]$; the next step has an equality, too.",
+    as_meant=Form("$\\langle\\nabla F(w), w - v\\rangle$ is at least that.", relation=">="),
     supplied="the reasons given for both steps, which are those of lower bounds",
     correction="Equality signs for lower bounds.",
     control=Form("It is at least 1.02 times that.", relation=">=", factor=1.02),
@@ -195,13 +186,10 @@ GRADIENT_NORM = Claim(
     build=finite_law,
     left=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
     relation="==",
-    right=lambda w, v, points, weights, slopes, factor: factor * of_points(w, v, points, weights, slopes)[1],
+    right=lambda w, v, points, weights, slopes, factor=1.0: factor * of_points(w, v, points, weights, slopes)[1],
     scale=_size,
-    as_printed=Form(
-        "$\\|\\nabla F(w)\\|^2 = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2]$.",
-        factor=1.0,
-    ),
-    as_meant=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<=", factor=1.0),
+    as_printed="$\\|\\nabla F(w)\\|^2 = E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2]$.",
+    as_meant=Form("$\\|\\nabla F(w)\\|^2$ is at most that.", relation="<="),
     supplied="the display itself, a chain of upper bounds",
     correction="The square of a mean is at most the mean of the squares (Jensen); there is equality for one input only.",
     control=Form("It is at most 0.98 of that.", relation="<=", factor=0.98),
@@ -242,14 +230,11 @@ LIPSCHITZ = Claim(
     build=finite_law,
     left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
     relation="<=",
-    right=lambda w, v, points, weights, slopes, factor: (
+    right=lambda w, v, points, weights, slopes, factor=1.0: (
         factor * np.max(slopes, -1) ** 4 * np.sum(weights * apply(points, w - v) ** 2 * dot(points, points), -1)
     ),
-    as_printed=Form(
-        "$E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2] \\le c_2^4E[(w\\cdot x - v\\cdot x)^2\\|x\\|^2]$ (which is at most "
-        "$c_2^4\\|w - v\\|^2E\\|x\\|^4$).",
-        factor=1.0,
-    ),
+    as_printed="$E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2] \\le c_2^4E[(w\\cdot x - v\\cdot x)^2\\|x\\|^2]$ (which is at most "
+    "$c_2^4\\|w - v\\|^2E\\|x\\|^4$).",
     control=Form("At most 0.98 of that.", factor=0.98),
     arithmetic=_EXACT,
 )
@@ -262,12 +247,9 @@ STEP = Claim(
     ),
     draw={"rate": log_uniform(1e-6, 1e2), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
     # Both sides over η.
-    left=lambda rate, bound, share, most: -2 * rate + most * share * rate / bound * bound,
+    left=lambda rate, bound, share, most=1.0: -2 * rate + most * share * rate / bound * bound,
     relation="<=",
     right=lambda rate: -rate,
-    as_printed=Form(
-        "$1 - 2\\gamma^2\\lambda\\eta + \\eta^2c_1^2c_2^4 \\le 1 - \\gamma^2\\lambda\\eta$, with equality at the largest step.",
-        most=1.0,
-    ),
+    as_printed="$1 - 2\\gamma^2\\lambda\\eta + \\eta^2c_1^2c_2^4 \\le 1 - \\gamma^2\\lambda\\eta$, with equality at the largest step.",
     control=Form("The same for steps up to 1.01 times that.", most=1.01),
 )

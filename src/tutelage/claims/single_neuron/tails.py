@@ -22,9 +22,9 @@ EQUATION_7 = Claim(
     build=lambda masses: {"joint": masses / np.sum(masses + 1e-12, (-1, -2), keepdims=True)},
     left=lambda joint: np.sum(joint * np.tril(np.ones((3, 3))), (-1, -2)),
     relation=">=",
-    right=lambda joint, shift: np.sum(joint[..., 1:, :], (-1, -2)) - np.sum(joint[..., :, 1:], (-1, -2)) + shift,
+    right=lambda joint, shift=0.0: np.sum(joint[..., 1:, :], (-1, -2)) - np.sum(joint[..., :, 1:], (-1, -2)) + shift,
     known=0.0,
-    as_printed=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c)$.", shift=0.0),
+    as_printed="$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c)$.",
     control=Form("$P(A \\ge B) \\ge P(A \\ge c) - P(B \\ge c) + 0.01$.", shift=0.01),
     arithmetic="exact sums",
 )
@@ -52,10 +52,9 @@ GAUSSIAN_TAIL = Claim(
     draw={"product": uniform(1e-3, np.sqrt(0.5))},
     left=lambda product: ndtr(-2 * product),  # w₁ ≥ 2τ²d
     relation=">=",
-    right=lambda product, constant: 0.5 - constant * product,
+    right=lambda product, constant=0.25: 0.5 - constant * product,
     as_printed=Form(
         "$P(w_1 \\ge 2\\tau^2d) = \\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
-        constant=0.25,
         recipe="from math import erf\nleft = 0.5 - 0.5 * erf(np.sqrt(2) * product)\nright = 0.5 - 0.25 * product\n",
     ),
     corrected=Form(
@@ -87,8 +86,8 @@ CHI_SQUARE = Claim(
     draw={"dimension": integers(1, 100)},
     left=lambda dimension: (2 / np.e) ** (dimension / 2),
     relation="<=",
-    right=lambda dimension, base: base**-dimension,
-    as_printed=Form("$(2e^{-1})^{d/2} \\le 1.2^{-d}$.", base=1.2),
+    right=lambda dimension, base=1.2: base**-dimension,
+    as_printed="$(2e^{-1})^{d/2} \\le 1.2^{-d}$.",
     corrected=Form("$(2e^{-1})^{d/2} \\le 1.1658^{-d}$.", base=1.1658),
     correction="$\\sqrt{e/2} = 1.16582$, below 1.2.",
     control=Form("$(2e^{-1})^{d/2} \\le 1.166^{-d}$.", base=1.166),
@@ -105,10 +104,8 @@ SAFE = Claim(
     where=lambda w, v: norm(w - v) <= 1,
     left=lambda w, v: dot(w, v),
     relation=">=",
-    right=lambda w, factor: factor * dot(w, w),
-    as_printed=Form(
-        "$\\langle w, v\\rangle \\ge \\frac12\\|w\\|^2$, so that $\\theta(w, v) < \\frac\\pi2$.", factor=0.5
-    ),
+    right=lambda w, factor=0.5: factor * dot(w, w),
+    as_printed="$\\langle w, v\\rangle \\ge \\frac12\\|w\\|^2$, so that $\\theta(w, v) < \\frac\\pi2$.",
     control=Form("$\\langle w, v\\rangle \\ge 0.51\\|w\\|^2$.", factor=0.51),
 )
 
@@ -119,9 +116,9 @@ RATE = Claim(
     draw={"delta": uniform(np.pi / 2, np.pi)},
     left=lambda delta: np.sin(delta / 4) ** 3 / (8 * np.sqrt(2)),
     relation=">=",
-    right=lambda denominator: 1 / denominator,
+    right=lambda denominator=210.0: 1 / denominator,
     known=0.0,
-    as_printed=Form("$\\frac1{8\\sqrt2}\\sin^3(\\delta/4) \\ge \\frac1{210}$.", denominator=210.0),
+    as_printed="$\\frac1{8\\sqrt2}\\sin^3(\\delta/4) \\ge \\frac1{210}$.",
     control=Form("$\\ge \\frac1{201}$.", denominator=201.0),
 )
 
@@ -131,12 +128,9 @@ EQUATION_9 = Claim(
     hypotheses=("$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",),
     draw={"rate": log_uniform(1e-6, 1), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
     # Both sides over η: the comparison is not spoiled by rounding to one.
-    left=lambda rate, bound, share, most: -rate + most * share * rate / (2 * bound) * bound,
+    left=lambda rate, bound, share, most=1.0: -rate + most * share * rate / (2 * bound) * bound,
     relation="<=",
     right=lambda rate: -rate / 2,
-    as_printed=Form(
-        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\eta\\lambda/2$ (printed as strict, with equality at the largest step).",
-        most=1.0,
-    ),
+    as_printed="$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\eta\\lambda/2$ (printed as strict, with equality at the largest step).",
     control=Form("The same for $\\eta \\le 1.01\\lambda/(2c)$.", most=1.01),
 )

@@ -52,13 +52,10 @@ LEMMA_1 = Claim(
     build=lambda first, second, turn: {"u": _polar(first, 0 * turn), "w": _polar(second, turn)},
     left=overlap_by_quadrature,
     relation="==",
-    right=lambda u, w, factor: factor * overlap(u, w),
+    right=lambda u, w, factor=1.0: factor * overlap(u, w),
     scale=1e-2,
-    as_printed=Form(
-        "$V(u, v) = \\frac2\\pi\\arcsin\\frac{2u\\cdot v}{\\sqrt{1+2\\|u\\|^2}\\sqrt{1+2\\|v\\|^2}}$, against quadrature. (By one glyph the "
-        "expectation is printed with $w$ for $v$.)",
-        factor=1.0,
-    ),
+    as_printed="$V(u, v) = \\frac2\\pi\\arcsin\\frac{2u\\cdot v}{\\sqrt{1+2\\|u\\|^2}\\sqrt{1+2\\|v\\|^2}}$, against quadrature. (By one glyph the "
+    "expectation is printed with $w$ for $v$.)",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
 )
@@ -86,12 +83,9 @@ SECTION_4_1_TANH = Claim(
     draw={"k": integers(1, 1000)},
     left=lambda k: tanh_square(k) ** k,
     relation=">=",
-    right=lambda bound: bound,
-    as_printed=Form(
-        "The analysis is believed to hold for tanh too; judged by Lemma 2, $E[(p^{(k)}_{u_0})^2] > \\frac14$. More is true, and judged: it is above $0.429$ "
-        "(at $k = 1$; $e^{-\\sqrt{\\pi/6}} = 0.485$ in the limit).",
-        bound=0.429,
-    ),
+    right=lambda bound=0.429: bound,
+    as_printed="The analysis is believed to hold for tanh too; judged by Lemma 2, $E[(p^{(k)}_{u_0})^2] > \\frac14$. More is true, and judged: it is above $0.429$ "
+    "(at $k = 1$; $e^{-\\sqrt{\\pi/6}} = 0.485$ in the limit).",
     control=Form("It is above $0.431$.", bound=0.431),
     arithmetic="Gauss–Legendre quadrature in float64",
 )
@@ -104,12 +98,9 @@ LEMMA_2 = Claim(
     build=lambda k, stretch: {"u": (teacher_norm(k) * stretch)[..., None], "k": k},
     left=lambda u, k: overlap(u, u) ** k,
     relation=">=",
-    right=lambda bound: bound,
-    as_printed=Form(
-        "$E[(p^{(k)}_{u_0})^2] > \\frac14$. More is true, and judged: it is above $\\frac12$ ($0.501$ at $k = 1$ and more for other $k$, "
-        "$e^{-1/\\sqrt3} = 0.561$ in the limit).",
-        bound=0.5,
-    ),
+    right=lambda bound=0.5: bound,
+    as_printed="$E[(p^{(k)}_{u_0})^2] > \\frac14$. More is true, and judged: it is above $\\frac12$ ($0.501$ at $k = 1$ and more for other $k$, "
+    "$e^{-1/\\sqrt3} = 0.561$ in the limit).",
     control=Form("It is above $0.505$.", bound=0.505),
 )
 
@@ -118,12 +109,12 @@ SECTION_C_1 = Claim(
     title="an inequality in the proof of Lemma 2",
     hypotheses=("$k \\in \\mathbb N$",),
     draw={"k": integers(1, 1000)},
-    where=lambda k, least: k >= least,
+    where=lambda k, least=1: k >= least,
     left=lambda k: (1 - 1 / k) ** k,
     relation=">=",
-    right=lambda bound: bound,
-    as_printed=Form("$(1 - 1/k)^k > \\frac14$.", bound=0.25, least=1),
-    as_meant=Form("$(1 - 1/k)^k \\ge \\frac14$ for $k \\ge 2$, with equality at $k = 2$.", bound=0.25, least=2),
+    right=lambda bound=0.25: bound,
+    as_printed="$(1 - 1/k)^k > \\frac14$.",
+    as_meant=Form("$(1 - 1/k)^k \\ge \\frac14$ for $k \\ge 2$, with equality at $k = 2$.", least=2),
     supplied="the last line of the same proof, which takes $a = 1/k$ from $[0, \\frac12]$",
     corrected=Form("$(1 - 1/k)^k \\ge \\frac8{27} > \\frac14$ for $k \\ge 3$.", bound=8 / 27, least=3),
     correction="It is 0 at $k = 1$ and equal to $\\frac14$ at $k = 2$. Lemma 2 holds there all the same, since $V(u_0, u_0)$ is well "
@@ -151,11 +142,10 @@ LEMMA_3 = Claim(
     draw=[_ONE_PATCH, _TWO_PATCHES],
     left=loss_by_quadrature,
     relation="==",
-    right=lambda u, w, factor: factor * parity_loss(w[..., None], u[..., None]),
+    right=lambda u, w, factor=1.0: factor * parity_loss(w[..., None], u[..., None]),
     scale=1e-2,
     as_printed=Form(
         "$F^{(1,k)} = F^{(1)} + F^{(k)}$ for both architectures and all $k \\in \\mathbb N$; against quadrature, $k \\in \\{1, 2\\}$.",
-        factor=1.0,
         recipe=ERF
         + """
 k = len(w)
@@ -167,9 +157,7 @@ right = 0.5 * np.mean(low**2) + 0.5 * np.mean(high**2)
 """,
     ),
     as_meant=Form(
-        "The same for $k \\ge 2$; against quadrature, $k = 2$ (sharing is the case of equal rows).",
-        draw=_TWO_PATCHES,
-        factor=1.0,
+        "The same for $k \\ge 2$; against quadrature, $k = 2$ (sharing is the case of equal rows).", draw=_TWO_PATCHES
     ),
     supplied='Section 4, "Sum of low and high degree parities", and the proof, which integrates over a patch besides the first',
     correction="At $k = 1$ both terms are the same, $F^{(1,1)} = 4F^{(1)}$; the proof needs a patch besides the first. (Its displays "
@@ -207,13 +195,10 @@ LEMMA_4 = Claim(
     # By two formulas, since erf is odd to the last bit: one of them would agree with itself.
     left=lambda w, other, x: _predict(w, x)[..., None, None] * _gradients(other, x),
     relation="==",
-    right=lambda w, other, x, factor: factor * _predict(w, -x)[..., None, None] * _differences(other, -x),
+    right=lambda w, other, x, factor=1.0: factor * _predict(w, -x)[..., None, None] * _differences(other, -x),
     scale=1e-3,
-    as_printed=Form(
-        "$p_w(x)\\,g_{w'}(x) = p_w(-x)\\,g_{w'}(-x)$, with and without sharing; the left gradient written out, the right one by "
-        "complex differences.",
-        factor=1.0,
-    ),
+    as_printed="$p_w(x)\\,g_{w'}(x) = p_w(-x)\\,g_{w'}(-x)$, with and without sharing; the left gradient written out, the right one by "
+    "complex differences.",
     control=Form("One per cent more on the right.", factor=1.01),
 )
 
@@ -255,7 +240,7 @@ LEMMA_5_OWN = Claim(
     build=_row,
     left=lambda w: own_factor(w[..., 0, :]),
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=1.0: most,
     also=[
         Relation(
             _ROWS,
@@ -271,7 +256,6 @@ LEMMA_5_OWN = Claim(
     ],
     as_printed=Form(
         "$E[p_w g_l] = (\\prod_{j\\ne l}V(w_j, w_j))\\,c_1(w_l)\\,w_l$ with $0 < c_1 < 1$; against quadrature, $k = d = 2$.",
-        most=1.0,
         recipe=_C1_RECIPE,
     ),
     corrected=Form("The same with $0 < c_1 \\le 4/\\pi$.", most=4 / np.pi),
@@ -288,14 +272,11 @@ LEMMA_5_TARGET = Claim(
     build=_row,
     left=lambda u, w: _patch_expectations(w[..., 1, :], u)[1][..., None] * _patch_expectations(w[..., 0, :], u)[0],
     relation="==",
-    right=lambda u, w, factor: factor * overlap(u, w[..., 1, :])[..., None] * pull(w[..., 0, :], u),
+    right=lambda u, w, factor=1.0: factor * overlap(u, w[..., 1, :])[..., None] * pull(w[..., 0, :], u),
     scale=1e-2,
-    as_printed=Form(
-        "$E[p_{u_0}g_l] = (\\prod_{j\\ne l}V(u_0, w_j))\\,\\tilde b_l$ with $\\tilde b_l$ a combination of $w_l$ and $u_0$; in closed "
-        "form $\\tilde b = \\frac4{\\pi\\sqrt{1-\\rho^2}}(u_0/D - \\rho w/(1+2\\|w\\|^2))$, $D = "
-        "\\sqrt{(1+2\\|u_0\\|^2)(1+2\\|w\\|^2)}$, $\\rho = 2u_0\\cdot w/D$; against quadrature, $k = d = 2$.",
-        factor=1.0,
-    ),
+    as_printed="$E[p_{u_0}g_l] = (\\prod_{j\\ne l}V(u_0, w_j))\\,\\tilde b_l$ with $\\tilde b_l$ a combination of $w_l$ and $u_0$; in closed "
+    "form $\\tilde b = \\frac4{\\pi\\sqrt{1-\\rho^2}}(u_0/D - \\rho w/(1+2\\|w\\|^2))$, $D = "
+    "\\sqrt{(1+2\\|u_0\\|^2)(1+2\\|w\\|^2)}$, $\\rho = 2u_0\\cdot w/D$; against quadrature, $k = d = 2$.",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
 )
@@ -319,7 +300,7 @@ def _own_shared(w, k):
     return (k * overlap(w, w) ** (k - 1) * own_factor(w))[..., None] * w
 
 
-def _target_shared(u, w, k, factor):
+def _target_shared(u, w, k, factor=1.0):
     return factor * (k * overlap(u, w) ** (k - 1))[..., None] * pull(w, u)
 
 
@@ -345,7 +326,7 @@ COROLLARY_1_OWN = Claim(
     draw=_SHARED,
     left=own_factor,
     relation="<=",
-    right=lambda most: most,
+    right=lambda most=1.0: most,
     also=[
         Relation(_SHARED, lambda w: _shared_by_quadrature(w, w), "==", _own_shared, scale=1e-2),
         Relation(
@@ -357,9 +338,7 @@ COROLLARY_1_OWN = Claim(
             scale=1e-2,
         ),
     ],
-    as_printed=Form(
-        "$E[p_{w_0}g_0] = k\\,V(w_0, w_0)^{k-1}c_1(w_0)\\,w_0$ with $0 < c_1 < 1$.", most=1.0, recipe=_C1_RECIPE
-    ),
+    as_printed=Form("$E[p_{w_0}g_0] = k\\,V(w_0, w_0)^{k-1}c_1(w_0)\\,w_0$ with $0 < c_1 < 1$.", recipe=_C1_RECIPE),
     corrected=Form("The same with $0 < c_1 \\le 4/\\pi$.", most=4 / np.pi),
     correction=_C1_CORRECTION,
     control=Form("The same with $c_1 \\le 1.27$.", most=1.27),
@@ -377,7 +356,7 @@ COROLLARY_1_TARGET = Claim(
     right=_target_shared,
     scale=1e-2,
     also=[Relation(_SHARED, _shared_by_quadrature, "==", _target_shared, scale=1e-2)],
-    as_printed=Form("$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$.", factor=1.0),
+    as_printed="$E[p_{u_0}g_0] = k\\,V(u_0, w_0)^{k-1}\\,\\tilde b$.",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic=_QUADRATURE,
 )

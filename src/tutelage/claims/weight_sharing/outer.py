@@ -9,7 +9,7 @@ from tutelage.claims.weight_sharing.cube import learn_outer, points
 from tutelage.claims.weight_sharing.formulas import PAPER
 
 
-def _unseen_share(weights, accuracy, counted):
+def _unseen_share(weights, accuracy, counted=1.0):
     """The expected share of the points that a sample misses, each counted once or by its mass."""
     law = weights / np.sum(weights, -1, keepdims=True)
     samples = np.floor(weights.shape[-1] / accuracy) + 1
@@ -53,12 +53,8 @@ FRACTION = Claim(
     draw=[{"weights": log_uniform(1e-6, 1, (2**k,)), "accuracy": log_uniform(0.01, 1)} for k in (1, 2, 4)],
     left=_unseen_share,
     relation="<=",
-    right=lambda accuracy, fraction: fraction * accuracy,
-    as_printed=Form(
-        "A function that fits the sample agrees with $g^*$ on all but an $\\epsilon$-fraction of the vectors in $\\{\\pm1\\}^k$.",
-        counted=1.0,
-        fraction=1.0,
-    ),
+    right=lambda accuracy, fraction=1.0: fraction * accuracy,
+    as_printed="A function that fits the sample agrees with $g^*$ on all but an $\\epsilon$-fraction of the vectors in $\\{\\pm1\\}^k$.",
     as_meant=Form(
         "In expectation it agrees with $g^*$ on all but a mass of at most $\\epsilon$; judged with $\\epsilon/e$.",
         counted=0.0,
@@ -132,13 +128,10 @@ PROCEDURE = Claim(
     runs=True,
     left=lambda wrong: wrong,
     relation="<=",
-    right=lambda accuracy, fraction: fraction * accuracy,
+    right=lambda accuracy, fraction=1.0: fraction * accuracy,
     note="mean mass on which the learned parity is wrong",
-    as_printed=Form(
-        "A procedure polynomial in $2^k$ and $1/\\epsilon$ learns $g^*$ up to an $\\epsilon$-fraction; judged with the parity of $k = 3, 5$ "
-        "signs, for uniform, uneven and random laws and for those that hide most.",
-        fraction=1.0,
-    ),
+    as_printed="A procedure polynomial in $2^k$ and $1/\\epsilon$ learns $g^*$ up to an $\\epsilon$-fraction; judged with the parity of $k = 3, 5$ "
+    "signs, for uniform, uneven and random laws and for those that hide most.",
     control=Form("Up to $0.3\\,\\epsilon$.", fraction=0.3),
     arithmetic="least squares in float64",
 )

@@ -40,11 +40,10 @@ SLOPE = Claim(
     draw={"x": log_uniform(1e-6, 1e-3)},
     left=lambda x: (erf(x) - erf(-x)) / (2 * x),
     relation="==",
-    right=lambda slope: slope,
+    right=lambda slope=1.0: slope,
     tolerance=1e-6,
     as_printed=Form(
         "The derivative of erf at 0 is 1.",
-        slope=1.0,
         recipe="import math\nleft = (math.erf(x) - math.erf(-x)) / (2 * x)\nright = 1.0\n",
     ),
     as_meant=Form(
@@ -77,7 +76,7 @@ MINIMA = Claim(
     build=_student,
     left=_least_products,
     relation=">=",
-    right=lambda u, turn, near, far, factor=1.0: (
+    right=lambda u, turn, near=1.0, far=2.0, factor=1.0: (
         factor
         * erf(near * np.sin(turn / 2))
         * erf_slope(far * np.sin(turn / 2))
@@ -88,8 +87,6 @@ MINIMA = Claim(
     as_printed=Form(
         "$\\min\\sigma(u_0\\cdot x)\\,\\min\\sigma'(w_0\\cdot x)\\,\\min\\langle x, w_\\perp\\rangle \\ge "
         "\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\alpha2)\\cos\\frac\\alpha2/\\|u_0\\|$.",
-        near=1.0,
-        far=2.0,
         recipe="""
 import math
 reach, size = np.linalg.norm(u), np.linalg.norm(w)
@@ -126,28 +123,20 @@ DECREASE = Claim(
     hypotheses=("as Theorem 5, $f$ as the proof defines it", "$k \\le 100$", "steps $10^{-3} \\le \\eta \\le 1$"),
     defect="the size of the step is missing",
     draw={**_STUDENTS, "step": log_uniform(1e-3, 1)},
-    build=lambda share, turn, k, step, shortest: {
+    build=lambda share, turn, k, step, shortest=0.0: {
         **_student(share, turn, k),
         "step": np.maximum(step, shortest),
     },
     left=_fallen,
     relation=">=",
-    right=lambda u, turn, step, power, factor: np.arctan(
+    right=lambda u, turn, step, power=0.0, factor=1.0: np.arctan(
         factor * step**power * turning_force(u, turn) / np.sqrt(dot(u, u))
     ),
-    as_printed=Form(
-        "$\\alpha^{(t)} - \\alpha^{(t+1)} \\ge \\arctan(f(\\alpha^{(t)}, \\|u_0\\|)/\\|u_0\\|)$, whatever the constant step.",
-        shortest=0.0,
-        power=0.0,
-        factor=1.0,
-    ),
-    as_meant=Form("The same for the step 1.", shortest=1.0, power=0.0, factor=1.0),
+    as_printed="$\\alpha^{(t)} - \\alpha^{(t+1)} \\ge \\arctan(f(\\alpha^{(t)}, \\|u_0\\|)/\\|u_0\\|)$, whatever the constant step.",
+    as_meant=Form("The same for the step 1.", shortest=1.0),
     supplied="the proof, which adds the gradient itself to $w_0$",
     corrected=Form(
-        "The same with $\\eta f$ for $f$, for steps $\\eta \\le 1$; even with $125\\eta f$.",
-        shortest=0.0,
-        power=1.0,
-        factor=125.0,
+        "The same with $\\eta f$ for $f$, for steps $\\eta \\le 1$; even with $125\\eta f$.", power=1.0, factor=125.0
     ),
     correction="A step of size $\\eta$ turns $w_0$ by $\\eta$ times as much. Theorem 5's number of iterations has the factor $1/\\eta$, which "
     "matters where Theorem 8 takes $\\eta$ of order $\\epsilon^2/k^5$; the total stays polynomial.",
@@ -160,13 +149,11 @@ EVENT = Claim(
     hypotheses=("$w_0$ on the segment from 0 to $u_0$, where $A_s = \\{|u_0\\cdot x| < s\\}$", "$2 \\le k \\le 10^5$"),
     defect=RATE,
     draw={"k": integers(2, 10**5)},
-    left=lambda k, s, power: np.sqrt(3 * erfc(s * teacher_norm(k) ** (power - 1) / np.sqrt(2))),
+    left=lambda k, s=1e3, power=0.0: np.sqrt(3 * erfc(s * teacher_norm(k) ** (power - 1) / np.sqrt(2))),
     relation="<=",
     right=lambda k: 1 - 1 / k,
     as_printed=Form(
         "$(3\\Pr(A_s^c))^{1/2} < 1 - \\frac1k$ for some $s = \\Theta(1)$; judged with $s = 1000$, and every fixed $s$ fails for large $k$.",
-        s=1e3,
-        power=0.0,
         recipe="import math\nleft = np.sqrt(3 * math.erfc(1000 / (np.sqrt(24) / np.pi * k)))\nright = 1 - 1 / k\n",
     ),
     corrected=Form("It is so for $s = 1.732\\|u_0\\|$, of order $k$.", s=1.732, power=1.0),
@@ -186,11 +173,8 @@ LOWER = Claim(
     build=lambda share, reach, ratio: {**in_plane(share * reach, 0 * reach, reach), "ratio": ratio, "s": ratio * reach},
     left=lambda u, w: dot(w - u, low_gradient(w, u)) / dot(w - u, w - u),
     relation=">=",
-    right=lambda s, ratio, factor: factor * erf_slope(s) ** 2 * (1 - np.sqrt(3 * erfc(ratio / np.sqrt(2)))),
-    as_printed=Form(
-        "$\\langle w_0 - u_0, \\nabla F^{(1)}\\rangle \\ge L^2(s)(1 - (3\\Pr(A_s^c))^{1/2})\\|w_0 - u_0\\|^2$ for every $s$, with $L = \\sigma'$.",
-        factor=1.0,
-    ),
+    right=lambda s, ratio, factor=1.0: factor * erf_slope(s) ** 2 * (1 - np.sqrt(3 * erfc(ratio / np.sqrt(2)))),
+    as_printed="$\\langle w_0 - u_0, \\nabla F^{(1)}\\rangle \\ge L^2(s)(1 - (3\\Pr(A_s^c))^{1/2})\\|w_0 - u_0\\|^2$ for every $s$, with $L = \\sigma'$.",
     control=Form("The same with one per cent more.", factor=1.01),
 )
 
@@ -223,15 +207,12 @@ SPLIT = Claim(
     build=_student,
     left=shared_gradient,
     relation="==",
-    right=lambda u, w, k, factor: (
+    right=lambda u, w, k, factor=1.0: (
         (factor * k * own_factor(w) * (overlap(w, w) ** (k - 1) - overlap(u, w) ** (k - 1)))[..., None] * w
         + (1 + k * overlap(u, w) ** (k - 1))[..., None] * low_gradient(w, u)
     ),
     scale=1e-3,
-    as_printed=Form(
-        "$\\nabla F^{(1,k)} = kc_1(w_0)(V(w_0, w_0)^{k-1} - V(u_0, w_0)^{k-1})w_0 + (1 + kV(u_0, w_0)^{k-1})\\nabla F^{(1)}$.",
-        factor=1.0,
-    ),
+    as_printed="$\\nabla F^{(1,k)} = kc_1(w_0)(V(w_0, w_0)^{k-1} - V(u_0, w_0)^{k-1})w_0 + (1 + kV(u_0, w_0)^{k-1})\\nabla F^{(1)}$.",
     control=Form("The first term one per cent larger.", factor=1.01),
 )
 
@@ -242,13 +223,10 @@ REARRANGED = Claim(
     draw=EXACTLY,
     build=exactly_near,
     where=is_far,
-    left=lambda u, w, power: np.sqrt(dot(w, w) / (1 + 2 * dot(w, w)) * (1 + 2 * dot(u, u)) / dot(u, u) ** power),
+    left=lambda u, w, power=0.0: np.sqrt(dot(w, w) / (1 + 2 * dot(w, w)) * (1 + 2 * dot(u, u)) / dot(u, u) ** power),
     relation="<=",
     right=lambda angle: np.cos(angle),
-    as_printed=Form(
-        "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}} \\le \\cos\\alpha$, “which we have from Lemma 13”.",
-        power=0.0,
-    ),
+    as_printed="$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}} \\le \\cos\\alpha$, “which we have from Lemma 13”.",
     as_meant=Form(
         "$\\frac{\\|w_0\\|\\sqrt{1+2\\|u_0\\|^2}}{\\sqrt{1+2\\|w_0\\|^2}\\|u_0\\|} \\le \\cos\\alpha$.", power=1.0
     ),
@@ -266,10 +244,9 @@ LARGEST = Claim(
     build=_student,
     left=lambda u, w, k: np.linalg.norm(shared_gradient(w, u, k), axis=-1),
     relation="<=",
-    right=lambda k, first, others: np.where(k > 1, others, first),
+    right=lambda k, others, first=1.53: np.where(k > 1, others, first),
     as_printed=Form(
         "$\\|\\nabla F^{(1,k)}\\| \\le O(k^2)$. More is true, and judged: it is below $2\\sqrt2/\\pi = 0.9003$ for all $k \\ge 2$, and below $1.53$ for $k = 1$.",
-        first=1.53,
         others=2 * np.sqrt(2) / np.pi,
     ),
     control=Form("It is below $1.51$ and $0.89$.", first=1.51, others=0.89),

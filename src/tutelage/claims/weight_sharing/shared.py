@@ -58,7 +58,7 @@ THEOREM_4 = Claim(
     defect="the side of the start is missing",
     draw=_ends,
     runs=True,
-    where=lambda cosine, k, least, odd: (cosine > least) | (odd * (k % 2) == 1),
+    where=lambda cosine, k, least=-2.0, odd=1: (cosine > least) | (odd * (k % 2) == 1),
     left=lambda u, end: np.linalg.norm(end - u, axis=-1),
     relation="<=",
     right=lambda u: 0.01 * np.linalg.norm(u, axis=-1),
@@ -66,8 +66,6 @@ THEOREM_4 = Claim(
     as_printed=Form(
         "Projected descent with a constant step reaches $u_0$, from any start; judged after 25,000 steps, $k \\in "
         "\\{2, 3, 11, 12\\}$, to one per cent of $\\|u_0\\|$.",
-        least=-2.0,
-        odd=1,
         recipe=GRADIENT
         + """
 point, radius = w, np.linalg.norm(u)
@@ -80,14 +78,12 @@ right = 0.01 * radius
     ),
     as_meant=Form("From every start with $w_0\\cdot u_0 > 0$.", least=0.0, odd=0),
     supplied="Section 4.6, whose theorems imply this one: $w_0\\cdot u_0 > 0$ with probability $\\frac12$, and is assumed",
-    corrected=Form(
-        "From every start with $w_0\\cdot u_0 > 0$, and from every start at all if $k$ is odd.", least=0.0, odd=1
-    ),
+    corrected=Form("From every start with $w_0\\cdot u_0 > 0$, and from every start at all if $k$ is odd.", least=0.0),
     correction="For even $k$ the high degree cannot tell $u_0$ from $-u_0$, and for even $k \\ge 12$ there is a "
     "second minimum on the opposite side (at $-0.56\\,u_0$ for $k = 12$, closer to $-u_0$ for larger $k$). For odd $k$ every factor "
     "$V^{k-1}$ is positive and the whole space is good. A random start in high dimension is good either way, since "
     "$V(u_0, w_0)$ is of order $1/\\sqrt d$ and the low degree decides.",
-    control=Form("From every start whose cosine with $u_0$ is above $-0.9999$.", least=-0.9999, odd=1),
+    control=Form("From every start whose cosine with $u_0$ is above $-0.9999$.", least=-0.9999),
     arithmetic="descent in float64",
 )
 
@@ -108,7 +104,7 @@ THEOREM_5_ANGLE = Claim(
     hypotheses=(*_PHASE, "$2 \\le k \\le 1000$"),
     defect="the size of the step is missing",
     draw={**_STUDENTS, "part": uniform(0.01, 1)},
-    build=lambda share, turn, k, part, most: {
+    build=lambda share, turn, k, part, most=10.0: {
         **in_plane(share * teacher_norm(k), turn, teacher_norm(k)),
         "k": k,
         "step": (most * part)[..., None],
@@ -116,9 +112,7 @@ THEOREM_5_ANGLE = Claim(
     left=lambda u, w, k, step: _angle(w - step * shared_gradient(w, u, k)),
     relation="<=",
     right=_angle,
-    as_printed=Form(
-        "$\\alpha^{(t+1)} \\le \\alpha^{(t)}$, for any constant step; judged with steps up to 10.", most=10.0
-    ),
+    as_printed="$\\alpha^{(t+1)} \\le \\alpha^{(t)}$, for any constant step; judged with steps up to 10.",
     as_meant=Form("The same for steps $\\eta \\le 1$.", most=1.0),
     supplied="Theorem 3, whose steps are in $(0, 1]$, and the proof, which computes with the step 1",
     corrected=Form("The same for steps $\\eta \\le \\frac32$.", most=1.5),
@@ -162,12 +156,9 @@ THEOREM_5_TIME = Claim(
     draw=partial(_passages, quantity="angle", angles=lambda ratio: _ANGLES, most=lambda k: 2 * k**2 + 500),
     left=lambda time: time,
     relation="<=",
-    right=lambda k, epsilon, power: 2 * k**power + k * np.log(1 / epsilon),
-    as_printed=Form(
-        "$\\alpha^{(T)} < \\epsilon$ for some $T = O((k/\\epsilon)^3)$. More is true, and judged: $T \\le 2k^2 + k\\log(1/\\epsilon)$ (constants "
-        "as observed).",
-        power=2.0,
-    ),
+    right=lambda k, epsilon, power=2.0: 2 * k**power + k * np.log(1 / epsilon),
+    as_printed="$\\alpha^{(T)} < \\epsilon$ for some $T = O((k/\\epsilon)^3)$. More is true, and judged: $T \\le 2k^2 + k\\log(1/\\epsilon)$ (constants "
+    "as observed).",
     control=Form("$T \\le 2k^{1.9} + k\\log(1/\\epsilon)$.", power=1.9),
     arithmetic="descent in float64, steps counted",
 )
@@ -262,17 +253,16 @@ THEOREM_7_SIGN = Claim(
     defect=SIGN,
     draw=_SECOND,
     build=_second_phase,
-    where=lambda w, k, epsilon, printed: _angle(w) <= (1 + 1e-9) * allowed(k, epsilon / teacher_norm(k), printed),
+    where=lambda w, k, epsilon, printed=1000.0: (
+        _angle(w) <= (1 + 1e-9) * allowed(k, epsilon / teacher_norm(k), printed)
+    ),
     # The smallest k at which the printed angle is too large.
     corners=[_second_phase(np.array(0.3447), np.array(0.4522), np.array(58), 58)],
     left=_towards_the_teacher,
     relation=">=",
     right=0.0,
     scale=lambda k: 1e-6 / k**3,
-    as_printed=Form(
-        "$\\langle w_0 - u_0, \\nabla F^{(1,k)}\\rangle \\ge 0$, for every $\\epsilon$ and $k \\le 1000$.",
-        printed=1000.0,
-    ),
+    as_printed="$\\langle w_0 - u_0, \\nabla F^{(1,k)}\\rangle \\ge 0$, for every $\\epsilon$ and $k \\le 1000$.",
     corrected=Form(
         "The same for $k \\le 57$, and for larger $k$ with $\\alpha < \\min\\{\\arctan\\frac\\epsilon{2\\|u_0\\|}, "
         "\\sqrt{\\epsilon/(\\|u_0\\|(1+2\\|u_0\\|^2))}\\}$.",
@@ -295,12 +285,9 @@ THEOREM_8 = Claim(
     ),
     left=lambda time: time,
     relation="<=",
-    right=lambda k, epsilon, constant: constant * k**3 * np.log(np.e / epsilon),
-    as_printed=Form(
-        "$\\|w_0 - u_0\\| \\le \\epsilon$ after $\\mathrm{poly}(k, 1/\\epsilon)$ more iterations; judged with $2.5\\,k^3\\log(e/\\epsilon)$, the order that "
-        "the corrected Theorem 7 gives. (For $k = 32$ it is a seventh of that.)",
-        constant=2.5,
-    ),
+    right=lambda k, epsilon, constant=2.5: constant * k**3 * np.log(np.e / epsilon),
+    as_printed="$\\|w_0 - u_0\\| \\le \\epsilon$ after $\\mathrm{poly}(k, 1/\\epsilon)$ more iterations; judged with $2.5\\,k^3\\log(e/\\epsilon)$, the order that "
+    "the corrected Theorem 7 gives. (For $k = 32$ it is a seventh of that.)",
     control=Form("After $2.2\\,k^3\\log(e/\\epsilon)$ iterations.", constant=2.2),
     arithmetic="descent in float64, steps counted",
 )

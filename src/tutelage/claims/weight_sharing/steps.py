@@ -36,10 +36,8 @@ TAYLOR = Claim(
     draw={"a": log_uniform(1e-4, 0.5)},
     left=lambda a: np.cos(np.pi * a / 2) / (2 * np.sin(np.pi * a / 4) ** 2),
     relation="<=",
-    right=lambda a, constant: constant / (np.pi * a / 2) ** 2,
-    as_printed=Form(
-        "$f(a) \\le 3/(\\frac\\pi2a)^2$. More is true, and judged: $2$ for $3$, approached as $a \\to 0$.", constant=2.0
-    ),
+    right=lambda a, constant=2.0: constant / (np.pi * a / 2) ** 2,
+    as_printed="$f(a) \\le 3/(\\frac\\pi2a)^2$. More is true, and judged: $2$ for $3$, approached as $a \\to 0$.",
     control=Form("$f(a) \\le 1.98/(\\frac\\pi2a)^2$.", constant=1.98),
 )
 
@@ -53,9 +51,9 @@ EXPANSION = Claim(
     draw={"u": uniform(-2, 2), "w": uniform(-2, 2, (2,))},
     left=lambda u, w: parity_loss(w[..., None], u[..., None]),
     relation="==",
-    right=lambda u, w, factor: factor * 2 * loss_by_quadrature(u, w),
+    right=lambda u, w, factor=1.0: factor * 2 * loss_by_quadrature(u, w),
     scale=1e-2,
-    as_printed=Form("$F^{(1,k)}(w) = E[(p_w - p_{u_0})^2]$.", factor=1.0),
+    as_printed="$F^{(1,k)}(w) = E[(p_w - p_{u_0})^2]$.",
     as_meant=Form("$F^{(1,k)}(w) = \\frac12E[(p_w - p_{u_0})^2]$.", factor=0.5),
     supplied="Equation (1), the definition of the loss",
     correction="Equation (1) has a factor $\\frac12$; nothing in Lemma 3 depends on it.",
@@ -71,7 +69,7 @@ def _pair(reach, size, cosine):
     return {"u": u, "w": size[..., None] * np.stack([cosine, np.sqrt(1 - cosine**2)], axis=-1)}
 
 
-def _product(u, w, own):
+def _product(u, w, own=1.0):
     first, second = 1 + 2 * dot(u, u), 1 + 2 * dot(w, w)
     return 2 / np.pi * np.arcsin(2 * dot(u, w) / np.sqrt(first * first**own * second ** (1 - own)))
 
@@ -89,10 +87,7 @@ REWRITING = Claim(
     right=_product,
     scale=1e-3,
     arithmetic="trapezoidal quadrature in float64",
-    as_printed=Form(
-        "$V(w_j, u_0) = \\frac2\\pi\\arcsin\\frac{2u_0\\cdot w_j}{\\sqrt{1+2\\|u_0\\|^2}\\sqrt{1+2\\|u_0\\|^2}}$.",
-        own=1.0,
-    ),
+    as_printed="$V(w_j, u_0) = \\frac2\\pi\\arcsin\\frac{2u_0\\cdot w_j}{\\sqrt{1+2\\|u_0\\|^2}\\sqrt{1+2\\|u_0\\|^2}}$.",
     as_meant=Form("The second root has $w_j$ for $u_0$.", own=0.0),
     supplied="Lemma 1, and the next line of the display",
     correction="One root of $u_0$ should be that of $w_j$.",
@@ -127,11 +122,8 @@ SIXTEENTH = Claim(
     ),
     left=lambda u, w: np.abs(overlap(u, w)),
     relation="<=",
-    right=lambda bound: bound,
-    as_printed=Form(
-        "$|V(w_j, u_0)| < \\frac1{16}$, by Lemma 7. (It is what the corrected Lemma 7 gives, exactly: $\\frac2\\pi\\arcsin\\sin\\frac\\pi{32}$.)",
-        bound=1 / 16,
-    ),
+    right=lambda bound=1 / 16: bound,
+    as_printed="$|V(w_j, u_0)| < \\frac1{16}$, by Lemma 7. (It is what the corrected Lemma 7 gives, exactly: $\\frac2\\pi\\arcsin\\sin\\frac\\pi{32}$.)",
     control=Form("It is at most $0.0624$, which is what Lemma 7 prints.", bound=0.0624),
 )
 
@@ -149,12 +141,8 @@ CHAIN = Claim(
     build=one_not_learned,
     left=lambda u, w: 0.5 * (np.prod(overlap(w, w), -1) - 2 * _cross(u, w) + overlap(u, u) ** 2),
     relation=">=",
-    right=lambda u, w, factor, level: factor * (level - 2 * _cross(u, w)),
-    as_printed=Form(
-        "$F^{(k)} = E[(p_w^{(k)} - p_{u_0}^{(k)})^2] \\ge \\frac14 - 2\\prod_lV(w_l, u_0)$.",
-        factor=1.0,
-        level=0.25,
-    ),
+    right=lambda u, w, factor=1.0, level=0.25: factor * (level - 2 * _cross(u, w)),
+    as_printed="$F^{(k)} = E[(p_w^{(k)} - p_{u_0}^{(k)})^2] \\ge \\frac14 - 2\\prod_lV(w_l, u_0)$.",
     corrected=Form("$F^{(k)} \\ge \\frac12(\\frac12 - 2\\prod_lV(w_l, u_0)) \\ge \\frac3{16}$.", factor=0.5, level=0.5),
     correction="With the factor $\\frac12$ of the loss the chain ends with $\\frac1{16}$. Lemma 8 keeps its $\\frac18$, since Lemma 2 holds with "
     "$\\frac12$ for $\\frac14$.",

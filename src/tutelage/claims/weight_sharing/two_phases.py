@@ -58,13 +58,10 @@ FORCE = Claim(
     build=lambda share, turn, k: {**in_plane(share * teacher_norm(k), turn, teacher_norm(k)), "turn": turn},
     left=lambda u, w, turn: dot(pull(w, u), np.stack([-np.cos(turn), np.sin(turn)], axis=-1)),
     relation=">=",
-    right=lambda u, turn, factor: factor * turning_force(u, turn),
-    as_printed=Form(
-        "$\\langle\\tilde b_1, w_\\perp\\rangle \\ge f(\\alpha, \\|u_0\\|) = "
-        "\\frac{\\alpha}{5\\pi\\|u_0\\|^2}\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\pi4)\\cos\\frac\\pi4$; judged against the closed form "
-        "of $\\tilde b$, $k \\le 100$. More is true, and judged: 65 times that, whatever its proof (see the shell).",
-        factor=65.0,
-    ),
+    right=lambda u, turn, factor=65.0: factor * turning_force(u, turn),
+    as_printed="$\\langle\\tilde b_1, w_\\perp\\rangle \\ge f(\\alpha, \\|u_0\\|) = "
+    "\\frac{\\alpha}{5\\pi\\|u_0\\|^2}\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\pi4)\\cos\\frac\\pi4$; judged against the closed form "
+    "of $\\tilde b$, $k \\le 100$. More is true, and judged: 65 times that, whatever its proof (see the shell).",
     control=Form("At least 70 times that.", factor=70.0),
 )
 
@@ -102,7 +99,7 @@ REFLECTION = Claim(
     build=_turned,
     left=lambda u, w, turn: _given_angles(u, w, turn, 0 * turn, np.pi - 2 * turn),
     relation="==",
-    right=lambda u, w, turn, factor: factor * _given_angles(u, w, turn, 0 * turn, np.pi / 2 - turn, 1.0),
+    right=lambda u, w, turn, factor=1.0: factor * _given_angles(u, w, turn, 0 * turn, np.pi / 2 - turn, 1.0),
     scale=1e-4,
     tolerance=1e-6,
     also=[
@@ -117,7 +114,6 @@ REFLECTION = Claim(
     as_printed=Form(
         "$E_{A_1}[\\langle\\sigma(u_0\\cdot x)\\sigma'(w_0\\cdot x)x, w_\\perp\\rangle] = E_{A_1: w_\\perp\\cdot x < 0}[(\\sigma(u_0\\cdot x) - \\sigma(u_0\\cdot\\tilde "
         "x))\\sigma'(w_0\\cdot x)\\langle x, w_\\perp\\rangle] > 0$, and $\\langle\\tilde b_1, w_\\perp\\rangle > \\Pr(A_1^c)E_{A_1^c}[\\dots]$ (by one glyph printed as $A_2^c$).",
-        factor=1.0,
         recipe=ERF
         + """
 x = np.random.default_rng(0).normal(size=(200_000, 2))
@@ -161,7 +157,7 @@ LEMMA_12 = Claim(
     title="close to the teacher, or short",
     hypotheses=("$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$", "$0 < \\|w_0\\| \\le \\|u_0\\|$ (Section 4.6)"),
     draw=NEAR,
-    build=lambda share, ratio, angle, reach, factor: {
+    build=lambda share, ratio, angle, reach, factor=1.0 - 1e-6: {
         **in_plane(share * reach, factor * angle * 2 * np.arcsin(np.minimum(ratio / 2, 1.0)), reach),
         "epsilon": ratio * reach,
     },
@@ -170,11 +166,8 @@ LEMMA_12 = Claim(
     relation="<=",
     right=0.0,
     scale=lambda epsilon: epsilon**2,
-    as_printed=Form(
-        "$\\|u_0 - w_0\\| < \\epsilon$ or $\\langle w_0 - u_0, w_0\\rangle < 0$. More is true, and judged: it is so for $\\alpha < 2\\arcsin\\frac\\epsilon{2\\|u_0\\|}$, "
-        "and for no larger angle, since $w_0$ of norm $\\|u_0\\|$ is $2\\|u_0\\|\\sin\\frac\\alpha2$ away.",
-        factor=1.0 - 1e-6,
-    ),
+    as_printed="$\\|u_0 - w_0\\| < \\epsilon$ or $\\langle w_0 - u_0, w_0\\rangle < 0$. More is true, and judged: it is so for $\\alpha < 2\\arcsin\\frac\\epsilon{2\\|u_0\\|}$, "
+    "and for no larger angle, since $w_0$ of norm $\\|u_0\\|$ is $2\\|u_0\\|\\sin\\frac\\alpha2$ away.",
     control=Form("The same for angles up to $1.01$ times as large.", factor=1.01),
 )
 

@@ -29,16 +29,14 @@ THEOREM_3 = Claim(
     draw=partial(
         growth, patches=range(2, 9), low=True, constant_entries=(False, True), loss=0.125, cosines=(1 / 2, 1 / 3)
     ),
-    where=lambda degree, constant_entries, cosine, least: constant_entries | (degree >= least + (cosine < 0.5)),
+    where=lambda degree, constant_entries, cosine, least=2: constant_entries | (degree >= least + (cosine < 0.5)),
     left=lambda exponent: exponent,
     relation=">=",
-    right=lambda degree, lead: degree / 4 + lead,
+    right=lambda degree, lead=0.0: degree / 4 + lead,
     as_printed=Form(
         "After $T = o(d^{k/4})$ iterations still $F^{(1,k)} \\ge \\frac18$; judged with $c = 1$ and a teacher of norm one, of which the "
         "print asks nothing, $k \\in \\{7, 8\\}$.",
         draw=partial(growth, patches=(7, 8), low=True, constant_entries=(True,), loss=0.125, reach=1.0),
-        lead=0.0,
-        least=2,
         recipe=PLANE
         + """
 # k = 8, d = 1000, entries ±1, |u₀| = 1: far fewer steps than d ** (k / 4) = 10⁶, and the number grows as d ** 1.5.
@@ -46,13 +44,12 @@ left = next(loss for t, (loss, _) in enumerate(losses(1e3, 8, 1, np.sqrt(1e3), 1
 right = 0.125
 """,
     ),
-    as_meant=Form("The same if $\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$; judged with $c = 1$.", lead=0.0, least=9),
+    as_meant=Form("The same if $\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$; judged with $c = 1$.", least=9),
     supplied="Lemma 2, on which the proof rests through Lemma 8, and Section 4.6",
     corrected=Form(
         "The same if $\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$ and either $c$ does not depend on $d$ (time at least $d^{3/2}$), or $k \\ge 6$ (starts of "
         "norm one take $d^{\\frac23(k-2)(k-3)/(k-1)}$ iterations or more with the printed probability, and $d^{(k-2)(k-3)/(k-1)}$ if cosines are of the usual "
         "order $1/\\sqrt d$, which is enough for $k = 5$ too); judged with both for $k \\le 8$.",
-        lead=0.0,
         least=5,
     ),
     correction="The print leaves out the norm of $u_0$. The loss of a short teacher is small: at $\\|u_0\\| = 1$ and $k = 7$ or $8$ it "
@@ -92,7 +89,7 @@ _EVENT = {
     "where": lambda d, m, k, rate: (m <= d) & (2 * k * np.exp(-rate * d ** (1 / 3)) < 1),
     "left": lambda d, m, k: -np.expm1(k * np.log1p(-_tail(d, m))),
     "relation": "<=",
-    "right": lambda d, k, rate: 2 * k * np.exp(-rate * d ** (1 / 3)),
+    "right": lambda d, k, rate=0.5: 2 * k * np.exp(-rate * d ** (1 / 3)),
 }
 
 THEOREM_3_PROBABILITY = Claim(
@@ -103,11 +100,8 @@ THEOREM_3_PROBABILITY = Claim(
         "$u_0$ with equal entries and zeros, $d \\le 10^6$, $k \\le 10$",
     ),
     **_EVENT,
-    as_printed=Form(
-        "The event that the proof needs, all cosines below $d^{-1/3}$ in size, has probability at least $1 - 2ke^{-d^{1/3}/6}$. More is true, and "
-        "judged where it says something: three times the rate, as in Lemma 6.",
-        rate=0.5,
-    ),
+    as_printed="The event that the proof needs, all cosines below $d^{-1/3}$ in size, has probability at least $1 - 2ke^{-d^{1/3}/6}$. More is true, and "
+    "judged where it says something: three times the rate, as in Lemma 6.",
     control=Form("At least $1 - 2ke^{-0.6d^{1/3}}$.", rate=0.6),
     arithmetic="exact binomial laws",
 )
@@ -129,11 +123,8 @@ LEMMA_6 = Claim(
             known=1.0,
         )
     ],
-    as_printed=Form(
-        "With probability above $1 - 2ke^{-d^{1/3}/2}$ all cosines with $u_0$ are below $d^{-1/3}$ in size; judged where that is "
-        "above zero.",
-        rate=0.5,
-    ),
+    as_printed="With probability above $1 - 2ke^{-d^{1/3}/2}$ all cosines with $u_0$ are below $d^{-1/3}$ in size; judged where that is "
+    "above zero.",
     control=Form("With probability above $1 - 2ke^{-0.8d^{1/3}}$.", rate=0.8),
     arithmetic="exact counts and binomial laws",
 )
@@ -190,12 +181,12 @@ LEMMA_8 = Claim(
         for k in (2, 3, 6)
     ],
     build=one_not_learned,
-    where=lambda stretch, least: stretch >= least,
+    where=lambda stretch, least=0.0: stretch >= least,
     left=lambda u, w: parity_loss(w, u),
     relation=">=",
-    right=lambda bound: bound,
-    as_printed=Form("$F^{(1,k)}(w) > \\frac18$.", bound=0.125, least=0.0),
-    as_meant=Form("The same if $\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$, as in Lemma 2.", bound=0.125, least=1.0),
+    right=lambda bound=0.125: bound,
+    as_printed="$F^{(1,k)}(w) > \\frac18$.",
+    as_meant=Form("The same if $\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$, as in Lemma 2.", least=1.0),
     supplied="the proof, which applies Lemma 2 and with it $\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$",
     corrected=Form(
         "If $\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$ and $k \\ge 2$, even $F^{(1,k)}(w) > 0.22$.", bound=0.22, least=1.0
@@ -215,13 +206,13 @@ SECTION_C_3_TIME = Claim(
     ),
     defect="$d^{k/4}$ for $d^{k/3-3}$, all that the proof reaches",
     draw={"k": integers(2, 1000)},
-    where=lambda k, least: k >= least,
+    where=lambda k, least=2: k >= least,
     # Exponents of d, for steps of at most one.
-    left=lambda k, lead: k / 4 + lead,
+    left=lambda k, lead=0.0: k / 4 + lead,
     relation="<=",
     right=lambda k: k / 3 - 3,
-    as_printed=Form("It covers all $T = O(d^{k/4})$: $\\frac k4 \\le \\frac k3 - 3$.", lead=0.0, least=2),
-    corrected=Form("It covers them for $k \\ge 36$.", lead=0.0, least=36),
+    as_printed="It covers all $T = O(d^{k/4})$: $\\frac k4 \\le \\frac k3 - 3$.",
+    corrected=Form("It covers them for $k \\ge 36$.", least=36),
     correction="$\\frac k3 - 3 \\ge \\frac k4$ means $k \\ge 36$; for $k < 9$ the induction covers no step at all once $d$ is large. That "
     "Theorem 3 holds from $k = 5$ on is seen in the exact dynamics, not proved by it.",
     control=Form("It covers $T = O(d^{k/4+1/20})$ for $k \\ge 36$.", lead=0.05, least=36),
@@ -278,13 +269,10 @@ INDUCTION = Claim(
     draw=_induction,
     left=lambda d, drift: d**drift,
     relation="<=",
-    right=lambda d, power: d**power,
+    right=lambda d, power=-0.9: d**power,
     note="growth in units of the bound without its powers of $d$",
-    as_printed=Form(
-        "For every $l \\ge 2$ the cosine is at most $d^{-1/3} + \\eta td^{-(k-2)/3+2}$, or since some $t'$ the norm is below $\\frac1d + "
-        "\\eta(t-t')d^{-(k-2)/3+1}$. More is true on these runs, and judged: both powers lower by $2.9$ ($-0.9$ for 2, $-1.9$ for 1), as observed.",
-        power=-0.9,
-    ),
+    as_printed="For every $l \\ge 2$ the cosine is at most $d^{-1/3} + \\eta td^{-(k-2)/3+2}$, or since some $t'$ the norm is below $\\frac1d + "
+    "\\eta(t-t')d^{-(k-2)/3+1}$. More is true on these runs, and judged: both powers lower by $2.9$ ($-0.9$ for 2, $-1.9$ for 1), as observed.",
     control=Form("The same with powers lower by 3.", power=-1.0),
     arithmetic="descent in float64, in the planes of patches and teacher",
 )

@@ -48,7 +48,7 @@ SLOPE_ONE = Claim(
     scope="remark",
     draw=_ends_with_slope_one,
     runs=True,
-    where=lambda cosine, least: cosine >= least,
+    where=lambda cosine, least=-1.0: cosine >= least,
     left=lambda u, end: np.linalg.norm(end - u, axis=-1),
     relation="<=",
     right=lambda u: 0.01 * np.linalg.norm(u, axis=-1),
@@ -56,7 +56,6 @@ SLOPE_ONE = Claim(
     as_printed=Form(
         "Convergence to $u_0$ can be guaranteed for other slopes, $c_k = 1$ among them; judged as Theorem 2 is, from any "
         "start, $w_0 = -u_0$ among them.",
-        least=-1.0,
         recipe="""
 phi = lambda a: np.exp(-a @ a / 2) * a
 point, b = w, np.sqrt(k)
@@ -113,13 +112,10 @@ THEOREM_1_PART_1 = Claim(
     build=_around,
     left=lambda u, w: _log_norm(exact_wave(u, w.shape[0], sharing=False).gradient(w)[1:]),
     relation="<=",
-    right=lambda u, w, rate: jnp.log(2 * jnp.sqrt(w.shape[0] * (u @ u))) - rate * w.shape[0] * (u @ u),
+    right=lambda u, w, rate=1 / 16: jnp.log(2 * jnp.sqrt(w.shape[0] * (u @ u))) - rate * w.shape[0] * (u @ u),
     scale=1.0,
-    as_printed=Form(
-        "$\\|\\partial F/\\partial(w_2,\\dots,w_k)\\| \\le c_1\\sqrt k\\|u_0\\|e^{-c_2k\\|u_0\\|^2}$; judged in logarithms, with $c_1 = 2$, "
-        "$c_2 = 1/16$.",
-        rate=1 / 16,
-    ),
+    as_printed="$\\|\\partial F/\\partial(w_2,\\dots,w_k)\\| \\le c_1\\sqrt k\\|u_0\\|e^{-c_2k\\|u_0\\|^2}$; judged in logarithms, with $c_1 = 2$, "
+    "$c_2 = 1/16$.",
     control=Form("The same with $c_2 = 0.07$.", rate=0.07),
 )
 
@@ -133,14 +129,11 @@ THEOREM_1_PART_2 = Claim(
     build=lambda size, along, first, rest, share: _around(size, along, jnp.maximum(first, 0.0), rest, share),
     left=lambda u, w: exact_wave(u, w.shape[0], sharing=False).loss(w),
     relation=">=",
-    right=lambda u, w, level, constant, rate: level - constant * jnp.exp(-rate * w.shape[0] * (u @ u)),
+    right=lambda u, w, level=1.0, constant=1e3, rate=1e-2: level - constant * jnp.exp(-rate * w.shape[0] * (u @ u)),
     known=0.0,
     as_printed=Form(
         "$F(w) - F(\\bar u_0) \\ge 1 - c_3e^{-c_4k\\|u_0\\|^2}$; judged with $c_3 = 10^3$, $c_4 = 10^{-2}$, and no constants help: "
         "at $w_1 = u_0$ the loss tends to $\\frac12$ as $\\|u_0\\|$ grows.",
-        level=1.0,
-        constant=1e3,
-        rate=1e-2,
         recipe=GAP
         + """
 k = len(w)
@@ -186,14 +179,11 @@ SECTION_3_1 = Claim(
     draw={"k": integers(2, 10), "exponent": log_uniform(2, 600)},
     left=_log_crossing,
     relation=">=",
-    right=lambda exponent, rate: np.log(1 / 12) + rate * exponent,
+    right=lambda exponent, rate=0.105: np.log(1 / 12) + rate * exponent,
     scale=1.0,
-    as_printed=Form(
-        "Exponentially many iterations (in $k\\|u_0\\|^2$) are needed; judged by the time of gradient flow to cross the ring by any "
-        "path, at least $\\frac1{12}e^{0.105k\\|u_0\\|^2}$: at each radius the largest radial speed of all directions counts. (Theorem 1's "
-        "rate is $\\frac1{16}$; that of the crossing tends to $\\frac19$ for $k = 2$, the slowest part being the inner edge.)",
-        rate=0.105,
-    ),
+    as_printed="Exponentially many iterations (in $k\\|u_0\\|^2$) are needed; judged by the time of gradient flow to cross the ring by any "
+    "path, at least $\\frac1{12}e^{0.105k\\|u_0\\|^2}$: at each radius the largest radial speed of all directions counts. (Theorem 1's "
+    "rate is $\\frac1{16}$; that of the crossing tends to $\\frac19$ for $k = 2$, the slowest part being the inner edge.)",
     control=Form("At least $\\frac1{12}e^{0.11k\\|u_0\\|^2}$.", rate=0.11),
     arithmetic="quadrature in float64",
 )
@@ -218,12 +208,9 @@ THEOREM_2_CONDITION = Claim(
     },
     left=lambda u, w, slope, k: _extremes(u, w, slope, k)[-1],
     relation="<=",
-    right=lambda u, other, slope, k, ratio: ratio * _extremes(u, other, slope, k)[0],
-    as_printed=Form(
-        "$F$ is strongly convex, and the largest eigenvalue of its Hessian anywhere is at most five times the smallest "
-        "anywhere. More is true, and judged: at most $1.3$ times, since eigenvalues lie between $c_k^2 - (1+2e^{-3/2})k$ and $c_k^2 + 0.765k$.",
-        ratio=1.3,
-    ),
+    right=lambda u, other, slope, k, ratio=1.3: ratio * _extremes(u, other, slope, k)[0],
+    as_printed="$F$ is strongly convex, and the largest eigenvalue of its Hessian anywhere is at most five times the smallest "
+    "anywhere. More is true, and judged: at most $1.3$ times, since eigenvalues lie between $c_k^2 - (1+2e^{-3/2})k$ and $c_k^2 + 0.765k$.",
     control=Form("At most $1.27$ times.", ratio=1.27),
 )
 
@@ -247,11 +234,8 @@ THEOREM_2_ITERATIONS = Claim(
     build=lambda p, gap, k: {"u": p / jnp.sqrt(k), "w": (p + gap) / jnp.sqrt(k), "k": k},
     left=_contracted,
     relation="<=",
-    right=lambda u, w, factor: jnp.exp(-1 / factor) * jnp.linalg.norm(w - u),
-    as_printed=Form(
-        "From any start $\\|w - u_0\\| \\le \\epsilon$ after at most $5\\log(\\|w^{(0)} - u_0\\|/\\epsilon)$ iterations, rounded up. More is true, "
-        "and judged step by step: $0.49$ for $5$, each step shrinks the distance by $e^{-1/0.49}$.",
-        factor=0.49,
-    ),
+    right=lambda u, w, factor=0.49: jnp.exp(-1 / factor) * jnp.linalg.norm(w - u),
+    as_printed="From any start $\\|w - u_0\\| \\le \\epsilon$ after at most $5\\log(\\|w^{(0)} - u_0\\|/\\epsilon)$ iterations, rounded up. More is true, "
+    "and judged step by step: $0.49$ for $5$, each step shrinks the distance by $e^{-1/0.49}$.",
     control=Form("The same with $0.47$.", factor=0.47),
 )

@@ -39,7 +39,7 @@ def loss_by_quadrature(u, w, slope):
     return jnp.full(2, 0.5 * jnp.sum(_MASSES * (student - teacher) ** 2))
 
 
-def _loss_in_closed_form(u, w, slope, factor):
+def _loss_in_closed_form(u, w, slope, factor=1.0):
     printed = 0.5 * slope**2 * (w[0, 0] - u[0]) ** 2 + factor * 0.5 * cosine_gap(w[:, 0], jnp.repeat(u, 2))
     return jnp.stack([printed, exact_wave(u, 2, sharing=False, slope=slope).loss(w)])
 
@@ -54,12 +54,9 @@ EQUATION_2 = Claim(
     relation="==",
     right=_loss_in_closed_form,
     scale=1.0,
-    as_printed=Form(
-        "$F = \\frac{c_k^2}2\\|w_1 - u_0\\|^2 + \\frac12E[(\\cos w\\cdot z - \\cos\\bar u_0\\cdot z)^2]$, the last expectation in "
-        "closed form, against quadrature of the definition ($k = 2$, $d = 1$). The display before it lacks a square and a "
-        "factor $c_k$, without consequence.",
-        factor=1.0,
-    ),
+    as_printed="$F = \\frac{c_k^2}2\\|w_1 - u_0\\|^2 + \\frac12E[(\\cos w\\cdot z - \\cos\\bar u_0\\cdot z)^2]$, the last expectation in "
+    "closed form, against quadrature of the definition ($k = 2$, $d = 1$). The display before it lacks a square and a "
+    "factor $c_k$, without consequence.",
     control=Form("The cosine part one per cent larger.", factor=1.01),
     arithmetic="closed form and Gauss–Hermite quadrature in float64",
 )
@@ -72,13 +69,12 @@ LEMMA_9 = Claim(
     draw=[{**pair, "b": log_uniform(np.exp(-2), np.exp(2))} for pair in PAIRS],
     left=lambda u, w, b: jax.grad(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
     relation="==",
-    right=lambda u, w, b, sign, factor=1.0: (
+    right=lambda u, w, b, sign=1.0, factor=1.0: (
         -0.5 * b * (phi(2 * b * w) + sign * phi(b * (w - u)) - phi(b * (w + u))) * factor
     ),
     scale=lambda b: 1e-2 * b,
     as_printed=Form(
         "The gradient is $-\\frac b2(\\phi(2bw) + \\phi(b(w-u_0)) - \\phi(b(w+u_0)))$.",
-        sign=1.0,
         recipe=GAP
         + """
 loss = lambda point: gap(b * point, b * u) / 2
@@ -101,9 +97,9 @@ EQUATION_3 = Claim(
     draw={"a": uniform(-3.5, 3.5, (2,))},
     left=lambda a: jnp.sum((_MASSES * jnp.sin(_POINTS @ a))[:, None] * _POINTS, axis=0),
     relation="==",
-    right=lambda a, factor: factor * phi(a),
+    right=lambda a, factor=1.0: factor * phi(a),
     scale=1e-2,
-    as_printed=Form("$E[\\sin(a\\cdot z)\\,z] = e^{-\\|a\\|^2/2}a$, against quadrature in the plane.", factor=1.0),
+    as_printed="$E[\\sin(a\\cdot z)\\,z] = e^{-\\|a\\|^2/2}a$, against quadrature in the plane.",
     control=Form("The right-hand side one per cent larger.", factor=1.01),
     arithmetic="Gauss–Hermite quadrature in float64",
 )
@@ -167,8 +163,8 @@ DISTANCE = Claim(
     },
     left=lambda u, w: np.minimum(np.sum((w - u) ** 2, -1), np.sum((w + u) ** 2, -1)),
     relation=">=",
-    right=lambda u, fraction: fraction * np.sum(u**2, -1),
-    as_printed=Form("$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac13\\|\\hat u_0\\|^2$.", fraction=1 / 3),
+    right=lambda u, fraction=1 / 3: fraction * np.sum(u**2, -1),
+    as_printed="$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac13\\|\\hat u_0\\|^2$.",
     corrected=Form("$\\|\\hat w \\mp \\hat u_0\\|^2 \\ge \\frac14\\|\\hat u_0\\|^2$.", fraction=1 / 4),
     correction="$\\frac13$ should be $\\frac14$, reached at $\\hat w = \\frac12\\hat u_0$; the second part of the proof has $\\frac14$. "
     "It only changes $c_2$.",
@@ -182,11 +178,9 @@ LEMMA_10 = Claim(
     draw=PAIRS,
     left=lambda u, w: cosine_gap(w, u),
     relation=">=",
-    right=lambda u, w, level: level - jnp.exp(-0.5 * square(w - u)) - jnp.exp(-0.5 * square(w + u)),
+    right=lambda u, w, level=1.0: level - jnp.exp(-0.5 * square(w - u)) - jnp.exp(-0.5 * square(w + u)),
     scale=1e-3,
-    as_printed=Form(
-        "$E[(\\cos w\\cdot x - \\cos v\\cdot x)^2] \\ge 1 - e^{-\\|w-v\\|^2/2} - e^{-\\|w+v\\|^2/2}$.", level=1.0
-    ),
+    as_printed="$E[(\\cos w\\cdot x - \\cos v\\cdot x)^2] \\ge 1 - e^{-\\|w-v\\|^2/2} - e^{-\\|w+v\\|^2/2}$.",
     control=Form("The same with $1.01$ for $1$.", level=1.01),
 )
 
@@ -198,7 +192,7 @@ def _shared_wave(u, w):
     return jnp.concatenate([loss[None], jax.grad(shared)(w), jax.hessian(shared)(w).ravel()])
 
 
-def _shared_closed(u, w, factor):
+def _shared_closed(u, w, factor=1.0):
     """Equation (4) with b = √3, its gradient and its Hessian in closed form."""
     b = np.sqrt(3)
     loss = 13.5 * square(w - u) + factor * 0.5 * cosine_gap(b * w, b * u)
@@ -215,11 +209,8 @@ EQUATION_4 = Claim(
     relation="==",
     right=_shared_closed,
     scale=1.0,
-    as_printed=Form(
-        "$F = \\frac{c_k^2}2\\|w - u_0\\|^2 + \\frac12E[(\\cos\\sqrt k\\,w\\cdot z - \\cos\\sqrt k\\,u_0\\cdot z)^2]$; judged with its "
-        "gradient and Hessian in closed form.",
-        factor=1.0,
-    ),
+    as_printed="$F = \\frac{c_k^2}2\\|w - u_0\\|^2 + \\frac12E[(\\cos\\sqrt k\\,w\\cdot z - \\cos\\sqrt k\\,u_0\\cdot z)^2]$; judged with its "
+    "gradient and Hessian in closed form.",
     control=Form("The cosine part one per cent larger.", factor=1.01),
 )
 
@@ -233,13 +224,10 @@ LEMMA_11 = Claim(
     corners=[{"u": np.array([np.sqrt(3.0), 0.0]), "w": np.zeros(2), "b": 1.0}],
     left=lambda u, w, b: jnp.max(jnp.abs(jnp.linalg.eigvalsh(cosine_hessian(w, u, b)))),
     relation="<=",
-    right=lambda b, factor: factor * b**2,
+    right=lambda b, factor=LEAST: factor * b**2,
     scale=lambda b: 1e-6 * b**2,
-    as_printed=Form(
-        "Its spectral norm is at most $2b^2 + b$. More is true, and judged: at most $(1 + 2e^{-3/2})b^2 = 1.446\\,b^2$, which is reached at $w = 0$, "
-        "$b\\|u_0\\| = \\sqrt3$; so that the proof's $\\frac32b^2$ alone would do.",
-        factor=LEAST,
-    ),
+    as_printed="Its spectral norm is at most $2b^2 + b$. More is true, and judged: at most $(1 + 2e^{-3/2})b^2 = 1.446\\,b^2$, which is reached at $w = 0$, "
+    "$b\\|u_0\\| = \\sqrt3$; so that the proof's $\\frac32b^2$ alone would do.",
     control=Form("At most $1.44\\,b^2$.", factor=1.44),
 )
 
@@ -292,15 +280,12 @@ EIGENVALUES = Claim(
     hypotheses=(*GAUSSIAN, "shared weights", "$c_k = 3\\sqrt k$"),
     defect="$c_k^2/2$ for $c_k^2$",
     draw={**PLANE, "k": integers(1, 1000)},
-    left=lambda u, w, k, share: jnp.abs(
+    left=lambda u, w, k, share=0.5: jnp.abs(
         jnp.linalg.eigvalsh(9 * k * jnp.eye(2) + cosine_hessian(w, u, jnp.sqrt(k))) - share * 9 * k
     ),
     relation="<=",
     right=lambda k: 2 * k + jnp.sqrt(k),
-    as_printed=Form(
-        "The eigenvalues of $\\nabla^2F$ lie within $2k + \\sqrt k$ of $c_k^2/2$, so between $\\frac32k$ and $\\frac{15}2k$.",
-        share=0.5,
-    ),
+    as_printed="The eigenvalues of $\\nabla^2F$ lie within $2k + \\sqrt k$ of $c_k^2/2$, so between $\\frac32k$ and $\\frac{15}2k$.",
     corrected=Form("They lie within $2k + \\sqrt k$ of $c_k^2$.", share=1.0),
     correction="The Hessian of $\\frac{c_k^2}2\\|w-u_0\\|^2$ is $c_k^2I$. The condition number is then at most $12/6 = 2$ by the proof's "
     "own bound, instead of 5; by the best one it is $1.29$.",

@@ -18,14 +18,13 @@ EXPANSION = Claim(
     left=lambda u, w, slope: loss_by_quadrature(u, w, slope)[0],
     relation="==",
     # Without its square the first expectation vanishes; the mixed term, which lacks a factor c_k, does so as it should.
-    right=lambda u, w, slope, squared: (
+    right=lambda u, w, slope, squared=0.0: (
         squared * 0.5 * slope**2 * (w[0, 0] - u[0]) ** 2 + 0.5 * cosine_gap(w[:, 0], jnp.repeat(u, 2))
     ),
     scale=1.0,
     as_printed=Form(
         "$F = \\frac{c_k^2}2E[w_1\\cdot x_1 - u_0\\cdot x_1] + \\frac12E[(\\cos\\dots - \\cos\\dots)^2] + E[\\dots]$, with no square in the first "
         "expectation.",
-        squared=0.0,
         recipe="""
 x = np.random.default_rng(0).normal(size=(400_000, 2))
 p = lambda w: slope * w[0] * x[:, 0] + np.cos(x @ w)
@@ -42,7 +41,7 @@ right = slope**2 / 2 * np.mean(linear) + 0.5 * np.mean(wave**2) + np.mean(linear
 )
 
 
-def _expanded(u, w, b, power, sign):
+def _expanded(u, w, b, power=1.0, sign=1.0):
     minus, plus = (jnp.exp(-power * b**2 * square(w + s * u)) for s in (-1, 1))
     return -0.5 * b**2 * (2 * jnp.exp(-2 * b**2 * square(w)) * w + sign * minus * (w - u) - plus * (w + u))
 
@@ -60,8 +59,6 @@ LEMMA_9_EXPANDED = Claim(
     scale=lambda b: 1e-2 * b,
     as_printed=Form(
         "It is $-\\frac{b^2}2(2e^{-2b^2\\|w\\|^2}w + e^{-b^2\\|w-u_0\\|^2}(w-u_0) - e^{-b^2\\|w+u_0\\|^2}(w+u_0))$.",
-        power=1.0,
-        sign=1.0,
         recipe=GAP
         + """
 loss = lambda point: gap(b * point, b * u) / 2
@@ -81,7 +78,7 @@ right = -b**2 / 2 * (2 * np.exp(-2 * b**2 * square(w)) * w + np.exp(-b**2 * squa
 )
 
 
-def _bounded(u, w, own, rate, sign):
+def _bounded(u, w, own=1.0, rate=0.5, sign=-1.0):
     """The bound on the norm, by the norms of the other patches alone; w and u are those patches."""
     size, minus, plus = (jnp.sqrt(square(a) + 1e-300) for a in (w[1:], w[1:] - u, w[1:] + u))
     third = jnp.sqrt(square(w[1:] + sign * u) + 1e-300)
@@ -103,9 +100,6 @@ NORM = Claim(
     as_printed=Form(
         "It is at most $\\frac12(e^{-\\|\\hat w\\|^2/2}\\|\\hat w\\| + e^{-\\|\\hat w-\\hat u_0\\|^2/2}\\|\\hat w-\\hat u_0\\| + "
         "e^{-\\|\\hat w+\\hat u_0\\|^2/2}\\|\\hat w-\\hat u_0\\|)$, for any $w$.",
-        own=1.0,
-        rate=0.5,
-        sign=-1.0,
         recipe=GAP
         + """
 def loss(point):
@@ -142,7 +136,7 @@ def _jacobian(w, c, h=1e-30):
     return values.imag / h
 
 
-def _printed_jacobian(w, c, sign):
+def _printed_jacobian(w, c, sign=1.0):
     size = np.exp(-0.5 * c**2 * np.sum(w**2, -1)) * c
     outer = w[..., :, None] * w[..., None, :]
     return size[..., None, None] * (np.eye(w.shape[-1]) + sign * c[..., None, None] ** 2 * outer)
@@ -161,7 +155,6 @@ LEMMA_11_DERIVATIVE = Claim(
     scale=lambda c: 1e-2 * c[..., None, None],
     as_printed=Form(
         "$\\frac\\partial{\\partial w}\\phi(cw) = c\\,e^{-c^2\\|w\\|^2/2}(I + c^2ww^\\top)$.",
-        sign=1.0,
         recipe="""
 f = lambda w: np.exp(-c**2 * w @ w / 2) * c * w
 h = 1e-5
@@ -192,11 +185,8 @@ LEMMA_11_MAXIMUM = Claim(
     corners=[{"u": np.array([np.sqrt(1.5), 0.0]), "w": np.array([0.0, np.sqrt(0.5)])}],
     left=_bracket,
     relation="<=",
-    right=lambda most: most / np.e,
-    as_printed=Form(
-        "$4\\|w\\|^2e^{-2\\|w\\|^2} + \\|w-u_0\\|^2e^{-\\|w-u_0\\|^2/2} + \\|w+u_0\\|^2e^{-\\|w+u_0\\|^2/2} \\le (2 + 1 + 1)/e$.",
-        most=4.0,
-    ),
+    right=lambda most=4.0: most / np.e,
+    as_printed="$4\\|w\\|^2e^{-2\\|w\\|^2} + \\|w-u_0\\|^2e^{-\\|w-u_0\\|^2/2} + \\|w+u_0\\|^2e^{-\\|w+u_0\\|^2/2} \\le (2 + 1 + 1)/e$.",
     corrected=Form("It is at most $(2 + 2 + 2)/e$, which is reached.", most=6.0),
     correction="$ze^{-z} \\le 1/e$ with $z = t/2$ gives $te^{-t/2} \\le 2/e$. All three terms are extreme at once where $w \\perp u_0$, "
     "$\\|w\\|^2 = \\frac12$, $\\|u_0\\|^2 = \\frac32$. With $\\frac32b^2 + \\frac3eb$ for $\\frac32b^2 + \\frac2eb$ the proof gives Lemma 11 for "
