@@ -2,12 +2,11 @@ r"""Appendix D up to Theorem 6.4: how the proofs for spherical inputs reduce to 
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform
+from tutelage.claims import Claim, Form, log_uniform, real, uniform
 from tutelage.claims.single_neuron.formulas import CHAIN_RULE, PAPER, WEIGHT, dot, growth, in_plane, norm, over_circle
 from tutelage.claims.single_neuron.formulas import spherical_gradient as gradient
 from tutelage.claims.single_neuron.setting import SPHERICAL, gradients_of
 from tutelage.claims.single_neuron.spherical import flows
-from tutelage.claims.statement import Claim, Form
 
 _UNITS = "ReLU, spherical inputs with $E[x_1^2] = 1$, $\\|v\\| = 1$"
 _STUDENTS = {"size": log_uniform(0.1, 10), "theta": uniform(0.1, np.pi - 0.1)}
@@ -22,9 +21,7 @@ def _formula(w, v, factor=1.0):
 REDUCTION = Claim(
     id=f"{PAPER}.section-D.reduction",
     title="all spherical laws have the same gradient",
-    hypotheses=(
-        "ReLU with $\\sigma'(0) = 0, 1$; Gaussian, ball, $t$ (2.5 degrees of freedom) and sphere laws in dimensions 2 to 5",
-    ),
+    hypotheses="ReLU with $\\sigma'(0) = 0, 1$; Gaussian, ball, $t$ (2.5 degrees of freedom) and sphere laws in dimensions 2 to 5",
     draw=lambda count, random: [
         gradients_of(kind, random, 1.0, kink, count=10) for kind in SPHERICAL for kink in (0.0, 1.0)
     ],
@@ -103,9 +100,7 @@ PAIRING = Claim(
 HATS = Claim(
     id=f"{PAPER}.section-D.hats",
     title="the student's direction and the student",
-    hypotheses=(
-        "$a = \\langle\\bar w, v\\rangle/\\|w\\| \\ge 1$, $\\|v\\| = 1$; $\\hat w$ is $w$ in the plane, $\\bar w$ its direction",
-    ),
+    hypotheses="$a = \\langle\\bar w, v\\rangle/\\|w\\| \\ge 1$, $\\|v\\| = 1$; $\\hat w$ is $w$ in the plane, $\\bar w$ its direction",
     glyph=True,
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi / 2)},
     where=lambda size, theta: np.cos(theta) >= size,
@@ -210,7 +205,7 @@ right = 0.0
 EQUATION_23 = Claim(
     id=f"{PAPER}.equation-23",
     title="value of the integral of Equation (22)",
-    hypotheses=("$v_1 = \\cos\\theta$",),
+    hypotheses="$v_1 = \\cos\\theta$",
     draw={"size": uniform(0.01, 1), "theta": uniform(0, np.pi)},
     left=flat_integral,
     relation="==",

@@ -6,9 +6,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import gammaln, ndtr, xlogy
 
-from tutelage.claims.laws import log_uniform, real, unit
+from tutelage.claims import Claim, Form, log_uniform, real, unit
 from tutelage.claims.single_neuron.formulas import PAPER, TAIL, dot, norm, terms
-from tutelage.claims.statement import Claim, Form
 
 # Lemma 5.1 ------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims import Claim, Form, log_uniform, real, uniform, unit
 from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.formulas import (
     ACTIVATIONS,
@@ -14,7 +14,6 @@ from tutelage.claims.single_neuron.formulas import (
     of_points,
     over_circle,
 )
-from tutelage.claims.statement import Claim, Form
 from tutelage.dynamics import GradientDescent, descend, step_limit
 from tutelage.inputs import ball, gaussian, mixture
 from tutelage.objectives import population
@@ -78,9 +77,7 @@ def _mixed(count, random):
 ASSUMPTION_MIXING = Claim(
     id=f"{PAPER}.assumption-4.1.mixing",
     title="mixing with a Gaussian or a uniform law makes the assumption hold",
-    hypotheses=(
-        "a narrow Gaussian at distance 3 or 30 of the origin, mixed with a standard Gaussian or a ball of radius 3, of weight $p = 0.01$",
-    ),
+    hypotheses="a narrow Gaussian at distance 3 or 30 of the origin, mixed with a standard Gaussian or a ball of radius 3, of weight $p = 0.01$",
     scope="remark",
     draw=_mixed,
     left=lambda density: density,
@@ -103,7 +100,7 @@ def _slopes(z):
 ASSUMPTION_ACTIVATIONS = Claim(
     id=f"{PAPER}.assumption-4.1.activations",
     title="common activations satisfy the assumption",
-    hypotheses=("$0 < z < 2\\alpha$, $\\alpha \\le 10$; ReLU, leaky ReLU, softplus, tanh, logistic function, erf",),
+    hypotheses="$0 < z < 2\\alpha$, $\\alpha \\le 10$; ReLU, leaky ReLU, softplus, tanh, logistic function, erf",
     scope="remark",
     draw={"alpha": log_uniform(1e-2, 10), "share": uniform(1e-6, 1)},
     # As logarithms: the slope of erf at 20 is 10^-174.
@@ -144,7 +141,7 @@ def _all_terms(student, teacher, dip=0.0):
 MONOTONE = Claim(
     id=f"{PAPER}.section-4.monotone",
     title="the integrand is not negative",
-    hypotheses=("$\\sigma$ does not decrease; seven activations",),
+    hypotheses="$\\sigma$ does not decrease; seven activations",
     draw={"student": real(), "teacher": real()},
     left=_all_terms,
     relation=">=",
@@ -206,9 +203,7 @@ def _where_both_positive(w, v, points, weights, slopes):
 CHAIN = Claim(
     id=f"{PAPER}.section-B.chain",
     title="lower bound on the correlation with the gradient",
-    hypotheses=(
-        "inputs on four points with weights, $d = 1, 2$; two positive slopes, $\\gamma$ the one at positive arguments",
-    ),
+    hypotheses="inputs on four points with weights, $d = 1, 2$; two positive slopes, $\\gamma$ the one at positive arguments",
     draw=FINITE,
     build=finite_law,
     left=lambda w, v, points, weights, slopes: dot(of_points(w, v, points, weights, slopes)[0], w - v),

@@ -2,16 +2,8 @@ r"""Appendix C.3, proofs of Lemma C.3 and of Theorem 5.3 (3): one epoch of stoch
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform
-from tutelage.claims.single_neuron.formulas import (
-    PAPER,
-    SCALE,
-    UNION,
-    dot,
-    norm,
-    terms,
-)
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, integers, log_uniform, real, uniform
+from tutelage.claims.single_neuron.formulas import PAPER, SCALE, UNION, dot, norm, terms
 from tutelage.statistics import at_least
 
 
@@ -50,7 +42,7 @@ def _mean_of(w, v, points, step, factor):
 MEAN_PATH = Claim(
     id=f"{PAPER}.equation-14",
     title="the mean of stochastic runs is not a run of gradient descent",
-    hypotheses=("ReLU, inputs uniform on three points in the plane, $\\|w_0 - v\\| < 1$, $\\eta \\le \\frac12$",),
+    hypotheses="ReLU, inputs uniform on three points in the plane, $\\|w_0 - v\\| < 1$, $\\eta \\le \\frac12$",
     draw={
         "turn": uniform(-np.pi, np.pi),
         "gap": uniform(0.01, 1),
@@ -81,7 +73,7 @@ MEAN_PATH = Claim(
 SPLIT = Claim(
     id=f"{PAPER}.section-C.3.split",
     title="square of a difference",
-    hypotheses=("$a = \\nabla F$, $b = g$; both sides over $\\eta$",),
+    hypotheses="$a = \\nabla F$, $b = g$; both sides over $\\eta$",
     defect=SCALE,
     draw={"a": real((2,)), "b": real((2,)), "share": uniform(0.01, 1)},
     build=lambda a, b, share, most=4.0: {"a": a, "b": b, "step": most * share},
@@ -97,9 +89,7 @@ SPLIT = Claim(
 NORMS = Claim(
     id=f"{PAPER}.section-C.3.norms",
     title="norm of a student close to the teacher",
-    hypotheses=(
-        "$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
-    ),
+    hypotheses="$\\|w_i - v\\|^2 \\le 1 - \\frac\\epsilon2$, as Lemma C.2 has it, $\\|v\\| = 1$; `turn` is the angle between $w_i - v$ and $v$",
     draw={"epsilon": uniform(0.001, 0.999), "share": uniform(0, 1), "turn": uniform(0, np.pi)},
     build=lambda epsilon, share, turn: {"epsilon": epsilon, "gap": share * np.sqrt(1 - epsilon / 2), "turn": turn},
     left=lambda gap, turn: np.sqrt(1 + 2 * gap * np.cos(turn) + gap**2),
@@ -116,9 +106,7 @@ NORMS = Claim(
 SUM = Claim(
     id=f"{PAPER}.section-C.3.sum",
     title="bound on the change of the squared deviation",
-    hypotheses=(
-        "`bound` is $c_1c_2^2$; $\\|g\\|, \\|\\nabla F\\| \\le c_1c_2^2$ and $\\|w\\|, \\|\\tilde w\\| \\le 2$; both sides over $\\eta$",
-    ),
+    hypotheses="`bound` is $c_1c_2^2$; $\\|g\\|, \\|\\nabla F\\| \\le c_1c_2^2$ and $\\|w\\|, \\|\\tilde w\\| \\le 2$; both sides over $\\eta$",
     defect=SCALE,
     draw={"bound": log_uniform(1e-2, 1e2)},
     left=lambda bound: 2 * (bound + bound) * (2 + 2) + bound**2 + bound**2,
@@ -135,7 +123,7 @@ SUM = Claim(
 AZUMA = Claim(
     id=f"{PAPER}.section-C.3.azuma",
     title="Azuma's inequality for a sequence that is no supermartingale",
-    hypotheses=("$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",),
+    hypotheses="$Z_0 = 0$ and increments of $\\pm1$, up with a probability $p$; $m \\le 150$; as exponents",
     draw={"length": integers(1, 150), "share": uniform(0.01, 1), "chance": uniform(0.05, 1)},
     build=lambda length, share, chance, most=1.0: {
         "length": length,
@@ -179,9 +167,7 @@ right = k**2 / (2 * n)
 EQUATION_15 = Claim(
     id=f"{PAPER}.equation-15",
     title="the step satisfies the condition on the epoch",
-    hypotheses=(
-        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
-    ),
+    hypotheses="$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$, $m = 1/(9\\eta c_1c_2^2)$, $\\epsilon_1 \\to 1$; `rate` is $\\lambda$",
     draw={"rate": log_uniform(1e-4, 1e2)},
     where=lambda rate, cap=1e9: rate <= cap,
     # η = λκ/(60c₁³) and (15) asks for 1/(9ηc₁) ≤ κ/(512c₁⁴η²), that is η ≤ 9κ/(512c₁³).
@@ -210,9 +196,7 @@ _FROM_HERE = float(_third_constant(_LARGEST) ** 2 / (30 * np.log(2)))
 SMALL_STEP = Claim(
     id=f"{PAPER}.section-C.3.step",
     title="the step is small against the rate",
-    hypotheses=(
-        "$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
-    ),
+    hypotheses="$\\eta = \\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6\\log\\frac2\\delta)$; `bound` is $c_1c_2^2$, `ratio` is $\\lambda/(c_1c_2^2)$, `epsilons` is $\\epsilon_1\\epsilon_2$",
     defect=SCALE,
     draw={
         "bound": log_uniform(1e-14, 1e2),
@@ -245,7 +229,7 @@ right = 1.0
 SQUARES = Claim(
     id=f"{PAPER}.section-C.3.squares",
     title="triangle inequality for squares",
-    hypotheses=("any vectors $a = \\tilde w_m - v$ and $b = w_m - \\tilde w_m$",),
+    hypotheses="any vectors $a = \\tilde w_m - v$ and $b = w_m - \\tilde w_m$",
     draw={"a": real((2,)), "b": real((2,))},
     left=lambda a, b: dot(a + b, a + b),
     relation="<=",
@@ -264,7 +248,7 @@ _MINUS = Form("$(1 - x)^{1/x} \\le \\frac12$, with $x = \\eta\\lambda/2$.", sign
 EXPONENTIAL = Claim(
     id=f"{PAPER}.section-C.3.exponential",
     title="a bound on powers",
-    hypotheses=("$0 < x < 1$",),
+    hypotheses="$0 < x < 1$",
     glyph=True,
     draw={"x": uniform(1e-6, 0.999)},
     left=lambda x, sign=1.0: (1 + sign * x) ** (1 / x),
@@ -281,7 +265,7 @@ EXPONENTIAL = Claim(
 UNION_STEP = Claim(
     id=f"{PAPER}.section-C.3.union",
     title="the theorem's step satisfies the lemma's condition",
-    hypotheses=("both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",),
+    hypotheses="both steps in units of $\\lambda\\epsilon_1^2\\epsilon_2^2c_3^2/(60c_1^3c_2^6)$",
     defect=UNION,
     draw={"delta": log_uniform(1e-9, 0.9)},
     left=lambda delta, inside=1.0: 1 / np.log(inside / delta),

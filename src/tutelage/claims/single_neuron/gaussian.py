@@ -2,10 +2,9 @@ r"""Remark 6.5 and Appendix D.1: standard Gaussian inputs, where everything has 
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.single_neuron.formulas import CHAIN_RULE, PAPER, dot, growth, over_circle, spherical_gradient
 from tutelage.claims.single_neuron.spherical import norm_change, turning
-from tutelage.claims.statement import Claim, Form
 
 _CIRCLE = "Gauss–Legendre rules over the circle"
 _GAUSSIAN = "ReLU, standard Gaussian inputs"
@@ -117,12 +116,7 @@ right = 0.0
     ),
     correction="A misprint in the last sentence of the proof: the expression is non-positive, as Equation (24) and Lemma D.1 say. (Its "
     "range of angles, $[-\\pi, \\pi]$, is $[0, \\pi]$.)",
-    control=Form(
-        "It is 1.01 times that.",
-        relation="==",
-        right=_final,
-        factor=1.01,
-    ),
+    control=Form("It is 1.01 times that.", relation="==", right=_final, factor=1.01),
     arithmetic=_CIRCLE,
 )
 
@@ -174,7 +168,7 @@ right = size / 2 * (np.sin(alpha) - alpha * np.cos(alpha) - np.pi * size)
 DECREASING = Claim(
     id=f"{PAPER}.section-D.1.decreasing",
     title="a monotone function of the angle",
-    hypotheses=("$0 < \\theta' \\le \\theta < \\pi$; as functions of $\\alpha = \\pi - \\theta$",),
+    hypotheses="$0 < \\theta' \\le \\theta < \\pi$; as functions of $\\alpha = \\pi - \\theta$",
     draw={"alpha": uniform(1e-2, np.pi), "share": uniform(0, 1)},
     left=lambda alpha: np.sin(alpha) - alpha * np.cos(alpha),
     relation=">=",
@@ -190,7 +184,7 @@ DECREASING = Claim(
 EQUATION_27 = Claim(
     id=f"{PAPER}.equation-27",
     title="a cubic lower bound",
-    hypotheses=("$0 \\le \\alpha \\le \\pi$",),
+    hypotheses="$0 \\le \\alpha \\le \\pi$",
     draw={"alpha": uniform(1e-3, np.pi)},
     left=lambda alpha: growth(alpha),
     relation=">=",
@@ -203,7 +197,7 @@ EQUATION_27 = Claim(
 TAYLOR = Claim(
     id=f"{PAPER}.section-D.1.taylor",
     title="the cubic bound up to a right angle",
-    hypotheses=("$0 < \\alpha \\le \\pi/2$",),
+    hypotheses="$0 < \\alpha \\le \\pi/2$",
     draw={"alpha": uniform(1e-3, np.pi / 2)},
     left=lambda alpha: np.stack([growth(alpha) / alpha**3, 1 / 3 - alpha**2 / 24], -1),
     relation=">=",
@@ -215,7 +209,7 @@ TAYLOR = Claim(
 HALF = Claim(
     id=f"{PAPER}.section-D.1.half",
     title="the cubic bound beyond a right angle",
-    hypotheses=("$\\pi/2 \\le \\alpha \\le \\pi$",),
+    hypotheses="$\\pi/2 \\le \\alpha \\le \\pi$",
     draw={"alpha": uniform(np.pi / 2, np.pi)},
     left=lambda alpha: growth(alpha),
     relation=">=",

@@ -12,10 +12,8 @@ import numpy as np
 
 from tutelage import checks
 from tutelage.activations import ReLU
-from tutelage.claims.laws import integers, real, uniform
-from tutelage.claims.relation import Relation
+from tutelage.claims import Claim, Form, Relation, integers, real, uniform
 from tutelage.claims.single_neuron.formulas import ATOMS, HOEFFDING, PAPER, terms
-from tutelage.claims.statement import Claim, Form
 from tutelage.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent, descend, record, step_limit
 from tutelage.inputs import finite
 from tutelage.objectives import population
@@ -136,7 +134,7 @@ PROBABILITY = Claim(
 HOEFFDING_STEP = Claim(
     id=f"{PAPER}.section-A.hoeffding",
     title="number of coordinates that move",
-    hypotheses=("$Z$ a sum of $d$ independent indicators of mean $\\frac12$, $d \\le 4000$",),
+    hypotheses="$Z$ a sum of $d$ independent indicators of mean $\\frac12$, $d \\le 4000$",
     defect=HOEFFDING,
     draw={"dimension": integers(1, 4000)},
     # As exponents: the probabilities themselves are too small to be compared.
@@ -203,7 +201,7 @@ def _coordinate(w):
 COORDINATE = Claim(
     id=f"{PAPER}.section-A.coordinate",
     title="a coordinate of the stochastic gradient",
-    hypotheses=("the inputs of the proof, $x_t = b_ie_i$, $d = 3$",),
+    hypotheses="the inputs of the proof, $x_t = b_ie_i$, $d = 3$",
     draw={"w": real((3,))},
     left=lambda w: _coordinate(w)[..., 0],
     relation="==",

@@ -11,9 +11,8 @@ and its variance over teachers uniform on the unit sphere is an integral over th
 import numpy as np
 from scipy.special import chdtrc, roots_gegenbauer
 
-from tutelage.claims.laws import integers
+from tutelage.claims import Claim, Form, integers
 from tutelage.claims.single_neuron.formulas import PAPER, PERIOD
-from tutelage.claims.statement import Claim, Form
 
 _NODES = 160
 _DIMENSIONS = np.array([4, 6, 8, 12, 16, 24, 32, 48])
@@ -170,7 +169,7 @@ right = first * np.exp(-(d - 4.0))
 MASS = Claim(
     id=f"{PAPER}.section-3.2.mass",
     title="mass outside of a ball of radius d",
-    hypotheses=("standard Gaussian inputs, $1 \\le d \\le 35$; as exponents over $d$",),
+    hypotheses="standard Gaussian inputs, $1 \\le d \\le 35$; as exponents over $d$",
     scope="remark",
     draw={"d": integers(1, 35)},
     left=lambda d: -np.log(chdtrc(d, d**2)) / d,

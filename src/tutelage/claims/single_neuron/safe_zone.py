@@ -2,23 +2,14 @@ r"""Appendix C.3, proofs of Lemmas C.1 and C.2: how stochastic descent is kept c
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.single_neuron.formulas import (
-    FINITE,
-    PAPER,
-    SCALE,
-    SQUARE,
-    dot,
-    finite_law,
-    of_points,
-)
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, integers, log_uniform, uniform
+from tutelage.claims.single_neuron.formulas import FINITE, PAPER, SCALE, SQUARE, dot, finite_law, of_points
 from tutelage.statistics import at_least
 
 MEAN_SQUARE = Claim(
     id=f"{PAPER}.section-C.3.mean-square",
     title="mean square of the stochastic gradient",
-    hypotheses=("inputs on four points with weights, $d = 1, 2$; two positive slopes",),
+    hypotheses="inputs on four points with weights, $d = 1, 2$; two positive slopes",
     defect=SQUARE,
     draw=FINITE,
     build=finite_law,
@@ -87,9 +78,7 @@ EQUATION_11 = Claim(
 GEOMETRIC = Claim(
     id=f"{PAPER}.section-C.3.geometric",
     title="increments of a growing sequence",
-    hypotheses=(
-        "$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
-    ),
+    hypotheses="$X_i = (1 + \\eta')X_{i-1}$, the extreme case of Equations (11) and (12); `rate` is $\\eta'$, $X_0 = 1$",
     glyph=True,
     draw={"rate": log_uniform(1e-3, 1), "i": integers(1, 20)},
     left=lambda rate, i: (1 + rate) ** i - (1 + rate) ** (i - 1),
@@ -113,7 +102,7 @@ def _capped(mean, spread, epsilon):
 SUPERMARTINGALE = Claim(
     id=f"{PAPER}.section-C.3.supermartingale",
     title="mean of the capped distance",
-    hypotheses=("$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",),
+    hypotheses="$E[X_i] = \\kappa X_{i-1}$ with $\\kappa \\le 1$ the factor of Lemma C.1; two equally likely values",
     glyph=True,
     draw={"mean": uniform(0.01, 1), "spread": uniform(0, 0.5), "epsilon": uniform(0.01, 1)},
     left=_capped,
@@ -130,9 +119,7 @@ SUPERMARTINGALE = Claim(
 CHOICE = Claim(
     id=f"{PAPER}.section-C.3.choice",
     title="the lemma's step is small enough for Lemma C.1",
-    hypotheses=(
-        "$\\eta < \\epsilon^2\\lambda/(3c_1^2c_2^4\\log\\frac1\\delta)$, $\\eta' = 3\\eta c_1^2c_2^4$, $\\delta \\le \\frac12$; `bound` is $c_1c_2^2 \\ge 1$",
-    ),
+    hypotheses="$\\eta < \\epsilon^2\\lambda/(3c_1^2c_2^4\\log\\frac1\\delta)$, $\\eta' = 3\\eta c_1^2c_2^4$, $\\delta \\le \\frac12$; `bound` is $c_1c_2^2 \\ge 1$",
     draw={"epsilon": log_uniform(1e-3, 0.999), "delta": log_uniform(1e-6, 0.5), "bound": log_uniform(1, 1e2)},
     # η'c₁²c₂⁴/λ, or the same with η.
     left=lambda epsilon, delta, bound, primed=1.0: epsilon**2 / (3 * np.log(1 / delta)) * (3 * bound**2) ** primed,
@@ -154,9 +141,7 @@ _BELOW_CAP = Form(
 CAP = Claim(
     id=f"{PAPER}.section-C.3.cap",
     title="from the capped distance back to the distance",
-    hypotheses=(
-        "$X_0 < 1 - \\epsilon$ and $\\tilde X_i - X_0 \\le \\frac\\epsilon2$ for $\\tilde X_i = \\min\\{X_i, 1 - \\frac\\epsilon2\\}$: the event that Equation (13) makes likely",
-    ),
+    hypotheses="$X_0 < 1 - \\epsilon$ and $\\tilde X_i - X_0 \\le \\frac\\epsilon2$ for $\\tilde X_i = \\min\\{X_i, 1 - \\frac\\epsilon2\\}$: the event that Equation (13) makes likely",
     glyph=True,
     draw={"epsilon": uniform(0.01, 0.99), "share": uniform(0, 0.999), "later": uniform(0, 1.5)},
     build=lambda epsilon, share, later: {"epsilon": epsilon, "first": share * (1 - epsilon), "later": later},
@@ -183,9 +168,7 @@ def _log_maximum(length, level):
 EQUATION_13 = Claim(
     id=f"{PAPER}.equation-13",
     title="constant of the maximal Azuma inequality",
-    hypotheses=(
-        "a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
-    ),
+    hypotheses="a martingale with increments of at most $a_i$; judged on a walk of up to 1000 steps $\\pm1$, as exponents",
     draw={"length": integers(1, 1000), "share": uniform(0.001, 1)},
     build=lambda length, share: {"length": length, "level": np.ceil(share * length)},
     # Exceeding ε/2 for every ε/2 below the level.
@@ -212,7 +195,7 @@ right = (2 * k) ** 2 / (2 * n)
 THREE = Claim(
     id=f"{PAPER}.section-C.3.three",
     title="powers along an epoch",
-    hypotheses=("$\\eta' \\le 1/(2m + 2)$",),
+    hypotheses="$\\eta' \\le 1/(2m + 2)$",
     draw={"m": integers(1, 10**6), "share": uniform(0, 1)},
     left=lambda m, share: (1 + share / (2 * m + 2)) ** (2 * m + 2),
     relation="<=",
@@ -224,9 +207,7 @@ THREE = Claim(
 EPOCH = Claim(
     id=f"{PAPER}.section-C.3.epoch",
     title="an epoch is short enough",
-    hypotheses=(
-        "$m = 1/(9\\eta c_1c_2^2) \\ge 2$ steps, as Lemma C.2 allows; $\\eta' = 3\\eta c_1^2c_2^4$; `bound` is $c_1c_2^2 \\ge 1$, as Equation (11) needs",
-    ),
+    hypotheses="$m = 1/(9\\eta c_1c_2^2) \\ge 2$ steps, as Lemma C.2 allows; $\\eta' = 3\\eta c_1^2c_2^4$; `bound` is $c_1c_2^2 \\ge 1$, as Equation (11) needs",
     draw={"m": integers(2, 10**6), "bound": log_uniform(1, 1e2)},
     # η' = c₁c₂²/(3m).
     left=lambda m, bound, power=1.0: bound**power / (3 * m) * (2 * m + 2),
@@ -242,7 +223,7 @@ EPOCH = Claim(
 SIMPLIFY = Claim(
     id=f"{PAPER}.section-C.3.simplify",
     title="the step for which the probability is at most δ",
-    hypotheses=("$0 < \\epsilon < 1$, $0 < \\delta < 1$",),
+    hypotheses="$0 < \\epsilon < 1$, $0 < \\delta < 1$",
     draw={"epsilon": log_uniform(1e-3, 0.99), "delta": log_uniform(1e-6, 0.9), "share": uniform(0.01, 1)},
     build=lambda epsilon, delta, share, factor=1.0: {
         "epsilon": epsilon,

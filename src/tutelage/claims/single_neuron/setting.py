@@ -3,9 +3,8 @@
 import numpy as np
 
 from tutelage.activations import ReLU
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims import Claim, Form, log_uniform, real, uniform, unit
 from tutelage.claims.single_neuron.formulas import FINITE, PAPER, apply, dot, finite_law, norm, of_points
-from tutelage.claims.statement import Claim, Form
 from tutelage.inputs import ball, gaussian, sphere, student_t
 from tutelage.objectives import population
 from tutelage.problems import neuron
@@ -37,7 +36,7 @@ def _expected(w, v, points, slope=1.0):
 EQUATION_2 = Claim(
     id=f"{PAPER}.equation-2",
     title="gradient of the loss",
-    hypotheses=("softplus; inputs uniform on five points in dimensions 1 and 3",),
+    hypotheses="softplus; inputs uniform on five points in dimensions 1 and 3",
     draw=[{"w": real((d,)), "v": unit(d), "points": uniform(-3, 3, (_ATOMS, d))} for d in (1, 3)],
     left=_by_complex_steps,
     relation="==",
@@ -86,7 +85,7 @@ ORIGIN = Claim(
 DISCONTINUOUS = Claim(
     id=f"{PAPER}.section-1.1.discontinuous",
     title="close to the origin the gradient is another one",
-    hypotheses=("ReLU, Gaussian inputs in the plane; 200 students of norm below $10^{-7}$",),
+    hypotheses="ReLU, Gaussian inputs in the plane; 200 students of norm below $10^{-7}$",
     draw=lambda count, random: {
         name: value[None] for name, value in gradients_of("gaussian", random, 1e-8, count=200).items()
     },
@@ -109,9 +108,7 @@ def _mean_square(w, v, points, weights, slopes, batch):
 MINIBATCH = Claim(
     id=f"{PAPER}.section-2.minibatch",
     title="the recursion of stochastic descent with minibatches",
-    hypotheses=(
-        "inputs on four points in dimensions 1 and 2, two positive slopes; $c_1 = \\max\\|x\\|^2$; $1 \\le B \\le 32$",
-    ),
+    hypotheses="inputs on four points in dimensions 1 and 2, two positive slopes; $c_1 = \\max\\|x\\|^2$; $1 \\le B \\le 32$",
     draw=[{**draw, "batch": log_uniform(1, 32)} for draw in FINITE],
     build=lambda gap, v, points, weights, slopes, batch: {
         **finite_law(gap, v, points, weights, slopes),

@@ -2,10 +2,8 @@ r"""Lemma B.1 and its proof: second moments of a slice of the unit disc."""
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
-from tutelage.claims.relation import Relation
+from tutelage.claims import Claim, Form, Relation, log_uniform, uniform
 from tutelage.claims.single_neuron.formulas import PAPER
-from tutelage.claims.statement import Claim, Form
 
 _CIRCLE = "Gauss–Legendre rule over the angle"
 _NODES, _MASSES = np.polynomial.legendre.leggauss(40)
@@ -34,9 +32,7 @@ def _slice(delta, share, turn):
 LEMMA_B_1 = Claim(
     id=f"{PAPER}.lemma-B.1",
     title="second moment of a slice of a disc",
-    hypotheses=(
-        "$\\theta(a, b) \\le \\pi - \\delta$, $\\delta \\in (0, \\pi]$, $a, b \\ne 0$, any $u$; in units of $\\alpha^4$",
-    ),
+    hypotheses="$\\theta(a, b) \\le \\pi - \\delta$, $\\delta \\in (0, \\pi]$, $a, b \\ne 0$, any $u$; in units of $\\alpha^4$",
     draw=_SLICES,
     build=_slice,
     left=lambda opening, turn: moment(-opening / 2, opening / 2, turn),
@@ -62,9 +58,7 @@ LEMMA_B_1 = Claim(
 INFIMUM = Claim(
     id=f"{PAPER}.section-B.infimum",
     title="the largest angle is the worst",
-    hypotheses=(
-        "$\\theta(a, b) \\le \\pi - \\delta$, $a$ and $u$ fixed; the text has the sign of $\\pi - \\delta$ reversed twice",
-    ),
+    hypotheses="$\\theta(a, b) \\le \\pi - \\delta$, $a$ and $u$ fixed; the text has the sign of $\\pi - \\delta$ reversed twice",
     draw=_SLICES,
     build=_slice,
     left=lambda opening, turn: moment(0 * opening, opening, turn),
@@ -86,7 +80,7 @@ def _moment_of_smaller(opening):
 EQUATION_5 = Claim(
     id=f"{PAPER}.equation-5",
     title="the smaller of two moments",
-    hypotheses=("$P$ a slice of the unit disc that is symmetric about the first axis",),
+    hypotheses="$P$ a slice of the unit disc that is symmetric about the first axis",
     draw={"opening": log_uniform(1e-3, np.pi)},
     left=smaller_moment,
     relation=">=",
@@ -107,7 +101,7 @@ def _corners(delta, high=1.0):
 RECTANGLES = Claim(
     id=f"{PAPER}.section-B.rectangles",
     title="the slice contains two rectangles",
-    hypotheses=("$0 < \\delta \\le \\pi$",),
+    hypotheses="$0 < \\delta \\le \\pi$",
     draw={"delta": log_uniform(1e-2, np.pi)},
     left=_corners,
     relation="<=",
@@ -131,7 +125,7 @@ _BELOW = Form("It is at least that.", relation=">=", factor=1.0)
 MINIMUM = Claim(
     id=f"{PAPER}.section-B.minimum",
     title="an integral and the minimum of its integrand",
-    hypotheses=("$0 < \\delta \\le \\pi$, $\\alpha = 1$",),
+    hypotheses="$0 < \\delta \\le \\pi$, $\\alpha = 1$",
     glyph=True,
     draw={"delta": log_uniform(1e-2, np.pi)},
     left=_over_rectangles,
@@ -152,7 +146,7 @@ MINIMUM = Claim(
 LAST = Claim(
     id=f"{PAPER}.section-B.last",
     title="the last step to the constant",
-    hypotheses=("$0 < \\delta \\le \\pi$",),
+    hypotheses="$0 < \\delta \\le \\pi$",
     draw={"delta": uniform(1e-3, np.pi)},
     left=lambda delta: np.cos(delta / 4),
     relation=">=",

@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc, chdtrc
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.relation import Relation
+from tutelage.claims import Claim, Form, Relation, integers, log_uniform, uniform
 from tutelage.claims.single_neuron.formulas import (
     PAPER,
     WEIGHT,
@@ -21,7 +20,6 @@ from tutelage.claims.single_neuron.formulas import (
     over_circle,
     spherical_gradient,
 )
-from tutelage.claims.statement import Claim, Form
 from tutelage.dynamics import GradientDescent, GradientFlow, descend, record, step_limit
 from tutelage.inputs import gaussian
 from tutelage.objectives import population
@@ -114,11 +112,7 @@ right = 0.0
     correction="The proof integrates over the circle with $dy_1$ in place of $dy_1/\\sqrt{1 - y_1^2}$. At $\\theta = \\pi/2$ the print allows "
     "$\\|w\\| \\le \\frac12$ where the norm shrinks beyond $1/\\pi$, and near $\\theta = \\pi$ it is too large by the factor $3\\pi/4$. "
     "What Theorem 6.4 needs, a positive threshold for $\\theta < \\pi$, remains.",
-    control=Form(
-        "The same with 1.01 times that threshold.",
-        **_EXACT,
-        factor=1.01,
-    ),
+    control=Form("The same with 1.01 times that threshold.", **_EXACT, factor=1.01),
     arithmetic=_CIRCLE,
 )
 
@@ -141,7 +135,7 @@ def _midpoints(count, random):
 CONVEX = Claim(
     id=f"{PAPER}.section-6.1.convex",
     title="the loss is not convex",
-    hypotheses=("ReLU, spherical inputs, $E[x_1^2] = 1$; 200,000 pairs",),
+    hypotheses="ReLU, spherical inputs, $E[x_1^2] = 1$; 200,000 pairs",
     scope="remark",
     draw=_midpoints,
     left=lambda gap: gap,
@@ -157,9 +151,7 @@ CONVEX = Claim(
 STRONGER = Claim(
     id=f"{PAPER}.section-6.1.stronger",
     title="Assumptions 6.1 and 4.1 compared",
-    hypotheses=(
-        "inputs uniform on a sphere, $d \\le 60$, in units of its radius; `distance` is $\\|y\\| \\le \\alpha = 1/\\sqrt d$ in a plane",
-    ),
+    hypotheses="inputs uniform on a sphere, $d \\le 60$, in units of its radius; `distance` is $\\|y\\| \\le \\alpha = 1/\\sqrt d$ in a plane",
     scope="remark",
     draw={"d": integers(2, 60), "share": uniform(0, 1)},
     build=lambda d, share: {"d": d, "distance": share / np.sqrt(d)},
@@ -201,7 +193,7 @@ _STEPS = {"size": log_uniform(1e-3, 1e2), "theta": uniform(0, np.pi), "step": un
 DESCENT = Claim(
     id=f"{PAPER}.section-6.1.descent",
     title="Theorem 6.4 for gradient descent",
-    hypotheses=("ReLU, spherical inputs, $\\eta \\le 2/E[x_1^2]$, $w_t \\ne 0$",),
+    hypotheses="ReLU, spherical inputs, $\\eta \\le 2/E[x_1^2]$, $w_t \\ne 0$",
     scope="remark",
     draw=_STEPS,
     build=_one_step,
@@ -280,7 +272,7 @@ def _log_failure(d):
 GOOD_START = Claim(
     id=f"{PAPER}.section-6.1.start",
     title="Gaussian starts satisfy the theorem's condition",
-    hypotheses=("$w(0) \\sim N(0, I/d)$, $1 \\le d \\le 1500$",),
+    hypotheses="$w(0) \\sim N(0, I/d)$, $1 \\le d \\le 1500$",
     scope="remark",
     draw={"d": integers(1, 1500)},
     left=_log_failure,
@@ -321,7 +313,7 @@ def _figure_1(count, random):
 SECTION_6_2 = Claim(
     id=f"{PAPER}.section-6.2.angle",
     title="the angle is not monotone for Gaussian inputs with a mean",
-    hypotheses=("ReLU, inputs $N((0, 1), I)$, $v = (1, 0)$, $\\eta = 10^{-3}$, 22,000 steps",),
+    hypotheses="ReLU, inputs $N((0, 1), I)$, $v = (1, 0)$, $\\eta = 10^{-3}$, 22,000 steps",
     scope="caption",
     draw=_figure_1,
     where=lambda start, starts=3: (start[..., 1] > 0) | (starts == 3),

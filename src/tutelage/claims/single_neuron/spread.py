@@ -8,11 +8,9 @@ ReLU over the disc.
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform
-from tutelage.claims.relation import Relation
+from tutelage.claims import Claim, Form, Relation, log_uniform, real, uniform
 from tutelage.claims.single_neuron.formulas import ACTIVATIONS, PAPER, dot, in_plane, sectors, terms
 from tutelage.claims.single_neuron.plane import rule
-from tutelage.claims.statement import Claim, Form
 
 _LAW = {
     "alpha": log_uniform(0.1, 10),

@@ -17,13 +17,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform, unit
-from tutelage.claims.relation import Relation
+from tutelage.claims import Chance, Claim, Form, Relation, log_uniform, real, uniform, unit
 from tutelage.claims.single_neuron.convergence import one_gradient, one_input
 from tutelage.claims.single_neuron.formulas import PAPER, SCALE, dot, in_plane
 from tutelage.claims.single_neuron.spread import NEAR, near, with_number
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
 from tutelage.dynamics import StochasticGradientDescent, descend, record, step_limit
 from tutelage.inputs import ball, gaussian
 from tutelage.objectives import population
@@ -189,9 +186,7 @@ _OPPOSITE = in_plane(np.array([0.05, 0.5, 2.0, 0.05, 0.5, 2.0]), np.pi - np.arra
 SECTION_6_1 = Claim(
     id=f"{PAPER}.section-6.1.stochastic",
     title="stochastic descent from starts nearly opposite to the teacher",
-    hypotheses=(
-        "ReLU, inputs uniform in the unit disc; $\\|w_0\\| = 0.05, \\frac12, 2$ and $\\theta(w_0, v) = \\pi - 0.02, \\pi - \\frac12$; $\\eta = 0.2$",
-    ),
+    hypotheses="ReLU, inputs uniform in the unit disc; $\\|w_0\\| = 0.05, \\frac12, 2$ and $\\theta(w_0, v) = \\pi - 0.02, \\pi - \\frac12$; $\\eta = 0.2$",
     scope="remark",
     draw=lambda count, random, length: _successes(
         random, "disc", 0.2, length, np.repeat(_OPPOSITE, count // len(_OPPOSITE), axis=0), _EPSILON

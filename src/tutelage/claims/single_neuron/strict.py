@@ -6,9 +6,8 @@ larger. Changes of $\|w - v\|^2$ are judged over the step, so that small steps l
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.single_neuron.formulas import FINITE, PAPER, SQUARE, apply, dot, finite_law, of_points, two_slopes
-from tutelage.claims.statement import Claim, Form
 
 _EXACT = "exact sums in float64"
 _AS_THEOREM = (
@@ -121,7 +120,7 @@ STOCHASTIC = Claim(
 INCREASING = Claim(
     id=f"{PAPER}.section-3.2.strict",
     title="strictly increasing activations",
-    hypotheses=("inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",),
+    hypotheses="inputs $\\pm1$ in one dimension, $v = 1$, any $w$; $\\sigma$ strictly increasing and odd",
     scope="remark",
     draw={"w": uniform(-1000, 1000)},
     left=lambda w, leak=0.0: (
@@ -199,7 +198,7 @@ GRADIENT_NORM = Claim(
 FOURTH_MOMENT = Claim(
     id=f"{PAPER}.section-A.fourth-moment",
     title="bound on the gradient by the second moment",
-    hypotheses=("$E\\|x\\|^2 \\le c_1$, as Theorem 3.2 assumes",),
+    hypotheses="$E\\|x\\|^2 \\le c_1$, as Theorem 3.2 assumes",
     draw=FINITE,
     build=finite_law,
     left=lambda w, v, points, weights, slopes: np.sum(of_points(w, v, points, weights, slopes)[0] ** 2, -1),
@@ -242,9 +241,7 @@ LIPSCHITZ = Claim(
 STEP = Claim(
     id=f"{PAPER}.section-A.step",
     title="the choice of the step",
-    hypotheses=(
-        "$0 < \\eta \\le \\lambda\\gamma^2/(c_1^2c_2^4)$; `rate` is $\\lambda\\gamma^2$, `bound` is $c_1^2c_2^4$",
-    ),
+    hypotheses="$0 < \\eta \\le \\lambda\\gamma^2/(c_1^2c_2^4)$; `rate` is $\\lambda\\gamma^2$, `bound` is $c_1^2c_2^4$",
     draw={"rate": log_uniform(1e-6, 1e2), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
     # Both sides over η.
     left=lambda rate, bound, share, most=1.0: -2 * rate + most * share * rate / bound * bound,

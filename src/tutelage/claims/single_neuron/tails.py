@@ -3,21 +3,15 @@ r"""Appendix C up to C.2: the tails behind Lemma 5.1, and the rates of flow and 
 import numpy as np
 from scipy.special import chdtrc, erf, ndtr
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
-from tutelage.claims.single_neuron.formulas import (
-    PAPER,
-    TAIL,
-    dot,
-    norm,
-)
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, integers, log_uniform, real, uniform, unit
+from tutelage.claims.single_neuron.formulas import PAPER, TAIL, dot, norm
 
 # The proof of Lemma 5.1 -----------------------------------------------------------------------------------------------
 
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
     title="comparing two random numbers through a constant",
-    hypotheses=("$A, B$ with values 0, 1, 2 and any joint law; $c = 1$",),
+    hypotheses="$A, B$ with values 0, 1, 2 and any joint law; $c = 1$",
     draw={"masses": uniform(0, 1, (3, 3))},
     build=lambda masses: {"joint": masses / np.sum(masses + 1e-12, (-1, -2), keepdims=True)},
     left=lambda joint: np.sum(joint * np.tril(np.ones((3, 3))), (-1, -2)),
@@ -32,7 +26,7 @@ EQUATION_7 = Claim(
 ERF = Claim(
     id=f"{PAPER}.section-C.erf",
     title="a lower bound on the error function",
-    hypotheses=("$0 < z < 1$",),
+    hypotheses="$0 < z < 1$",
     draw={"z": uniform(1e-6, 1)},
     left=lambda z: erf(z),
     relation=">=",
@@ -47,7 +41,7 @@ ERF = Claim(
 GAUSSIAN_TAIL = Claim(
     id=f"{PAPER}.section-C.gaussian-tail",
     title="bound on a Gaussian tail",
-    hypotheses=("$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",),
+    hypotheses="$\\tau \\le 1/(d\\sqrt2)$; `product` is $\\tau d$",
     defect=TAIL,
     draw={"product": uniform(1e-3, np.sqrt(0.5))},
     left=lambda product: ndtr(-2 * product),  # w₁ ≥ 2τ²d
@@ -68,7 +62,7 @@ GAUSSIAN_TAIL = Claim(
 CHI_SQUARE_TAIL = Claim(
     id=f"{PAPER}.section-C.chi-square-tail",
     title="a chi-square tail",
-    hypotheses=("$1 \\le d \\le 4000$; compared as exponents over $d$",),
+    hypotheses="$1 \\le d \\le 4000$; compared as exponents over $d$",
     draw={"dimension": integers(1, 4000)},
     left=lambda dimension: -np.log(chdtrc(dimension, 2 * dimension)) / dimension,
     relation=">=",
@@ -82,7 +76,7 @@ CHI_SQUARE_TAIL = Claim(
 CHI_SQUARE = Claim(
     id=f"{PAPER}.section-C.chi-square",
     title="base of a chi-square tail",
-    hypotheses=("$1 \\le d \\le 100$",),
+    hypotheses="$1 \\le d \\le 100$",
     draw={"dimension": integers(1, 100)},
     left=lambda dimension: (2 / np.e) ** (dimension / 2),
     relation="<=",
@@ -99,7 +93,7 @@ CHI_SQUARE = Claim(
 SAFE = Claim(
     id=f"{PAPER}.section-C.1.safe",
     title="close to the teacher the angle is acute",
-    hypotheses=("$\\|w - v\\| \\le 1$, $\\|v\\| = 1$, $d = 2, 3$",),
+    hypotheses="$\\|w - v\\| \\le 1$, $\\|v\\| = 1$, $d = 2, 3$",
     draw=[{"v": unit(d), "w": real((d,))} for d in (2, 3)],
     where=lambda w, v: norm(w - v) <= 1,
     left=lambda w, v: dot(w, v),
@@ -112,7 +106,7 @@ SAFE = Claim(
 RATE = Claim(
     id=f"{PAPER}.section-C.1.rate",
     title="the constant 210",
-    hypotheses=("$\\theta(w, v) \\le \\pi/2$, that is $\\delta \\ge \\pi/2$",),
+    hypotheses="$\\theta(w, v) \\le \\pi/2$, that is $\\delta \\ge \\pi/2$",
     draw={"delta": uniform(np.pi / 2, np.pi)},
     left=lambda delta: np.sin(delta / 4) ** 3 / (8 * np.sqrt(2)),
     relation=">=",
@@ -125,7 +119,7 @@ RATE = Claim(
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
     title="contraction of one step",
-    hypotheses=("$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",),
+    hypotheses="$0 < \\eta \\le \\lambda/(2c)$; `rate` is $\\lambda$, `bound` is $c$",
     draw={"rate": log_uniform(1e-6, 1), "bound": log_uniform(1e-3, 1e3), "share": uniform(0, 1)},
     # Both sides over η: the comparison is not spoiled by rounding to one.
     left=lambda rate, bound, share, most=1.0: -rate + most * share * rate / (2 * bound) * bound,

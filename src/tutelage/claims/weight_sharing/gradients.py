@@ -3,9 +3,7 @@
 import numpy as np
 from scipy.special import erf
 
-from tutelage.claims.laws import choice, integers, log_uniform, real, uniform
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, Relation, choice, integers, log_uniform, real, uniform
 from tutelage.claims.weight_sharing.formulas import PAPER, dot, overlap, own_factor, parity_loss, pull, teacher_norm
 
 _ERF = ("$\\sigma = \\operatorname{erf}$, standard Gaussian patches",)
@@ -107,7 +105,7 @@ LEMMA_2 = Claim(
 SECTION_C_1 = Claim(
     id=f"{PAPER}.section-C.1.power",
     title="an inequality in the proof of Lemma 2",
-    hypotheses=("$k \\in \\mathbb N$",),
+    hypotheses="$k \\in \\mathbb N$",
     draw={"k": integers(1, 1000)},
     where=lambda k, least=1: k >= least,
     left=lambda k: (1 - 1 / k) ** k,

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
+from tutelage.claims import Chance, Claim, Form, log_uniform
 from tutelage.claims.weight_sharing.cube import learn_outer, points
 from tutelage.claims.weight_sharing.formulas import PAPER
 
@@ -123,7 +121,7 @@ def _procedures(count, random):
 PROCEDURE = Claim(
     id=f"{PAPER}.appendix-A.procedure",
     title="the outer function is learned from 2^k/ε samples",
-    hypotheses=("$m > 2^k/\\epsilon$ samples, as many ReLU units with biases, second layer by least squares",),
+    hypotheses="$m > 2^k/\\epsilon$ samples, as many ReLU units with biases, second layer by least squares",
     draw=_procedures,
     runs=True,
     left=lambda wrong: wrong,

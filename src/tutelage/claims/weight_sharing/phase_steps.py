@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import erf, erfc
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, integers, log_uniform, uniform
 from tutelage.claims.weight_sharing.formulas import (
     PAPER,
     dot,
@@ -36,7 +35,7 @@ def _student(share, turn, k):
 SLOPE = Claim(
     id=f"{PAPER}.section-C.4.slope",
     title="slope of erf at zero",
-    hypotheses=("$\\sigma = \\operatorname{erf}$",),
+    hypotheses="$\\sigma = \\operatorname{erf}$",
     draw={"x": log_uniform(1e-6, 1e-3)},
     left=lambda x: (erf(x) - erf(-x)) / (2 * x),
     relation="==",
@@ -182,9 +181,7 @@ SHORT = Claim(
     id=f"{PAPER}.lemma-13.short",
     scope="proof step",
     title="a student far from the teacher is short",
-    hypotheses=(
-        "$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$, $\\|w_0\\| \\le \\|u_0\\|$ (Section 4.6), $\\|u_0 - w_0\\| \\ge \\epsilon$",
-    ),
+    hypotheses="$\\alpha < \\arctan\\frac\\epsilon{2\\|u_0\\|}$, $\\|w_0\\| \\le \\|u_0\\|$ (Section 4.6), $\\|u_0 - w_0\\| \\ge \\epsilon$",
     draw=NEAR,
     build=near_the_teacher,
     where=is_far,
@@ -202,7 +199,7 @@ SHORT = Claim(
 SPLIT = Claim(
     id=f"{PAPER}.section-C.4.split",
     title="the gradient split",
-    hypotheses=("$\\sigma = \\operatorname{erf}$, shared weights",),
+    hypotheses="$\\sigma = \\operatorname{erf}$, shared weights",
     draw=_STUDENTS,
     build=_student,
     left=shared_gradient,
@@ -219,7 +216,7 @@ SPLIT = Claim(
 REARRANGED = Claim(
     id=f"{PAPER}.section-C.4.1.rearranged",
     title="what is left to show, rearranged",
-    hypotheses=("as Lemma 13, with the angle of its corrected form, $k \\le 200$",),
+    hypotheses="as Lemma 13, with the angle of its corrected form, $k \\le 200$",
     draw=EXACTLY,
     build=exactly_near,
     where=is_far,
@@ -239,7 +236,7 @@ REARRANGED = Claim(
 LARGEST = Claim(
     id=f"{PAPER}.section-C.4.2.largest",
     title="size of the gradient",
-    hypotheses=("$\\|w_0\\| \\le \\|u_0\\| = \\sqrt{12}k/\\pi$, $w_0\\cdot u_0 > 0$",),
+    hypotheses="$\\|w_0\\| \\le \\|u_0\\| = \\sqrt{12}k/\\pi$, $w_0\\cdot u_0 > 0$",
     draw={**_STUDENTS, "k": integers(1, 10**4)},
     build=_student,
     left=lambda u, w, k: np.linalg.norm(shared_gradient(w, u, k), axis=-1),

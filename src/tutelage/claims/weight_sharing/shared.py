@@ -4,16 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.weight_sharing.formulas import (
-    PAPER,
-    dot,
-    in_plane,
-    low_gradient,
-    shared_gradient,
-    teacher_norm,
-)
+from tutelage.claims import Claim, Form, integers, log_uniform, uniform
+from tutelage.claims.weight_sharing.formulas import PAPER, dot, in_plane, low_gradient, shared_gradient, teacher_norm
 from tutelage.claims.weight_sharing.plane import shared_ends
 from tutelage.claims.weight_sharing.two_phases import SIGN
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from tutelage.claims.laws import choice, integers, log_uniform, uniform
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, choice, integers, log_uniform, uniform
 from tutelage.claims.weight_sharing.formulas import PAPER, dot, overlap, parity_loss, teacher_norm
 from tutelage.claims.weight_sharing.gradients import loss_by_quadrature, overlap_by_quadrature
 from tutelage.claims.weight_sharing.unshared import one_not_learned
@@ -15,7 +14,7 @@ _SINE = np.sin(np.pi / 32)
 OVERLAP = Claim(
     id=f"{PAPER}.section-C.1.overlap",
     title="overlap of the teacher with itself",
-    hypotheses=("$\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$",),
+    hypotheses="$\\|u_0\\|^2 \\ge \\frac{12}{\\pi^2}k^2$",
     draw={"k": integers(1, 10**5), "stretch": log_uniform(1, 100)},
     build=lambda k, stretch: {"u": (teacher_norm(k) * stretch)[..., None], "k": k},
     # What it lacks to one, without cancellation: 1 − (2/π)arcsin x = (2/π)arccos x.
@@ -32,7 +31,7 @@ OVERLAP = Claim(
 TAYLOR = Claim(
     id=f"{PAPER}.section-C.1.taylor",
     title="bound on the square of the norm that suffices",
-    hypotheses=("$f(a) = \\sin\\frac{\\pi(1-a)}2/(1 - \\sin\\frac{\\pi(1-a)}2)$, $0 < a \\le \\frac12$",),
+    hypotheses="$f(a) = \\sin\\frac{\\pi(1-a)}2/(1 - \\sin\\frac{\\pi(1-a)}2)$, $0 < a \\le \\frac12$",
     draw={"a": log_uniform(1e-4, 0.5)},
     left=lambda a: np.cos(np.pi * a / 2) / (2 * np.sin(np.pi * a / 4) ** 2),
     relation="<=",
@@ -45,7 +44,7 @@ TAYLOR = Claim(
 EXPANSION = Claim(
     id=f"{PAPER}.section-C.2.expansion",
     title="the loss as an expectation",
-    hypotheses=("$k = 2$, $d = 1$",),
+    hypotheses="$k = 2$, $d = 1$",
     defect=HALF,
     glyph=True,
     draw={"u": uniform(-2, 2), "w": uniform(-2, 2, (2,))},
@@ -77,7 +76,7 @@ def _product(u, w, own=1.0):
 REWRITING = Claim(
     id=f"{PAPER}.section-C.3.rewriting",
     title="the overlap written out",
-    hypotheses=("$u_0\\cdot w_j > 0$",),
+    hypotheses="$u_0\\cdot w_j > 0$",
     glyph=True,
     draw=_PAIR,
     build=_pair,
@@ -97,7 +96,7 @@ REWRITING = Claim(
 SINE = Claim(
     id=f"{PAPER}.section-C.3.sine",
     title="an inequality for the sine",
-    hypotheses=("$0 \\le c \\le 1$",),
+    hypotheses="$0 \\le c \\le 1$",
     defect="$c \\le \\sin c$",
     draw={"c": uniform(0, 1)},
     left=lambda c: c,
@@ -114,7 +113,7 @@ SINE = Claim(
 SIXTEENTH = Claim(
     id=f"{PAPER}.section-C.3.sixteenth",
     title="overlap of a patch that is not learned",
-    hypotheses=("$|\\cos(w_j, u_0)| < \\sin\\frac\\pi{32}$, or $\\|w_j\\| \\le \\frac1{\\sqrt2}\\sin\\frac\\pi{32}$",),
+    hypotheses="$|\\cos(w_j, u_0)| < \\sin\\frac\\pi{32}$, or $\\|w_j\\| \\le \\frac1{\\sqrt2}\\sin\\frac\\pi{32}$",
     draw={"reach": log_uniform(1e-3, 1e4), "size": log_uniform(1e-3, 1e4), "cosine": uniform(-1, 1)},
     build=_pair,
     where=lambda u, w: (
@@ -135,7 +134,7 @@ def _cross(u, w):
 CHAIN = Claim(
     id=f"{PAPER}.section-C.3.chain",
     title="the chain that gives 1/8",
-    hypotheses=("as Lemma 8, $\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$, $k = 2$, the second patch not learned",),
+    hypotheses="as Lemma 8, $\\|u_0\\|^2 = \\frac{12}{\\pi^2}k^2$, $k = 2$, the second patch not learned",
     defect=HALF,
     draw={"stretch": choice((1.0,)), "sizes": log_uniform(1e-4, 10, (2,)), "tilts": uniform(-1, 1, (2,))},
     build=one_not_learned,

@@ -5,9 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import erf
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, Relation, integers, log_uniform, uniform
 from tutelage.claims.weight_sharing.formulas import PAPER, dot, in_plane, pull, teacher_norm
 from tutelage.claims.weight_sharing.gradients import ERF
 
@@ -26,7 +24,7 @@ def _radii(k):
 SHELL = Claim(
     id=f"{PAPER}.section-C.4.shell",
     title="probability of a shell",
-    hypotheses=("$x$ standard Gaussian in the plane, $r = \\|x\\|$, $\\|u_0\\| = \\sqrt{12}k/\\pi$",),
+    hypotheses="$x$ standard Gaussian in the plane, $r = \\|x\\|$, $\\|u_0\\| = \\sqrt{12}k/\\pi$",
     draw={"k": integers(1, 1000)},
     # In the plane the radius has the density r·exp(−r²/2).
     left=lambda k: np.sum(_WEIGHTS * _radii(k) * np.exp(-(_radii(k) ** 2) / 2), -1) / (np.sqrt(2) * teacher_norm(k)),
@@ -37,7 +35,7 @@ SHELL = Claim(
         relation=">=",
         right=lambda k: 0.2 / teacher_norm(k),
     ),
-    corrected=Form("It is $e^{-1/\\|u_0\\|^2} - e^{-4/\\|u_0\\|^2}$, close to $3/\\|u_0\\|^2$ for large $k$."),
+    corrected="It is $e^{-1/\\|u_0\\|^2} - e^{-4/\\|u_0\\|^2}$, close to $3/\\|u_0\\|^2$ for large $k$.",
     correction="In the plane $r$ has Rayleigh's law, and the probability is of order $\\|u_0\\|^{-2}$. The proof's bound loses a factor "
     "$k$, and its count of iterations becomes $O(k^4)$; the true count is better than either (see Theorem 5).",
     control=Form("It is one per cent more.", factor=1.01),
@@ -248,7 +246,7 @@ def _f(x):
 DERIVATIVES = Claim(
     id=f"{PAPER}.section-C.4.derivatives",
     title="derivatives of f",
-    hypotheses=("$f(x) = x/\\sqrt{1+2x^2}$, $x > 1$",),
+    hypotheses="$f(x) = x/\\sqrt{1+2x^2}$, $x > 1$",
     defect=SIGN,
     draw={"x": log_uniform(1, 1e3)},
     left=lambda x: jnp.stack([jax.grad(_f)(x), jax.grad(jax.grad(_f))(x)]),
@@ -268,7 +266,7 @@ left = (f(x + h) - f(x - h)) / (2 * h)
 right = (1 + 2 * x**2 / (1 + 2 * x**2)) / np.sqrt(1 + 2 * x**2)
 """,
     ),
-    corrected=Form("$f' = (1+2x^2)^{-3/2}$ and $f'' = -6x(1+2x^2)^{-5/2}$."),
+    corrected="$f' = (1+2x^2)^{-3/2}$ and $f'' = -6x(1+2x^2)^{-5/2}$.",
     correction="A sign in $f'$: $(1 - \\frac{2x^2}{1+2x^2})/\\sqrt{1+2x^2}$. It makes $f'$ too large by a factor of order $\\|u_0\\|^2$, "
     "which Lemma 13 inherits.",
     control=Form("The corrected forms one per cent larger.", factor=1.01),

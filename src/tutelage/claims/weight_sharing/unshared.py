@@ -4,9 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, uniform
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, Relation, integers, log_uniform, uniform
 from tutelage.claims.weight_sharing.cube import points
 from tutelage.claims.weight_sharing.degrees import PLANE
 from tutelage.claims.weight_sharing.formulas import PAPER, parity_loss, teacher_norm, vectors

@@ -3,14 +3,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.weight_sharing.formulas import (
-    PAPER,
-    cosine_gradient,
-    cosine_hessian,
-    exact_wave,
-)
+from tutelage.claims import Claim, Form, integers, log_uniform, real, uniform, unit
+from tutelage.claims.weight_sharing.formulas import PAPER, cosine_gradient, cosine_hessian, exact_wave
 from tutelage.dynamics import GradientDescent, descend, step_limit
 from tutelage.objectives import population
 from tutelage.problems import wave

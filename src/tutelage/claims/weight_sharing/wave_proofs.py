@@ -4,16 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.weight_sharing.formulas import (
-    PAPER,
-    cosine_gap,
-    cosine_gradient,
-    cosine_hessian,
-    exact_wave,
-    phi,
-)
+from tutelage.claims import Claim, Form, integers, log_uniform, real, uniform, unit
+from tutelage.claims.weight_sharing.formulas import PAPER, cosine_gap, cosine_gradient, cosine_hessian, exact_wave, phi
 from tutelage.claims.weight_sharing.wave import GAP, GAUSSIAN, LEAST
 
 # One root error, in several displays.
@@ -93,7 +85,7 @@ right = -b / 2 * (phi(2 * b * w) + phi(b * (w - u)) - phi(b * (w + u)))
 EQUATION_3 = Claim(
     id=f"{PAPER}.equation-3",
     title="a Gaussian integral",
-    hypotheses=("$z$ standard Gaussian",),
+    hypotheses="$z$ standard Gaussian",
     draw={"a": uniform(-3.5, 3.5, (2,))},
     left=lambda a: jnp.sum((_MASSES * jnp.sin(_POINTS @ a))[:, None] * _POINTS, axis=0),
     relation="==",
@@ -143,10 +135,8 @@ right = -0.5 * (np.exp(-square(w) / 2) * rest + np.exp(-square(w - u) / 2) * (re
     - np.exp(-square(w + u) / 2) * (rest - u))
 """,
     ),
-    corrected=Form(
-        "It is $-\\frac12(2e^{-2\\|w\\|^2}\\hat w - e^{-\\|w-\\bar u_0\\|^2/2}(\\hat w-\\hat u_0) - "
-        "e^{-\\|w+\\bar u_0\\|^2/2}(\\hat w+\\hat u_0))$.",
-    ),
+    corrected="It is $-\\frac12(2e^{-2\\|w\\|^2}\\hat w - e^{-\\|w-\\bar u_0\\|^2/2}(\\hat w-\\hat u_0) - "
+    "e^{-\\|w+\\bar u_0\\|^2/2}(\\hat w+\\hat u_0))$.",
     correction="$\\phi(2w)$ is $2e^{-2\\|w\\|^2}w$, the second term has the other sign (see Lemma 9), and the third contains "
     "$\\hat w + \\hat u_0$.",
     control=Form("The corrected form one per cent larger.", factor=1.01),
@@ -155,7 +145,7 @@ right = -0.5 * (np.exp(-square(w) / 2) * rest + np.exp(-square(w - u) / 2) * (re
 DISTANCE = Claim(
     id=f"{PAPER}.section-B.1.distance",
     title="distance from the teacher in the ring",
-    hypotheses=("$\\frac13\\|\\hat u_0\\| \\le \\|\\hat w\\| \\le \\frac12\\|\\hat u_0\\|$",),
+    hypotheses="$\\frac13\\|\\hat u_0\\| \\le \\|\\hat w\\| \\le \\frac12\\|\\hat u_0\\|$",
     draw=[{"u": real((d,)), "direction": unit(d), "share": uniform(1 / 3, 1 / 2)} for d in (1, 2)],
     build=lambda u, direction, share: {
         "u": u,
@@ -243,7 +233,7 @@ LEMMA_11_HESSIAN = Claim(
     id=f"{PAPER}.lemma-11.hessian",
     scope="proof step",
     title="Hessian of the cosine part",
-    hypotheses=("$b > 0$",),
+    hypotheses="$b > 0$",
     defect=SIGN,
     draw={**PLANE, "b": log_uniform(np.exp(-1), np.exp(1))},
     left=lambda u, w, b: jax.hessian(lambda point: 0.5 * cosine_gap(b * point, b * u))(w),
@@ -264,10 +254,8 @@ right = b**2 / 2 * (-2 * np.exp(-2 * b**2 * w @ w) * (I - 2 * b * np.outer(w, w)
     - np.exp(-b**2 / 2 * square(w - u)) * outer(w - u) + np.exp(-b**2 / 2 * square(w + u)) * outer(w + u))
 """,
     ),
-    corrected=Form(
-        "It is $\\frac{b^2}2(-2e^{-2b^2\\|w\\|^2}(I - 4b^2ww^\\top) + e^{-b^2\\|w-u_0\\|^2/2}(I - b^2(w-u_0)(w-u_0)^\\top) + "
-        "e^{-b^2\\|w+u_0\\|^2/2}(I - b^2(w+u_0)(w+u_0)^\\top))$.",
-    ),
+    corrected="It is $\\frac{b^2}2(-2e^{-2b^2\\|w\\|^2}(I - 4b^2ww^\\top) + e^{-b^2\\|w-u_0\\|^2/2}(I - b^2(w-u_0)(w-u_0)^\\top) + "
+    "e^{-b^2\\|w+u_0\\|^2/2}(I - b^2(w+u_0)(w+u_0)^\\top))$.",
     correction="Powers of $b$ and a sign; and $te^{-t/2}$ is at most $2/e$, where the proof has $1/e$. Term by term the bound is then "
     "$(1 + 4/e)b^2 = 2.47\\,b^2$, more than the lemma's $2b^2 + b$ for $b > 2.12$; the lemma holds all the same, since the three "
     "terms are not extreme at the same point.",

@@ -3,8 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form, log_uniform, real, uniform
 from tutelage.claims.weight_sharing.formulas import PAPER, cosine_gap, cosine_gradient, exact_wave
 from tutelage.claims.weight_sharing.wave import GAP, GAUSSIAN
 from tutelage.claims.weight_sharing.wave_proofs import PLANE, SIGN, loss_by_quadrature, square
@@ -146,7 +145,7 @@ LEMMA_11_DERIVATIVE = Claim(
     id=f"{PAPER}.lemma-11.derivative",
     scope="proof step",
     title="derivative of φ",
-    hypotheses=("$\\phi(a) = e^{-\\|a\\|^2/2}a$",),
+    hypotheses="$\\phi(a) = e^{-\\|a\\|^2/2}a$",
     glyph=True,
     draw={"w": real((2,)), "c": log_uniform(0.1, 5)},
     left=_jacobian,
@@ -179,7 +178,7 @@ LEMMA_11_MAXIMUM = Claim(
     id=f"{PAPER}.lemma-11.maximum",
     scope="proof step",
     title="the largest value of three terms",
-    hypotheses=("$b = 1$: other $b$ change the unit of $w$ and $u_0$ only",),
+    hypotheses="$b = 1$: other $b$ change the unit of $w$ and $u_0$ only",
     defect="$te^{-t/2} \\le 1/e$",
     draw={"u": real((2,)), "w": real((2,))},
     corners=[{"u": np.array([np.sqrt(1.5), 0.0]), "w": np.array([0.0, np.sqrt(0.5)])}],
