@@ -121,7 +121,7 @@ class Relation:
         return {name: value for name, value in defaults.items() if name not in drawn} | dict(self.parameters)
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a parameter, which may be the default of a function that draws; `None` if none takes it."""
+        """Return the value of a parameter, perhaps the default of a function that draws; `None` if nothing takes it."""
         defaults = [Formula("draw", draw).defaults for draw in self.draw]
         return self.values.get(name, next((own[name] for own in defaults if name in own), None))
 

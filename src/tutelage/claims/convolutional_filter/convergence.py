@@ -213,7 +213,6 @@ right = 0.1
 
 THEOREM_3_1_PHASE_1 = Claim(
     id=f"{PAPER}.theorem-3.1.phase-1",
-    place="Theorem 3.1, Phase I",
     title="length of the slow phase",
     hypotheses=(
         "as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the other forms three "
@@ -264,7 +263,6 @@ THEOREM_3_1_PHASE_1 = Claim(
 
 THEOREM_3_1_PHASE_2 = Claim(
     id=f"{PAPER}.theorem-3.1.phase-2",
-    place="Theorem 3.1, Phase II",
     title="the fast phase is linear",
     hypotheses="as Theorem 3.1, $\\|w^*\\| = 1$; for the print $a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 0.3$, the step of Lemma C.3; for the corrected form the end of the first "
     "phase, $\\phi = \\pi/4$ and $a = a^*/4$, for $k = 4$, $\\|a^*\\| = \\mathbf 1\\cdot a^* = 0.3, 1, 3$ and $\\eta = 0.03$",
@@ -324,7 +322,6 @@ def _as_steps_shrink(count, random):
 
 SECTION_C_2_COUNT = Claim(
     id=f"{PAPER}.section-C.2.count",
-    place="Section C.2, first sentence",
     title="iterations of the first phase",
     hypotheses=(
         "$a^* = (1, -1)/\\sqrt2$, $\\phi^0 = 1.4$, $a^0 = a^*/10$",
@@ -366,7 +363,6 @@ def _as_patches_multiply(count, random):
 
 SECTION_C_3_COUNT = Claim(
     id=f"{PAPER}.section-C.3.count",
-    place="Section C.3, end of the proof of the second phase",
     title="iterations for the output weights",
     hypotheses=(
         "$\\|w^*\\| = \\|a^*\\| = \\mathbf 1\\cdot a^* = 1$, $\\phi = 10^{-4}$, $a - a^*$ of norm one, orthogonal to $\\mathbf 1$ and $a^*$",

@@ -39,7 +39,6 @@ _HALF = Form("The same with a factor $\\frac12$.", factor=0.5)
 
 EXPANSION = Claim(
     id=f"{PAPER}.section-A.expansion",
-    place="Section A, first display",
     title="the loss as a quadratic form",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -83,7 +82,6 @@ def _first_line(v, a, w_star, a_star, Z, letter=1.0):
 
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
-    place="Section A, gradient of a sample, the line before Equations (7) and (8)",
     title="the gradient of a sample",
     hypotheses="$w \\ne 0$, any patches",
     draw=[{**draw, "Z": real((draw["a"].shape[0], 2))} for draw in ANYWHERE],
@@ -113,7 +111,6 @@ right = (a_star @ hidden - a_star @ np.maximum(Z @ w_star, 0)) * rows
 
 OWN_PART = Claim(
     id=f"{PAPER}.section-A.own-part",
-    place="Section A, expectation of Equation (7)",
     title="the student's part of the gradient",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -134,7 +131,6 @@ def _teacher_part(v, a, w_star, a_star, twice=2.0):
 
 TEACHER_PART = Claim(
     id=f"{PAPER}.section-A.teacher-part",
-    place="Section A, expectation of Equation (8)",
     title="the teacher's part of the gradient",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -179,7 +175,6 @@ def _across(v):
 
 DIAGONAL = Claim(
     id=f"{PAPER}.lemma-A.1.diagonal",
-    place="Lemma A.1, proof of the first identity",
     scope="proof step",
     title="second moment across the filter",
     hypotheses=("$z$ is a standard Gaussian vector", "$e_i \\perp w$"),
@@ -218,7 +213,6 @@ def _printed_moments(v, w_star, factor=1.0):
 
 POLAR = Claim(
     id=f"{PAPER}.lemma-A.1.polar",
-    place="Lemma A.1, proof of the third identity",
     scope="proof step",
     title="three integrals in polar coordinates",
     hypotheses=("$z$ is a standard Gaussian vector", "$w, w^* \\ne 0$"),

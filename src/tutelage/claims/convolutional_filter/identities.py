@@ -46,7 +46,6 @@ PATCH = f"{_ANGLE}z = np.random.default_rng(0).normal(size=(2_000_000, len(v)))\
 
 THEOREM_2_1 = Claim(
     id=f"{PAPER}.theorem-2.1",
-    place="Theorem 2.1, Equation (3)",
     title="population loss",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -74,7 +73,6 @@ right = 0.5 * ((np.pi - 1) / (2 * np.pi) * (s**2 * a_star @ a_star + a @ a) - 2 
 
 THEOREM_2_2_FILTER = Claim(
     id=f"{PAPER}.theorem-2.2.filter",
-    place="Theorem 2.2, first formula",
     title="gradient in the filter",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -88,7 +86,6 @@ THEOREM_2_2_FILTER = Claim(
 
 THEOREM_2_2_OUTPUT = Claim(
     id=f"{PAPER}.theorem-2.2.output",
-    place="Theorem 2.2, second formula",
     title="gradient in the output weights",
     hypotheses=_GAUSSIAN,
     **BY_QUADRATURE,
@@ -114,7 +111,6 @@ def _unnormalised_gradient(v, a, w_star, a_star, sign=1.0):
 
 SECTION_A_GRADIENT = Claim(
     id=f"{PAPER}.section-A.unnormalized-gradient",
-    place="Section A, proof of Theorem 2.2, the aggregated gradient",
     title="gradient without weight normalisation",
     hypotheses=("independent standard Gaussian patches", "$w \\ne 0$"),
     **BY_QUADRATURE,

@@ -51,7 +51,6 @@ def _turned(v, a, w_star, a_star, step):
 
 G_BOUNDS = Claim(
     id=f"{PAPER}.section-4.1.g",
-    place="Section 4.1, remarks on g before Lemmas 4.3 and 4.4",
     title="range of g",
     hypotheses="$0 \\le \\phi \\le \\pi/2$",
     draw={"phi": uniform(0.0, np.pi / 2)},
@@ -132,7 +131,6 @@ def _one_way(sign, relation, opposite) -> dict[str, Any]:
 
 LEMMA_4_2 = Claim(
     id=f"{PAPER}.lemma-4.2",
-    place="Lemma 4.2 (Invariance I)",
     title="the angle never increases",
     hypotheses="$a^t\\cdot a^* > 0$",
     **_one_way(1.0, "<=", ">="),
@@ -151,7 +149,6 @@ LEMMA_4_2 = Claim(
 
 SECTION_4_1_SIGN = Claim(
     id=f"{PAPER}.section-4.1.sign",
-    place="Section 4.1, before Lemma 4.2; Section E, where the angle increases",
     title="against the teacher the angle never decreases",
     hypotheses="$a^t\\cdot a^* < 0$",
     **_one_way(-1.0, ">=", "<="),
@@ -168,7 +165,6 @@ SECTION_4_1_SIGN = Claim(
 
 SECTION_B_SIGN = Claim(
     id=f"{PAPER}.section-B.sign",
-    place="Section B, proof of Lemma 4.2",
     title="the gradient in the filter points away from the teacher",
     hypotheses="$a\\cdot a^* > 0$",
     draw=ANYWHERE,
@@ -201,7 +197,6 @@ def _between_zero_and_square(a, a_star):
 
 LEMMA_4_3 = Claim(
     id=f"{PAPER}.lemma-4.3",
-    place="Lemma 4.3 (Invariance II)",
     title="the signal of the second layer stays positive",
     hypotheses=(
         "$\\|w^*\\| = 1$",
@@ -235,7 +230,6 @@ def _sums_bounded(v, a, w_star, a_star, step, offset=-np.pi - 1, divisor=2.0):
 
 SUMMATION_BOUND = Claim(
     id=f"{PAPER}.section-4.1.summation-bound",
-    place="Section 4.1, first display after Lemma 4.3",
     title="bound on the sum of output weights",
     hypotheses=(
         "$\\|w^*\\| = 1$",
@@ -269,7 +263,6 @@ def _gap(sums, a_star):
 
 SUMMATION_RECURSION = Claim(
     id=f"{PAPER}.section-4.1.summation-recursion",
-    place="Section 4.1, last display before Lemma 4.4",
     title="recursion for the sum of output weights",
     hypotheses="$\\|w^*\\| = 1$",
     draw=_SUMS,
@@ -287,7 +280,6 @@ SUMMATION_RECURSION = Claim(
 
 LEMMA_4_4 = Claim(
     id=f"{PAPER}.lemma-4.4",
-    place="Lemma 4.4 (Invariance III)",
     title="the sum of output weights stays small",
     hypotheses=("$\\|w^*\\| = 1$", "$\\eta < 2\\pi/(k+\\pi-1)$"),
     draw=_SUMS,
@@ -389,7 +381,6 @@ def _dropped(phi, sign):
 
 DROPPED = Claim(
     id=f"{PAPER}.section-C.1.dropped",
-    place="Section C.1, proof of Lemma 4.5, sentence below the display",
     scope="proof step",
     title="the order of the term that is dropped",
     hypotheses="$0.2 \\le \\phi^t \\le 1.5$, $\\eta\\lambda^t$ from 0.001 to 0.1",
@@ -418,7 +409,6 @@ left, right = np.polyfit(np.log(x), np.log(line - after), 1)[0], 3.9
 
 RATE_BOUND = Claim(
     id=f"{PAPER}.section-C.1.rate-bound",
-    place="Section C.1, proof of Lemma 4.5, upper bound on λ",
     title="upper bound on the rate",
     hypotheses=("$\\|w^*\\| = 1 \\le \\|v^t\\|$", "$a^t\\cdot a^* \\le \\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2$"),
     draw=STARTS,

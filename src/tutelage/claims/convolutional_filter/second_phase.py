@@ -153,7 +153,6 @@ _HALF_OPEN = brentq(lambda phi: np.pi - g(phi) - 0.499999, 0.0, np.pi / 2)  # π
 
 LEMMA_C_5_RECURSION = Claim(
     id=f"{PAPER}.lemma-C.5.recursion",
-    place="Lemma C.5, proof, last display but one",
     scope="proof step",
     title="recursion for the distance of the output weights",
     hypotheses=(
@@ -222,7 +221,6 @@ def _lack_and_square(v, a, w_star, a_star):
 
 LEMMA_C_5_CLOSE = Claim(
     id=f"{PAPER}.lemma-C.5.close",
-    place="Lemma C.5, proof, third display",
     scope="proof step",
     title="both bounds close to the teacher",
     hypotheses="$\\|w^*\\| = 1$, $\\pi - g(\\phi) \\le \\epsilon \\le 1$, $\\|a - a^*\\| \\le \\epsilon\\|a^*\\|$, $|\\mathbf 1\\cdot a - \\mathbf 1\\cdot a^*| \\le \\frac\\epsilon k\\|a^*\\|$",

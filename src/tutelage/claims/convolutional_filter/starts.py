@@ -27,7 +27,6 @@ def _in_ball(w_star, a_star, direction, share, radius=1.0):
 
 THEOREM_3_2_START = Claim(
     id=f"{PAPER}.theorem-3.2.start",
-    place="Theorem 3.2, first part",
     title="one of four sign choices is a good start",
     hypotheses=(
         "$v$ on the unit sphere, $a$ in the ball of radius $|\\mathbf 1\\cdot a^*|\\,\\|w^*\\|/\\sqrt k$",
@@ -78,7 +77,6 @@ _SCALING = {
 
 THEOREM_3_2_SIGNAL = Claim(
     id=f"{PAPER}.theorem-3.2.signal",
-    place="Theorem 3.2, second part",
     title="size of the initial signal of the second layer",
     hypotheses="as in the first part; with high probability is judged by three quantiles, 5, 50 and 95 per cent",
     **_SCALING,
@@ -93,7 +91,6 @@ THEOREM_3_2_SIGNAL = Claim(
 
 THEOREM_3_2_ANGLE = Claim(
     id=f"{PAPER}.theorem-3.2.angle",
-    place="Theorem 3.2, second part",
     title="size of the initial angle",
     hypotheses="$v$ uniform on the unit sphere in dimension $p$, its sign chosen so that $\\phi^0 < \\pi/2$",
     **_SCALING,
@@ -144,7 +141,6 @@ def _steps_as_sizes_grow(count, random):
 
 POLYNOMIAL = Claim(
     id=f"{PAPER}.section-3.polynomial",
-    place="Section 3, below Theorem 3.2",
     title="steps of polynomial size are small enough",
     hypotheses="Theorem 3.1's minimum with constants one, $\\|w^*\\| = 1$; 4000 starts of Theorem 3.2, of which 95 per cent allow the step",
     scope="remark",
@@ -261,7 +257,6 @@ def _excess_of_one(tilt):
 
 THEOREM_3_3_PROBABILITY = Claim(
     id=f"{PAPER}.theorem-3.3.probability",
-    place="Theorem 3.3, its probability",
     title="probability of a start against the teacher",
     hypotheses=(
         "$v$ uniform on the unit sphere in dimension $p \\le 4096$, $(\\mathbf 1\\cdot a^*)^2 = \\|a^*\\|^2/\\mathrm{poly}(p)$",
@@ -339,7 +334,6 @@ _OF_STARTS: dict[str, Any] = {
 
 SUCCESS = Claim(
     id=f"{PAPER}.section-1.probability",
-    place="Section 1 (and the abstract)",
     title="random starts succeed with probability at least one quarter",
     hypotheses=_RANDOM,
     **_OF_STARTS,
@@ -351,7 +345,6 @@ SUCCESS = Claim(
 
 RESTARTS = Claim(
     id=f"{PAPER}.section-1.restarts",
-    place="Section 1 (and the abstract)",
     title="three more starts with other signs make success certain",
     hypotheses=_RANDOM,
     **{**_OF_STARTS, "arithmetic": "exact gradients in float64; 400 starts of each teacher"},
@@ -364,7 +357,6 @@ RESTARTS = Claim(
 
 SPURIOUS = Claim(
     id=f"{PAPER}.section-1.spurious",
-    place="Abstract, Section 1 and Section 5",
     title="random starts end at the spurious minimum with constant probability",
     hypotheses=(_RANDOM, "a constant is judged as 0.2"),
     **_OF_STARTS,
@@ -490,7 +482,6 @@ REMARK_2_PATCHES = Claim(
 
 SECTION_E_STEP = Claim(
     id=f"{PAPER}.section-E.step",
-    place="Section E, proof of Theorem 3.3, condition on the step",
     title="largest step for the invariance of the sums",
     hypotheses="$1 \\le k \\le 100$",
     draw={"k": integers(1, 100), "share": uniform(0.0, 1.0)},

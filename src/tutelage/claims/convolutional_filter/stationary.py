@@ -43,7 +43,6 @@ def _gradients(w_star, a_star, length, factor=1.0):
 
 LEMMA_4_1_POINTS = Claim(
     id=f"{PAPER}.lemma-4.1.points",
-    place="Lemma 4.1",
     title="both points are stationary",
     hypotheses="$w^*, a^* \\ne 0$",
     draw=_TEACHERS,
@@ -73,7 +72,6 @@ def _where_it_vanishes(v, a, w_star, a_star, factor=1.0):
 
 LEMMA_4_1_ONLY = Claim(
     id=f"{PAPER}.lemma-4.1.only",
-    place="Lemma 4.1",
     title="there are no other stationary points with a·a* ≠ 0",
     hypotheses=("$a\\cdot a^* \\ne 0$", "$0 < \\|v\\| < \\infty$"),
     **BY_QUADRATURE,
@@ -118,7 +116,6 @@ def _falls(a_star, turn):
 
 LEMMA_4_1_KIND = Claim(
     id=f"{PAPER}.lemma-4.1.kind",
-    place="Abstract, Section 1 and the text after Lemma 4.1",
     title="the second stationary point is a local minimum",
     hypotheses=("$\\|w^*\\| = 1$", "$\\rho = \\frac\\pi{k+\\pi-1}(\\mathbf 1\\cdot a^*)^2/\\|a^*\\|^2$"),
     draw=[
@@ -201,7 +198,6 @@ def _closed_hessians(w_star, a_star, length, second=0.0):
 
 LEMMA_4_1_HESSIAN = Claim(
     id=f"{PAPER}.lemma-4.1.hessian",
-    place="Lemma 4.1, the second derivatives (not printed)",
     title="the Hessian at both stationary points",
     hypotheses=("$w^*, a^* \\ne 0$", "$\\|v\\| > 0$"),
     draw={**_TEACHERS[1], "w_star": real((3,))},

@@ -41,7 +41,6 @@ _STEP = "$\\|w^*\\| = 1$, $0 < \\eta < 2\\pi/(k+\\pi-1)$"
 
 LEMMA_C_1_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.1.display",
-    place="Lemma C.1, proof, second display",
     scope="proof step",
     title="the goal of the signal is a fixed point",
     hypotheses=("$0 \\le \\phi \\le \\pi/2$", "$0 < \\eta \\le 2$", "$\\|a^*\\| = 1$"),
@@ -62,7 +61,6 @@ LEMMA_C_1_DISPLAY = Claim(
 
 LEMMA_C_2_DISPLAY = Claim(
     id=f"{PAPER}.lemma-C.2.display",
-    place="Lemma C.2, proof, display",
     scope="proof step",
     title="upper bound on the signal in a step",
     hypotheses=("the conditions of Lemma 4.4, those on the sums as in Theorem 3.1", _STEP),
@@ -88,7 +86,6 @@ def _lengthened(v, a, w_star, a_star, step):
 
 LEMMA_C_3_LENGTH = Claim(
     id=f"{PAPER}.lemma-C.3.length",
-    place="Lemma C.3, proof, first inequality of the display",
     scope="proof step",
     title="growth of the filter in a step",
     hypotheses=(f"Theorem 3.1's conditions, $\\|w^*\\| = \\|v^t\\| = 1$, {SUPPLIED_BOUND[:-1]}", _STEP),
@@ -134,7 +131,6 @@ _THEOREM = Form(
 
 BETA = Claim(
     id=f"{PAPER}.lemma-C.3.beta",
-    place="Lemmas 4.5 and C.3, definition of β⁰, beside that of Theorem 3.1",
     title="two definitions of the initial signal",
     hypotheses="Theorem 3.1's conditions on the start, $\\|v^0\\| = 1$, any $\\|w^*\\|$ from 0.1 to 10",
     draw=[{**draw, "size": log_uniform(0.1, 10.0)} for draw in STARTS],
@@ -169,7 +165,6 @@ def _next_remainder(v, a, w_star, a_star, step):
 
 LEMMA_C_4_RECURSION = Claim(
     id=f"{PAPER}.lemma-C.4.recursion",
-    place="Lemma C.4, proof, last two displays",
     scope="proof step",
     title="recursion for what the sum lacks",
     hypotheses=_STEP,
@@ -204,7 +199,6 @@ _INNER: dict[str, Any] = {
 
 LEMMA_C_5_INNER = Claim(
     id=f"{PAPER}.lemma-C.5.inner",
-    place="Lemma C.5, proof, first display",
     scope="proof step",
     title="gradient times distance",
     hypotheses="$\\|w^*\\| = 1$",
@@ -235,7 +229,6 @@ right = (np.pi - 1) / (2 * np.pi) * b @ b - (g - np.pi) / (2 * np.pi) * a_star @
 
 LEMMA_C_5_LOWER = Claim(
     id=f"{PAPER}.lemma-C.5.lower",
-    place="Lemma C.5, proof, second line of the first display",
     scope="proof step",
     title="lower bound on gradient times distance",
     hypotheses="$\\|w^*\\| = 1$",
@@ -267,7 +260,6 @@ right = ((np.pi - 1) * b @ b - (g - np.pi) * norm(a_star) * norm(b)) / (2 * np.p
 
 LEMMA_C_5_FIXED_POINT = Claim(
     id=f"{PAPER}.lemma-C.5.fixed-point",
-    place="Lemma C.5, proof, implication between the last two displays",
     scope="proof step",
     title="what the distance shrinks towards",
     hypotheses="$x_{t+1} \\le (1 - c)x_t + 4\\eta\\epsilon^2$, $c = \\frac{\\eta(\\pi-1)}{2\\pi}$, in units of $\\epsilon^2\\|a^*\\|^2$",
@@ -284,7 +276,6 @@ LEMMA_C_5_FIXED_POINT = Claim(
 
 LEMMA_C_5_GRADIENT = Claim(
     id=f"{PAPER}.lemma-C.5.gradient",
-    place="Lemma C.5, proof, second display",
     scope="proof step",
     title="bound on the gradient in the output weights",
     hypotheses="$\\|w^*\\| = 1$",
@@ -306,7 +297,6 @@ LEMMA_C_5_GRADIENT = Claim(
 
 EXPONENT = Claim(
     id=f"{PAPER}.section-C.3.exponent",
-    place="Section C.3, proof of the second phase",
     title="from the angle to g",
     hypotheses="$0 < \\epsilon \\le 0.9$, $\\phi < \\pi/2$",
     draw={"accuracy": log_uniform(1e-2, 0.9), "share": uniform(0.0, 1.0)},
@@ -337,7 +327,6 @@ def _below(v, a_star, w_star, step, power=1.0, factor=1.0):
 
 SECTION_E_SIGNAL = Claim(
     id=f"{PAPER}.section-E.signal",
-    place="Section E, last display",
     title="the signal stays negative",
     hypotheses=(
         "$\\|w^*\\| = 1$, $a^t\\cdot a^* < 0$, $|\\mathbf 1\\cdot a^t| \\le |\\mathbf 1\\cdot a^*|$, $\\eta < 2\\pi/(k+\\pi-1)$",

@@ -102,7 +102,6 @@ _RUNS = {
 
 INVARIANTS = Claim(
     id=f"{PAPER}.section-4.1.invariants",
-    place="Section 4.1, summary after Lemma 4.4",
     title="all invariants hold at every step of a run",
     hypotheses=(START_OF_RUN, "the step of Lemma C.3", _FOLLOWED),
     **_RUNS,
@@ -204,7 +203,6 @@ COROLLARY_C_2 = Claim(
 
 COROLLARY_C_2_GROWTH = Claim(
     id=f"{PAPER}.corollary-C.2.growth",
-    place="Corollary C.2, proof",
     scope="proof step",
     title="growth of a small signal in a step",
     hypotheses=(START_OF_RUN, "steps up to that of Lemma 4.4"),
@@ -257,7 +255,6 @@ LEMMA_C_2 = Claim(
 
 LEMMA_C_2_NORM = Claim(
     id=f"{PAPER}.lemma-C.2.norm",
-    place="Lemma C.2, its factor |w*|²",
     title="the bound for filters of any norm",
     hypotheses=("the signal at the end of a run, $a = \\|w^*\\|a^*$", "$0.1 \\le \\|w^*\\| \\le 10$"),
     draw=[{"a_star": real((k,)), "size": log_uniform(0.1, 10.0)} for k in (1, 2, 5)],
@@ -324,7 +321,6 @@ LEMMA_C_3 = Claim(
 
 LEMMA_C_3_RATE = Claim(
     id=f"{PAPER}.lemma-C.3.rate",
-    place="Lemma C.3, proof, lower bound on λ",
     scope="proof step",
     title="lower bound on the rate",
     hypotheses=(f"{START_OF_RUN}, {SUPPLIED_BOUND[:-1]}, the step of Lemma C.3", _FOLLOWED_ON),

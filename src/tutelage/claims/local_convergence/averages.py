@@ -32,7 +32,6 @@ def _averages(count, random):
 
 AVERAGE = Claim(
     id=f"{PAPER}.section-5.2.average",
-    place="Section 5.2, below Lemma 8",
     title="the average neuron is never zero",
     hypotheses=SMALL,
     draw=_averages,
@@ -189,7 +188,6 @@ def _everywhere():
 _MASS = {"draw": _masses, "where": is_small, "relation": "<="}
 LEMMA_C_3 = Claim(
     id=f"{PAPER}.lemma-C.3.mass",
-    place="Lemma C.3 (Section C.4.2)",
     title="the students' mass is bounded",
     hypotheses="Assumption 2, $L \\le \\frac12r^2w_{max}^2$",
     **_MASS,
@@ -202,7 +200,6 @@ LEMMA_C_3 = Claim(
 
 MASS_PROOF = Claim(
     id=f"{PAPER}.section-C.4.3",
-    place="Section C.4.3, conclusion of the proof (and parts of Sections C.2 and C.4.4)",
     title="the sum of norms in the proof of Lemma C.3",
     hypotheses=("Assumption 2, $L \\le \\frac12r^2w_{max}^2$", "up to 128 students"),
     **_MASS,

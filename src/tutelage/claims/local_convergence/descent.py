@@ -114,7 +114,6 @@ THEOREM_4 = Claim(
 
 THEOREM_1 = Claim(
     id=f"{PAPER}.theorem-1",
-    place="Theorem 1 (informal)",
     title="all students come to match a teacher",
     hypotheses=(*_LOCAL, "angles between lines; one and three teachers"),
     draw=_RUNS[::2],
@@ -185,7 +184,6 @@ def _one_step(count, random):
 
 STEP = Claim(
     id=f"{PAPER}.section-D.3.step",
-    place="Section D.3, first displays (and Appendix F)",
     title="how much one step gains",
     hypotheses="$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\kappa = 2.8(r/w_{min})^{1/2}$ as in Theorem 3",
     draw=_one_step,
@@ -236,7 +234,6 @@ def _errors(count, random, half=0, sharp=0):
 
 LEMMA_F_1 = Claim(
     id=f"{PAPER}.lemma-F.1",
-    place="Lemma F.1 and Section 3.4",
     title="sampled gradients are close to the population gradient",
     hypotheses=(
         "fixed $W$ with $L = O(r^2w_{max}^2)$, unit teachers",
@@ -311,7 +308,6 @@ moment = students[0] @ students[0] * np.mean(residual**2 * (square + 3 * (x @ w)
 
 FOURTH_MOMENT = Claim(
     id=f"{PAPER}.section-F.moment",
-    place="Appendix F, proof of Lemma F.1, second display",
     title="second moment of a sampled gradient",
     hypotheses="two students and two teachers in the plane",
     draw=_pairs,
@@ -339,7 +335,6 @@ FOURTH_MOMENT = Claim(
 
 VARIANCE = Claim(
     id=f"{PAPER}.section-F.variance",
-    place="Appendix F, proof of Lemma F.1, first display, last equality",
     title="variance of a sampled gradient",
     hypotheses="two students and two teachers in the plane",
     draw=_pairs,
@@ -370,7 +365,6 @@ left, right = moment - mean @ mean, 2 * moment + 2 * mean @ mean
 
 INNER = Claim(
     id=f"{PAPER}.section-F.inner",
-    place="Appendix F, proof of Theorem 6, inner products",
     title="sampled gradients point along the gradient",
     hypotheses="$\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",
     draw={"slope": real((3,)), "direction": unit(3), "share": uniform(0, 1)},
@@ -390,7 +384,6 @@ INNER = Claim(
 
 SAMPLED_STEP = Claim(
     id=f"{PAPER}.section-F.step",
-    place="Appendix F, proof of Theorem 6, what one step gains",
     title="how much one step along a sampled gradient gains",
     hypotheses="$L \\le \\frac1{100}(\\Delta/r)^3w_{min}^2$, $\\eta \\le 0.1/(rw_{max})$, $\\|\\nabla\\hat L - \\nabla L\\| \\le \\frac12\\|\\nabla L\\|$",
     draw=_one_step,

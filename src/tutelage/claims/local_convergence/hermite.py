@@ -56,7 +56,6 @@ def _coefficients(count, random):
 
 LEMMA_C_6 = Claim(
     id=f"{PAPER}.lemma-C.6.coefficients",
-    place="Lemma C.6",
     title="Hermite coefficients of the absolute value",
     hypotheses="even degrees up to 40 (odd ones vanish by symmetry)",
     draw=_coefficients,
@@ -78,7 +77,6 @@ def _large_degrees(count, random):
 
 COEFFICIENT_ORDER = Claim(
     id=f"{PAPER}.lemma-C.6.order",
-    place="Lemma C.6, last sentence (and Section C.4.4)",
     title="order of the Hermite coefficients",
     hypotheses="even degrees from $2^6$ to $2^{14}$",
     draw=_large_degrees,
@@ -140,7 +138,6 @@ CLAIM_C_1 = Claim(
 
 COSINE = Claim(
     id=f"{PAPER}.section-C.4.4.cosine",
-    place="Section C.4.4, part (i), correlation with a student",
     title="the correlation falls with the angle",
     hypotheses="even $l \\ge 2$, any angle",
     draw={"half": integers(1, 40), "phi": uniform(0, np.pi)},
@@ -168,7 +165,6 @@ def _far_away(separation, share, epsilon, end=np.pi, less=0.0):
 
 FAR = Claim(
     id=f"{PAPER}.section-C.4.4.far",
-    place="Section C.4.4, part (i), other teachers",
     title="the correlation with other teachers is small",
     hypotheses="$l = 2\\max\\{\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil, 1\\}$, $\\epsilon \\le \\frac1{10}$",
     draw={"separation": log_uniform(0.05, np.pi / 2), "share": uniform(0, 1), "epsilon": log_uniform(1e-8, 0.1)},
@@ -205,7 +201,6 @@ def _norms(count, random):
 
 TEST_NORM = Claim(
     id=f"{PAPER}.section-C.4.4.norm",
-    place="Section C.4.4, part (ii)",
     title="norm of the Hermite test function",
     hypotheses="$r \\in \\{2, 4, 8\\}$ orthonormal teachers, $\\epsilon \\le \\frac1{10}$, $l = 2\\lceil\\log(1/\\epsilon)/\\log(1/\\cos(\\Delta/2))\\rceil$",
     draw=_norms,
@@ -288,7 +283,6 @@ def _printed_sum(power, mass):
 
 HERMITE_BOUND = Claim(
     id=f"{PAPER}.section-C.4.4.bound",
-    place="Section C.4.4, part (ii), last display",
     title="what the Hermite test function gives",
     hypotheses=(
         "Assumptions 1 and 2, $L \\le w_{min}^2/100$; angles to lines",
@@ -369,7 +363,6 @@ _ROOT_R = np.pi**2 / 4 * np.sqrt(2 * np.pi / (np.pi - 3))
 
 LEMMA_C_4 = Claim(
     id=f"{PAPER}.lemma-C.4.angles",
-    place="Lemma C.4 (Section C.4.2)",
     title="students far from all teachers have little mass",
     # A student at −w* is a failure of its own, that of Theorem 2, and would hide the growth of the constant.
     hypotheses=(

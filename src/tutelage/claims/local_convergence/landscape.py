@@ -192,7 +192,6 @@ def _directions(count, random):
 
 DIRECTION_SIZE = Claim(
     id=f"{PAPER}.section-B.size",
-    place="Appendix B, displays above and below the choice of $q_{ij}$",
     title="size of the descent direction",
     hypotheses="any students and teachers, no $T_i(\\delta_{max})$ empty; $q_{ij} = \\|w_j\\|/\\sum_{j\\in T_i(\\delta_{max})}\\|w_j\\|^2$",
     draw=_directions,
@@ -213,7 +212,6 @@ def _bounded_direction(slope, direction, turned_direction, largest, r, lines=0.0
 
 EQUATION_7 = Claim(
     id=f"{PAPER}.equation-7",
-    place="Equation (7) and the end of Appendix B",
     title="the gradient bound from the descent direction",
     hypotheses=(SMALL, "$q_{ij}$ as before, $\\delta_{max} = 4rw_{max}w_{min}^{-5/3}\\epsilon^{1/3}$"),
     draw=_directions,
@@ -365,7 +363,6 @@ def _orders(r, largest, ratio, separation, share, power):
 
 THRESHOLD = Claim(
     id=f"{PAPER}.section-C.1.threshold",
-    place="Section C.1, proof of Lemma 7, last displays",
     title="the threshold of Lemma 7",
     hypotheses="hidden constants one, $\\Delta \\le \\frac\\pi2$, $\\epsilon \\le \\epsilon_0$, $r \\le 1000$",
     draw={
@@ -407,7 +404,6 @@ def _general_directions(count, random):
 
 LEMMA_C_1 = Claim(
     id=f"{PAPER}.lemma-C.1.direction",
-    place="Lemma C.1 (Section C.1)",
     title="the descent direction in terms of the average neurons",
     hypotheses="any loss; all $T_i(\\delta_{max})$ non-empty, $\\|v_i\\| \\le \\alpha$; the worst of all sequences $q_{ij}$",
     draw=_general_directions,

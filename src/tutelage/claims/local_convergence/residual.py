@@ -33,7 +33,6 @@ def _decomposed(count, random):
 
 EQUATION_3 = Claim(
     id=f"{PAPER}.equation-3",
-    place="Equations (2) and (3)",
     title="decomposition of the residual",
     hypotheses="any students and teachers, antiparallel ones too",
     draw=_decomposed,
@@ -48,7 +47,6 @@ EQUATION_3 = Claim(
 
 LEMMA_C_2_RESIDUAL = Claim(
     id=f"{PAPER}.lemma-C.2.residual",
-    place="Lemma C.2 (Section C.3)",
     title="one part of the residual is flat, the other is positive",
     hypotheses="$\\|v_i\\| \\le \\alpha$ for all $i$",
     draw=_decomposed,
@@ -80,7 +78,6 @@ def _spikes(count, random):
 
 SPIKE_BOUND = Claim(
     id=f"{PAPER}.section-5.4.spikes",
-    place="Section 5.4, step 2",
     title="bound on the spiky part by the angles",
     hypotheses="any students and teachers",
     draw=_spikes,
@@ -94,7 +91,6 @@ SPIKE_BOUND = Claim(
 
 HOELDER = Claim(
     id=f"{PAPER}.section-C.4.2.sums",
-    place="Section C.4.2, proof of Lemma 11",
     title="sums over students in the proof",
     hypotheses="five students, $0 < \\delta_j \\le \\pi$",
     draw={"mass": log_uniform(1e-3, 10, (5,)), "delta": log_uniform(1e-3, np.pi, (5,))},
@@ -201,7 +197,6 @@ def _proved(r, separation):
 
 LEMMA_C_1_MATRIX = Claim(
     id=f"{PAPER}.lemma-C.1.matrix",
-    place="Lemma C.1 (Section C.4.1)",
     title="smallest eigenvalue of the matrix of signs",
     hypotheses="Assumption 1, $\\Delta \\ge 0.003$; $2 \\le r \\le 12$ teachers, $d \\le 4$, and the lines of the roots of $D_3$, $D_4$, $D_5$ and $E_8$ ($r = 120$)",
     draw=_spectra,
@@ -221,7 +216,6 @@ LEMMA_C_1_MATRIX = Claim(
 
 DEFINITE = Claim(
     id=f"{PAPER}.section-4.definite",
-    place="Section 4, first paragraph",
     title="with as many students as teachers the Hessian is positive definite",
     hypotheses="Assumption 1, $m = r$, students at the teachers as in Lemma C.1, $\\Delta \\ge 0.003$",
     draw=_spectra,
@@ -282,7 +276,6 @@ def _hessians(count, random):
 
 HESSIAN = Claim(
     id=f"{PAPER}.section-5.4.hessian",
-    place="Section 5.4, below Equation (4)",
     title="the matrix of signs is the Hessian at the minimum",
     hypotheses="$m = r \\in \\{2, 3\\}$ in the plane, students at the teachers",
     draw=_hessians,
@@ -320,7 +313,6 @@ def _four(w, v, x, width, line):
 
 FOUR_POINTS = Claim(
     id=f"{PAPER}.section-C.4.1.points",
-    place="Section C.4.1, proof of Lemma C.1, four points",
     title="four points on a line across a kink",
     hypotheses="$g(x) = \\alpha + \\beta\\cdot x + v_i\\cdot x\\,\\mathrm{sgn}(w^*_i\\cdot x)$ along $w^*_i$, $0 \\le w^*_i\\cdot x^+ \\le \\delta_1/2$",
     draw={"w": unit(3), "v": real((3,)), "x": real((3,)), "width": log_uniform(1e-3, 1), "line": uniform(-3, 3, (4,))},
@@ -373,7 +365,6 @@ def _shifted_means(separation, width, others, share, turn):
 _SHIFTS = {"width": uniform(0.01, 1), "part": uniform(0, 1)}
 SHIFTED = Claim(
     id=f"{PAPER}.section-C.4.1.shifts",
-    place="Section C.4.1, proof of Lemma C.1, shifted parts of a strip",
     title="means over the four parts of a strip",
     hypotheses="$\\delta_1 \\le 1$; in the plane, up to eight other teachers at $\\Delta$ and more from $w^*_i$, $\\|v\\| = 1$, all $v_j$ but $v_i$ equal",
     draw={

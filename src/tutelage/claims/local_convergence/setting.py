@@ -29,7 +29,6 @@ def _moved_networks(count, random):
 
 SMOOTH = Claim(
     id=f"{PAPER}.section-2.smooth",
-    place="Section 2, choice of the architecture",
     title="the norm as output weight makes the loss smooth",
     hypotheses="two teachers, up to three students of any size, moved by any amount $U$",
     draw=_moved_networks,
@@ -43,7 +42,6 @@ SMOOTH = Claim(
 
 HOMOGENEOUS = Claim(
     id=f"{PAPER}.section-2.homogeneous",
-    place="Section 2, choice of the architecture",
     title="output weights that are not negative are no restriction",
     hypotheses="three neurons in the plane, output weights $a_i > 0$",
     draw={"a": log_uniform(1e-3, 10, (3,)), "u": real((3, 2)), "x": real((2,))},
@@ -73,7 +71,6 @@ def _with_signs(count, random):
 
 CANCEL = Claim(
     id=f"{PAPER}.section-2.cancel",
-    place="Section 2, choice of the architecture",
     title="with output weights of both signs students may cancel",
     hypotheses="one to three teachers, as many students at them, and two more of opposite output weights, a tenth of a radian away",
     draw=_with_signs,
@@ -107,7 +104,6 @@ def _spokes(tilt, turn=0.0):
 
 CLAIM_1 = Claim(
     id=f"{PAPER}.claim-1",
-    place="Claim 1 and Section A.2",
     title="with ReLU a loss of zero says nothing on directions",
     hypotheses="three or five teachers in the plane that add up to zero, students with $\\|w_i\\|w_i = -w^*_i$",
     draw=[{"tilt": uniform(-0.1, 0.1, (r - 1,))} for r in (3, 5)],
@@ -247,7 +243,6 @@ def _connections(count, random, extra=1):
 
 CONNECTED = Claim(
     id=f"{PAPER}.section-4.connected",
-    place="Section 4, last paragraph",
     title="with more students than teachers the minima are connected",
     hypotheses="up to four unit teachers, one student more or more, any two global minima",
     draw=_connections,
@@ -261,7 +256,6 @@ CONNECTED = Claim(
 
 POLYNOMIAL = Claim(
     id=f"{PAPER}.section-3.3.polynomial",
-    place="Section 3.3, below Theorem 5",
     title="when the number of students is polynomial",
     hypotheses=(
         "$\\Delta = 1/r$, $w_{min} = w_{max} = 1$, $r = \\log d/\\log\\log d$",
@@ -313,7 +307,6 @@ def _relu_mean(students, teachers, atoms, shift, skew=0.0):
 
 SYMMETRIC = Claim(
     id=f"{PAPER}.section-A.1.symmetric",
-    place="Section A.1 (and Section 2, below Theorem 2)",
     title="it does so for all symmetric inputs",
     hypotheses=("inputs uniform on four points of $\\mathbb R^3$ and their negatives", "two teachers, three students"),
     draw={"students": real((3, 3)), "teachers": real((2, 3)), "atoms": real((4, 3)), "shift": real((3,))},
@@ -334,7 +327,6 @@ def _difference(teachers, x):
 
 SECTION_A_2 = Claim(
     id=f"{PAPER}.section-A.2.difference",
-    place="Section A.2, displayed equation",
     title="networks with opposite neurons differ by a linear function",
     hypotheses="students with $\\|w_i\\|w_i = -w^*_i$",
     draw={"teachers": real((3, 2)), "x": real((2,))},
@@ -364,7 +356,6 @@ def _mean_squares(count, random):
 
 RECALLED_LOSS = Claim(
     id=f"{PAPER}.section-5.4.loss",
-    place="Section 5.4 (and $L^{1/2} = \\|R\\|$ in Section 5.3, $\\epsilon > \\|R\\|^2$ in Section C.2)",
     title="the loss in terms of the residual",
     hypotheses="students and teachers in the plane",
     draw=_mean_squares,
@@ -408,7 +399,6 @@ def _differences(count, random):
 
 RECALLED_GRADIENT = Claim(
     id=f"{PAPER}.section-5.4.gradient",
-    place="Section 5.4, below the definition of the residual",
     title="the gradient in terms of the residual",
     hypotheses="two teachers, three students of norms from 0.1 to 3 in dimension 3",
     draw=_differences,

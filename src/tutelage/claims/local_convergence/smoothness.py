@@ -23,7 +23,6 @@ def _on_circle(angle):
 
 EXACT = Claim(
     id=f"{PAPER}.section-4.exact",
-    place="Section 4, first paragraph",
     title="one student: the loss grows with the square of the angle",
     hypotheses="$r = m = 1$, $\\|w\\| = \\|w^*\\| = 1$, $10^{-3} \\le 2\\delta/\\pi \\le 1$",
     draw={"delta": log_uniform(np.pi / 2000, np.pi / 2)},
@@ -52,7 +51,6 @@ _ANGLES = {"delta": log_uniform(1e-3, 1)}
 
 PL = Claim(
     id=f"{PAPER}.section-1.pl",
-    place="Abstract, and Section 1, below Figure 1",
     title="with more students than teachers there is no PL inequality around the minima",
     hypotheses="the two students of Claim 2, $10^{-3} \\le \\delta \\le \\frac1{10}$",
     draw={"delta": log_uniform(1e-3, 0.1)},
@@ -66,7 +64,6 @@ PL = Claim(
 
 CLAIM_2 = Claim(
     id=f"{PAPER}.claim-2",
-    place="Claim 2 and Figure 2",
     title="two students: the loss grows with the cube of the angle",
     hypotheses="$r = 1$, $m = 2$, one student on either side of $w^*$ in a plane with it, $\\|w_i\\| = 1/\\sqrt{2\\cos\\delta}$, $10^{-3} \\le \\delta "
     "\\le 1$",
@@ -100,7 +97,6 @@ def _parted(step, sign):
 
 DEGENERATE = Claim(
     id=f"{PAPER}.section-4.degenerate",
-    place="Section 4, below Claim 2",
     title="with more students than teachers the Hessian is degenerate",
     hypotheses="$r = 1$, $m = 2$, both students at the teacher, steps $s$ from $10^{-4}$ to $3\\cdot10^{-3}$",
     draw={"step": log_uniform(1e-4, 3e-3)},
@@ -221,7 +217,6 @@ def _remainder(w, u):
 
 REMAINDER = Claim(
     id=f"{PAPER}.section-D.1.remainder",
-    place="Section D.1, bound on $\\|I_j\\|^2$",
     title="remainder of one neuron",
     **_MOVED,
     left=_remainder,
@@ -247,7 +242,6 @@ right = 2 * np.sum((alpha - beta) ** 2) + 2 * wedge
 
 GAMMA = Claim(
     id=f"{PAPER}.section-D.1.products",
-    place="Section D.1, bound on $\\|\\gamma_j\\|^2$",
     title="how far a product moves",
     **_MOVED,
     left=lambda w, u: np.sum((f.products(w + u) - f.products(w)) ** 2, -1),
@@ -258,7 +252,6 @@ GAMMA = Claim(
 
 COSINE = Claim(
     id=f"{PAPER}.section-D.1.cosine",
-    place="Section D.1, inequalities around Equation (13)",
     title="elementary inequalities of the proof",
     hypotheses="$0.01 \\le \\phi \\le \\pi$",
     draw={"phi": log_uniform(0.01, np.pi)},
@@ -307,7 +300,6 @@ def _lost(w, u):
 
 CASES = Claim(
     id=f"{PAPER}.section-D.1.cases",
-    place="Section D.1, both cases below Equation (13)",
     title="a wedge in terms of the norms",
     **_MOVED,
     left=_wedge,
@@ -321,7 +313,6 @@ CASES = Claim(
 
 SUMS = Claim(
     id=f"{PAPER}.section-D.1.sums",
-    place="Section D.1, Hölder's inequality in the bound on $I_2$",
     title="sums over students in the proof of Lemma 12",
     hypotheses="two teachers, five students of squared norms $\\|w_j\\|^2$, steps of squared norms $\\|u_j\\|^2$",
     draw={"mass": log_uniform(1e-3, 10, (5,)), "steps": log_uniform(1e-3, 10, (5,))},
@@ -352,7 +343,6 @@ def _slowest(start, eta, kappa):
 
 SUMMED = Claim(
     id=f"{PAPER}.section-D.3.sum",
-    place="Section D.3, second display from the end",
     title="the steps of Theorem 4 added up",
     hypotheses="$L_{t+1} = L_t - \\frac{\\eta\\kappa^2}4L_t^2$, $\\eta\\kappa^2L_0 \\le 1$, 100 steps",
     draw={"kappa": log_uniform(0.01, 10), "start": log_uniform(1e-3, 1), "share": log_uniform(0.001, 1)},
@@ -422,7 +412,6 @@ LEMMA_D_1 = Claim(
 
 FROBENIUS = Claim(
     id=f"{PAPER}.section-D.4.frobenius",
-    place="Proof of Lemma D.1, first and last display",
     title="smoothness in the Frobenius norm",
     hypotheses=LEMMA_D_1.hypotheses,
     draw=_ANY_STEP,
@@ -447,7 +436,6 @@ FROBENIUS = Claim(
 
 ZERO = Claim(
     id=f"{PAPER}.section-D.4.zero",
-    place="Proof of Lemma D.1, the case $w = 0$",
     title="smoothness at zero",
     hypotheses="$w = 0$ or $w + u = 0$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=[{"u": real((d,))} for d in _DIMENSIONS],
@@ -475,7 +463,6 @@ right = 2 * size
 
 RANK_ONE = Claim(
     id=f"{PAPER}.section-D.4.rank-one",
-    place="Proof of Lemma D.1, bound on $I_1$",
     title="the part of rank one",
     hypotheses="$w, u \\in \\mathbb R^d$, $d \\in \\{1, 2, 3, 8\\}$",
     draw=_ANY_STEP,

@@ -52,7 +52,6 @@ def _random_starts(count, random):
 
 LEMMA_E_1 = Claim(
     id=f"{PAPER}.lemma-E.1",
-    place="Lemma E.1 and Algorithm 1",
     title="random directions with fitted norms",
     hypotheses="$r \\le 2$, $d \\in \\{2, 3\\}$, $\\epsilon$ from 0.01 to 0.2, $\\delta = \\frac1{10}$",
     draw=_random_starts,
@@ -81,7 +80,6 @@ def _sines(dimension, top):
 
 CAP = Claim(
     id=f"{PAPER}.section-E.1.cap",
-    place="Section E.1, probability of a direction close to a teacher",
     title="probability of a cap",
     hypotheses="$w$ uniform on the sphere, $0.4 \\le \\gamma \\le \\frac\\pi2$, $2 \\le d \\le 6$",
     draw={"dimension": integers(2, 6), "gamma": uniform(0.4, np.pi / 2)},
@@ -116,7 +114,6 @@ right = 2 * part / part
 
 CAP_ORDER = Claim(
     id=f"{PAPER}.section-E.1.order",
-    place="Section E.1, order of that probability",
     title="how likely a direction close to a teacher is",
     hypotheses="$w$ uniform on the sphere, angles between lines, $\\gamma \\le \\frac\\pi2$, $2 \\le d \\le 50$",
     draw={"dimension": integers(2, 50), "gamma": log_uniform(0.05, np.pi / 2)},
@@ -139,7 +136,6 @@ def _missed(teachers, chance, delta, alone=1.0, factor=1.0):
 
 NUMBER = Claim(
     id=f"{PAPER}.section-E.1.number",
-    place="Section E.1, number of students for all teachers",
     title="enough directions for every teacher at once",
     hypotheses="$r \\le 12$ teachers, caps that do not overlap, of probability $p \\le \\frac1{2r}$; $p^{-1}\\log(1/\\delta)$ students for one teacher",
     draw={
@@ -196,7 +192,6 @@ def _nearby(count, random):
 
 CLOSE = Claim(
     id=f"{PAPER}.section-E.1.loss",
-    place="Section E.1, feasible solution",
     title="students close to all teachers have a small loss",
     hypotheses="a student with the norm of each teacher at an angle of at most $\\gamma$",
     draw=_nearby,
@@ -230,7 +225,6 @@ def _moments_by_rules(teachers):
 
 LEMMA_E_2 = Claim(
     id=f"{PAPER}.lemma-E.2",
-    place="Lemma E.2 and Equation (14)",
     title="the moment matrix spans the teachers",
     hypotheses="three teachers in the plane",
     draw=lambda count, random: {
@@ -337,7 +331,6 @@ def _subspace_starts(count, random):
 
 LEMMA_E_5 = Claim(
     id=f"{PAPER}.lemma-E.5",
-    place="Lemma E.5 and Algorithm 2",
     title="random directions in an estimated subspace",
     hypotheses="$r \\le 2$, $d = 6$, $\\epsilon \\in \\{0.05, 0.2\\}$, $\\delta = \\frac1{10}$",
     draw=_subspace_starts,

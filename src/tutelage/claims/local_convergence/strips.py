@@ -77,7 +77,6 @@ def _correlation(delta, phi, mass, teachers, other):
 
 TEST_FUNCTION = Claim(
     id=f"{PAPER}.section-5.3",
-    place="Section 5.3, second paragraph (and Section C.2, part (iv), last displays of parts 1 and 2)",
     title="a test function detects a teacher without students",
     hypotheses=(
         "$r \\le 16$ unit teachers, no student or other teacher within $\\delta \\le \\frac12$ of the line of $w^*$, students of total "
@@ -130,7 +129,6 @@ def _own_correlations(tau, absolute=0.0):
 
 PRINTED_FUNCTION = Claim(
     id=f"{PAPER}.section-5.3.function",
-    place="Section 5.3, last paragraph",
     title="what the test function correlates with",
     hypotheses="unit teacher, $0.01 \\le \\tau \\le \\frac12$",
     draw={"tau": log_uniform(0.01, 0.5)},
@@ -199,7 +197,6 @@ def _elementary(x, upper=0.25):
 
 ELEMENTARY = Claim(
     id=f"{PAPER}.section-C.2.elementary",
-    place="Section C.2, inequalities below Equations (9) and (10)",
     title="elementary inequalities of the proof",
     hypotheses="$0 \\le x \\le 3$; the second and the fourth for $x \\le 1$",
     draw={"x": log_uniform(1e-2, 3)},
@@ -244,7 +241,6 @@ def _bounds_10(tau, phi, factor=1.0):
 
 EQUATION_9 = Claim(
     id=f"{PAPER}.equation-9",
-    place="Equation (9) and the bounds below it",
     title="correlation of two neurons on the strip",
     **_NARROW,
     left=lambda tau, phi: two_sided(strip_mean(lambda x: x, tau, phi)),
@@ -257,7 +253,6 @@ EQUATION_9 = Claim(
 
 EQUATION_10 = Claim(
     id=f"{PAPER}.equation-10",
-    place="Equation (10) and the bounds below it",
     title="mean of a neuron on the strip",
     **_NARROW,
     left=lambda tau, phi: two_sided(strip_mean(lambda x: 1 + 0 * x, tau, phi)),
@@ -276,7 +271,6 @@ def _seen(tau, phi):
 
 PART_IV = Claim(
     id=f"{PAPER}.section-C.2.iv",
-    place="Section C.2, parts (iii) and (iv)",
     title="the test function sees its teacher and nothing else",
     **_NARROW,
     left=_seen,
@@ -301,7 +295,6 @@ def printed_slope(tau, phi):
 
 SLOPE = Claim(
     id=f"{PAPER}.section-C.2.slope",
-    place="Section C.2, part 2, first display",
     title="derivative of the correlation in the angle",
     hypotheses="$0.1 \\le \\tau \\le 2$, $0.1 \\le \\phi \\le 1.4$",
     draw={"tau": log_uniform(0.1, 2), "phi": uniform(0.1, 1.4)},
@@ -323,7 +316,6 @@ def _h1(tau):
 
 FIRST_PART = Claim(
     id=f"{PAPER}.section-C.2.first-part",
-    place="Section C.2, part 2, bound on $h_1$",
     title="the first part of the derivative is negative",
     hypotheses="$0.01 \\le \\tau \\le 1$",
     draw={"tau": log_uniform(0.01, 1)},
@@ -337,7 +329,6 @@ FIRST_PART = Claim(
 
 MAXIMUM = Claim(
     id=f"{PAPER}.section-C.2.maximum",
-    place="Section C.2, part 2, summary",
     title="no neuron correlates more than the teacher's own",
     hypotheses=(
         "unit vectors, $0 \\le \\phi \\le \\frac\\pi2$",

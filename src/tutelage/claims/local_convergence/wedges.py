@@ -39,7 +39,6 @@ left = erf(first / np.sqrt(2)) * erf(width / np.sqrt(2))  # two independent inte
 
 LEMMA_C_2_STRIPS = Claim(
     id=f"{PAPER}.lemma-C.2.strips",
-    place="Lemma C.2 (Section C.6) and its proof",
     title="probabilities of strips and of their intersections",
     hypotheses="unit vectors at the angle $\\phi$ with $\\sin\\phi > 0$, $\\delta_1, \\delta_2 > 0$",
     draw={"phi": uniform(1e-3, np.pi - 1e-3), "first": log_uniform(1e-3, 10), "second": log_uniform(1e-3, 10)},
@@ -69,7 +68,6 @@ LEMMA_C_2_STRIPS = Claim(
 
 OVERLAP = Claim(
     id=f"{PAPER}.section-C.4.1.overlap",
-    place="Section C.4.1, proof of Lemma C.1, bounds on probabilities",
     title="how much of a strip other strips take",
     hypotheses="Assumption 1, $\\delta_1 \\le 1$",
     draw={"separation": log_uniform(1e-3, np.pi / 2), "turn": uniform(0, 1), "first": log_uniform(1e-3, 1)},
@@ -128,7 +126,6 @@ _OWEN = {
 
 LEMMA_C_3_OWEN = Claim(
     id=f"{PAPER}.lemma-C.3.owen",
-    place="Lemma C.3 (Section C.6)",
     title="an inequality for Owen's function",
     hypotheses="$0.01 \\le \\tau \\le c$, $0 \\le \\phi \\le c$ with $c = \\frac12$",
     **_OWEN,
@@ -146,7 +143,6 @@ LEMMA_C_3_OWEN = Claim(
 
 OWEN_RANGE = Claim(
     id=f"{PAPER}.section-C.6.owen-range",
-    place="Proof of Lemma C.3 (Section C.6), last sentence",
     title="for which angles the inequality holds",
     hypotheses="$0.01 \\le \\tau \\le c$, judged with $c = 0.24$, for which the bound before it is negative",
     **_OWEN,
@@ -175,7 +171,6 @@ def _turn_slope(tau, phi):
 
 OWEN_SLOPE = Claim(
     id=f"{PAPER}.section-C.6.owen-slope",
-    place="Proof of Lemma C.3 (Section C.6), first display",
     title="derivative of the expression in the angle",
     hypotheses="$0.01 \\le \\tau \\le 1$, $0.1 \\le \\phi \\le 1.5$",
     draw={"tau": log_uniform(0.01, 1), "phi": uniform(0.1, 1.5)},
@@ -191,7 +186,6 @@ OWEN_SLOPE = Claim(
 
 OWEN_GROWS = Claim(
     id=f"{PAPER}.section-C.6.owen-grows",
-    place="Proof of Lemma C.3 (Section C.6), $h_1 \\ge 0$",
     title="the expression increases with the angle",
     hypotheses="$0.02 \\le \\tau \\le 10$",
     draw={"tau": log_uniform(0.02, 10), "phi": log_uniform(0.01, np.pi / 3)},
@@ -213,7 +207,6 @@ def _width_slope(tau):
 
 OWEN_WIDTH = Claim(
     id=f"{PAPER}.section-C.6.owen-width",
-    place="Proof of Lemma C.3 (Section C.6), derivative in $\\tau$",
     title="the expression falls with the width at one angle",
     hypotheses="$\\phi_0 = \\mathrm{arccot}\\,3$, $0.01 \\le \\tau \\le 0.24$",
     draw={"tau": log_uniform(0.01, 0.24)},
@@ -247,7 +240,6 @@ def _in_wedge(phi):
 
 LEMMA_C_4_WEDGE = Claim(
     id=f"{PAPER}.lemma-C.4.wedge",
-    place="Lemma C.4 (Section C.6)",
     title="mass of a wedge in three dimensions",
     hypotheses="$\\angle(\\alpha, \\beta) = \\phi \\in [0, \\pi]$",
     draw={"phi": uniform(0, np.pi)},
@@ -302,7 +294,6 @@ def _around(turn, azimuth):
 
 LEMMA_C_5 = Claim(
     id=f"{PAPER}.lemma-C.5.pair",
-    place="Lemma C.5",
     title="product of two spikes",
     hypotheses="unit vectors in dimension 3 at the angles $\\phi_j, \\phi_k \\in [0.01, \\pi]$ to $w^*$",
     draw={"turn": log_uniform(0.01, np.pi, (2,)), "azimuth": uniform(0, np.pi)},

@@ -112,7 +112,6 @@ def _parallel_terms(student, teacher, factor):
 
 PARALLEL = Claim(
     id=f"{PAPER}.section-B.3.1.parallel",
-    place="Appendix B.3.1, before and after Equation (23)",
     title="the diagonal terms of parallel vectors",
     hypotheses="as Equation (23), where $\\tilde w_1$ and $\\tilde w_2$ are parallel",
     draw=_MOVED,
@@ -141,7 +140,6 @@ def _sine_to_first(student, teacher):
 
 PAIR_CURVATURE = Claim(
     id=f"{PAPER}.section-B.3.1.curvature",
-    place="Appendix B.3.1, last display",
     title="negative curvature at the printed point",
     hypotheses=("as Equation (23); $z$ the eigenvector of $h_1(\\tilde w_1, v_1)$ of the largest eigenvalue", SCALE),
     defect=_LENGTHS,
@@ -171,7 +169,6 @@ PAIR_CURVATURE = Claim(
 
 SECOND_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.1.eigenvalue",
-    place="Appendix B.3.1, after Equation (23)",
     title="eigenvalue of the second neuron's term",
     hypotheses="as Equation (23)",
     glyph=True,
@@ -211,7 +208,6 @@ def _by_hessian(x, a, b):
 
 DEFINITION_1 = Claim(
     id=f"{PAPER}.definition-1",
-    place="Definition 1 and the remark after it",
     title="two definitions of one-point strong convexity",
     hypotheses="$f'(x) = x(1 + a\\sin bx)$ on an interval around its minimum 0",
     scope="remark",
@@ -262,7 +258,6 @@ def _differences(x, y, step=1e-3):
 
 DETERMINANT = Claim(
     id=f"{PAPER}.section-B.3.determinant",
-    place="Figure 2",
     title="an example: $x^2y^2$ is not convex almost anywhere",
     hypotheses="$f(x, y) = x^2y^2$, $xy \\ne 0$",
     scope="caption",
@@ -279,7 +274,6 @@ DETERMINANT = Claim(
 
 EXAMPLE_OPSC = Claim(
     id=f"{PAPER}.section-B.3.example",
-    place="Appendix B.3, after Figure 2",
     title="the example is one-point strongly convex in orthogonal neighbourhoods",
     hypotheses="$f(x, y) = x^2y^2$, the minimum $(0, y)$, $y \\ne 0$",
     draw=_PLANE,
@@ -295,7 +289,6 @@ EXAMPLE_OPSC = Claim(
 
 EXAMPLE_PL = Claim(
     id=f"{PAPER}.section-B.3.gradient",
-    place="Appendix B.3, after Figure 2",
     title="gradient of the example",
     hypotheses="$f(x, y) = x^2y^2$",
     draw=_PLANE,

@@ -114,7 +114,6 @@ _EXPONENT = "The print is true; the exponent 2.5 comes from sines that are taken
 
 THEOREM_6 = Claim(
     id=f"{PAPER}.theorem-6",
-    place="Theorem 6, Equation (3)",
     title="one-point strong convexity in most directions",
     hypotheses=(
         "$n = mk$, $\\tilde w_{ij} = v_i/m$, $w$ in the $\\epsilon$-orthogonal neighbourhood; $km \\le 8$, $\\epsilon \\le 0.1/m$",
@@ -159,7 +158,6 @@ _QUOTIENT = {
 
 EXACT_CASE = Claim(
     id=f"{PAPER}.example-1.exact",
-    place="Example 1, first case",
     title="as many students as teachers",
     hypotheses=("$m = 1$, as Theorem 6", SCALE, "the constant $n$ in front of the remainder"),
     draw=[moved((1, 1), 2, 1.0), _splits((((1, 1), 3), ((1, 1, 1), 3)))],
@@ -175,7 +173,6 @@ EXACT_CASE = Claim(
 
 EQUAL_CASE = Claim(
     id=f"{PAPER}.example-1.equal",
-    place="Example 1, second case",
     title="equal neurons of each teacher",
     hypotheses=("$w_{ij}$ equal for all $j$, as Theorem 6", SCALE, "the constant $nm$ in front of the remainder"),
     draw=[moved((2, 2), 2, 0.5), _splits((((3, 3), 2), ((2, 2, 2), 3)))],
@@ -192,7 +189,6 @@ EQUAL_CASE = Claim(
 
 BALANCED_CASE = Claim(
     id=f"{PAPER}.example-1.balanced",
-    place="Example 1, third case",
     title="ways that cancel for each teacher",
     hypotheses=(
         "$w$ in the $\\epsilon$-orthogonal neighbourhood, $m \\ge 2$, shares of at least 0.2; $\\epsilon$ in units of the shortest neuron",
@@ -216,7 +212,6 @@ BALANCED_CASE = Claim(
 
 ABSORBED = Claim(
     id=f"{PAPER}.section-3.5.absorbed",
-    place="Section 3.5, after Theorem 7",
     title="the terms of each teacher, absorbed",
     hypotheses="any $g_1, \\ldots, g_k$ with sum $g$",
     draw=[{"parts": real((k, d))} for k, d in ((1, 1), (2, 1), (2, 3), (5, 5))],

@@ -38,7 +38,6 @@ def _several(count, random, least=2):
 
 EIGENVALUE = Claim(
     id=f"{PAPER}.theorem-2.eigenvalue",
-    place="Theorem 2",
     title="smallest eigenvalue of the Hessian at the global minima",
     hypotheses=("$n = k$ from 1 to 12", SCALE + ", for which the bound is sharp; for that one it holds with room"),
     draw=_at_minima,
@@ -57,7 +56,6 @@ def _around(shapes):
 
 NEIGHBOURHOOD = Claim(
     id=f"{PAPER}.theorem-2.neighbourhood",
-    place="Theorem 2",
     title="strongly convex around the global minima",
     hypotheses=(
         "$n = k$ from 1 to 8; points at a distance $r \\le 0.2$ of a global minimum, all of them searched for $k \\le 2$",
@@ -97,7 +95,6 @@ def outer_blocks(minimum: np.ndarray) -> np.ndarray:
 
 LEMMA_4 = Claim(
     id=f"{PAPER}.lemma-4",
-    place="Lemma 4, Equation (20)",
     title="the Hessian at the global minima",
     hypotheses="$n = k$ from 1 to 12",
     draw=_at_minima,
@@ -174,7 +171,6 @@ _RIGHT_VECTORS = Form(
 
 EIGENVECTORS = Claim(
     id=f"{PAPER}.section-B.2.eigenvectors",
-    place="Appendix B.2, proof of Theorem 2",
     title="eigenvectors of the second matrix",
     hypotheses="$n = k \\ge 2$; $A$ the second matrix of Equation (22) without $\\frac1{2\\pi}$",
     draw=_several,
@@ -204,7 +200,6 @@ def _both_spectra(minimum):
 
 SPECTRA = Claim(
     id=f"{PAPER}.section-B.2.spectra",
-    place="Appendix B.2, proof of Theorem 2, Equation (22)",
     title="ends of the spectra of the two matrices",
     hypotheses="$n = k \\ge 2$ (for $k = 1$ the first matrix is $\\frac12I$ and the second zero)",
     draw=_several,
@@ -227,7 +222,6 @@ def _attaining(minimum, teacher):
 
 ATTAINED = Claim(
     id=f"{PAPER}.section-B.2.strict",
-    place="Appendix B.2, end of the proof of Theorem 2",
     title="the smallest eigenvalue and the bound",
     hypotheses=("$n = k$ from 1 to 12", SCALE),
     draw=_at_minima,

@@ -89,7 +89,6 @@ _LAST = Form(
 
 EXAMPLE = Claim(
     id=f"{PAPER}.section-3.example",
-    place="Section 3, after Theorem 1",
     title="an example of global minima for $n = k + 1$",
     hypotheses="$n = k + 1$, $\\alpha \\in [0, 1]$; $v_n$, which is not a teacher, taken orthonormal to the teachers",
     draw=[
@@ -192,7 +191,6 @@ def _total(values, weights, first, members):
 
 TOTAL = Claim(
     id=f"{PAPER}.section-B.1.total",
-    place="Appendix B.1, display after Equation (19)",
     title="law of total expectation",
     hypotheses="four values of $\\frac12(f-g)^2$ with their probabilities, $A$ the first two",
     glyph=True,
@@ -233,7 +231,6 @@ def _seen(student, teacher, beyond=0.0):
 
 CASES = Claim(
     id=f"{PAPER}.section-B.1.cases",
-    place="Appendix B.1, proof of Theorem 1, the three cases",
     title="the cases are complete",
     hypotheses="a network with one neuron along an axis more than a global minimum has; its coordinates are not negative, one in each neuron",
     draw=[
@@ -265,7 +262,6 @@ def _at_the_point(first, second):
 
 POINT = Claim(
     id=f"{PAPER}.section-B.1.point",
-    place="Appendix B.1, third case, last display",
     title="a point at which a neuron with two coordinates shows",
     hypotheses="no coordinate is negative, first coordinates sum to one, $w_{11}, w_{12} > 0$; two to four neurons",
     glyph=True,

@@ -160,7 +160,6 @@ left, right = reached / trials, 0.5  # the share of runs that arrive, which shou
 
 OTHER_NOISE = Claim(
     id=f"{PAPER}.section-D.2.separate",
-    place="Appendix D.2, last paragraph",
     title="a direction for each neuron",
     hypotheses="as Theorem 7, with a perturbation of its own for each neuron",
     scope="remark",
@@ -211,7 +210,6 @@ def _kicked(size, kick, cosine):
 
 FAR = Claim(
     id=f"{PAPER}.section-D.3.far",
-    place="Appendix D.3, first case",
     title="a large sum stays large",
     hypotheses="$\\|u\\| \\ge \\delta > 0$, $\\|\\xi\\| \\le 1.5$, $n\\alpha = \\delta/4$; $\\delta$ up to 10",
     defect="a square left out of $\\|g\\|^2$",
@@ -235,7 +233,6 @@ FAR = Claim(
 
 CLOSE = Claim(
     id=f"{PAPER}.section-D.3.near",
-    place="Appendix D.3, second case",
     title="a small sum is kicked away from zero",
     hypotheses="$\\|\\xi\\|^2 > \\frac12$, $|\\xi\\cdot\\bar u| \\le \\frac1{32}$; in units of $\\delta^2$",
     draw={"square": uniform(0.5, 2.0), "along": uniform(0.0, 1 / 32)},
@@ -260,7 +257,6 @@ def _log_tails(half, power=0.0):
 
 TAILS = Claim(
     id=f"{PAPER}.section-D.3.norm",
-    place="Appendix D.3, law of $\\|\\xi\\|$ in both cases",
     title="how long a perturbation is",
     hypotheses="$d$ even, up to 2000; logarithms of the probabilities that $\\|\\xi\\| > 1.5$, and that $\\|\\xi\\|^2 < \\frac12$",
     defect=_SCALE_OF_NOISE,
@@ -293,7 +289,6 @@ _SMALL = Form(
 
 ALONG = Claim(
     id=f"{PAPER}.section-D.3.along",
-    place="Appendix D.3, law of $\\langle\\xi, \\bar u\\rangle$ in the second case",
     title="a perturbation along the sum",
     hypotheses="$d$ up to $10^6$; the logarithm of the probability that $|\\xi\\cdot\\bar u| > \\frac1{32}$",
     defect=_SCALE_OF_NOISE,
@@ -319,7 +314,6 @@ right = -1e-5 * dimension
 
 EQUATION_61 = Claim(
     id=f"{PAPER}.equation-61",
-    place="Equation (61) and the displays of the first case",
     title="the sum after a perturbation",
     hypotheses="any $u$, $\\xi$ and $n\\alpha > 0$",
     draw=[{"u": real((d,)), "xi": real((d,)), "size": log_uniform(0.01, 10.0)} for d in (1, 3)],
@@ -363,7 +357,6 @@ _TWICE = Form("With $-\\tilde w$, and $2\\eta$ in the middle term.", sign=-1.0, 
 
 EQUATION_63 = Claim(
     id=f"{PAPER}.equation-63",
-    place="Appendix D.3, before Equation (63)",
     title="the square of a step",
     hypotheses="any $w$, $\\tilde w$, gradient and step",
     draw={"way": real((3,)), "minimum": real((3,)), "slope": real((3,)), "step": log_uniform(0.01, 1.0)},
@@ -390,7 +383,6 @@ right = np.sum(way**2) - step * way @ slope + step**2 * np.sum(slope**2)
 
 START = Claim(
     id=f"{PAPER}.section-D.3.start",
-    place="Appendix D.3, end of the proof of Theorem 7",
     title="distance of the start",
     hypotheses="a start in the $\\epsilon$-neighbourhood of Definition 2, $\\epsilon < 1$",
     defect="the neighbourhood bounds each neuron's way, not the whole distance",
@@ -451,7 +443,6 @@ _MEANS = Form(
 
 TABLE_1 = Claim(
     id=f"{PAPER}.table-1",
-    place="Table 1, caption",
     title="curvature and over-parameterization",
     hypotheses="the printed numbers for Gaussian ways",
     draw=_printed_pairs,

@@ -209,7 +209,6 @@ def _printed_angle(minimum, radius):
 
 ANGLE = Claim(
     id=f"{PAPER}.section-B.3.2.angle",
-    place="Appendix B.3.2, cosine and sine; Appendix B.3.3, list of angles",
     title="angle between the moved neurons",
     hypotheses=_POINT,
     **_AT_THE_POINT,
@@ -222,7 +221,6 @@ ANGLE = Claim(
 
 LARGEST_EIGENVALUE = Claim(
     id=f"{PAPER}.section-B.3.2.eigenvalue",
-    place="Appendix B.3.2, display after Equation (24)",
     title="largest eigenvalue of the first term",
     hypotheses=_POINT,
     glyph=True,
@@ -283,7 +281,6 @@ def _middle_26(minimum, radius, power=1.0):
 
 MIDDLE = Claim(
     id=f"{PAPER}.equation-26.middle",
-    place="Equation (26), second line",
     title="the objective at the printed point, in closed form",
     hypotheses=_POINT + "; $F$ in the scale of Equation (2)",
     **_AT_THE_POINT,
@@ -373,7 +370,6 @@ def _first_gradient(minimum, student, teacher, half=1.0):
 
 GRADIENT = Claim(
     id=f"{PAPER}.equation-27.gradient",
-    place="Equation (27), second line",
     title="gradient of the first neuron at the printed point",
     hypotheses=(_POINT, SCALE),
     **_AT_THE_POINT,
@@ -386,7 +382,6 @@ GRADIENT = Claim(
 
 SINES = Claim(
     id=f"{PAPER}.section-B.3.3.sines",
-    place="Appendix B.3.3, list of angles",
     title="angle of the moved neurons to their teacher",
     hypotheses="$w_1 = \\alpha_1v_1 + \\epsilon v_2$",
     glyph=True,

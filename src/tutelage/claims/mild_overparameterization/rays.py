@@ -25,7 +25,6 @@ _FIRST_AXIS = np.eye(2)[:1]
 
 ONE_NEURON = Claim(
     id=f"{PAPER}.section-1.1.origin",
-    place="Section 1.1, previous works on Equation (1)",
     title="one student and one teacher",
     hypotheses="$n = k = 1$; $d \\le 3$",
     scope="remark",
@@ -128,7 +127,6 @@ PROPOSITION_1 = Claim(
 
 MONOTONE = Claim(
     id=f"{PAPER}.section-E.profile",
-    place="Appendix E, proof of Proposition 1",
     title="monotone profile",
     hypotheses="$0 \\le x \\le y \\le \\pi$",
     draw={"x": uniform(0.0, np.pi), "share": uniform(0.0, 1.0)},
@@ -158,7 +156,6 @@ def _chain(student, teacher, step):
 
 EQUATION_74 = Claim(
     id=f"{PAPER}.equation-74",
-    place="Appendix E, proof of Proposition 1, last displays",
     title="the bounds of the proof",
     hypotheses="any student that is not zero",
     draw=setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))),
@@ -291,7 +288,6 @@ def _change(teacher, size, square):
 
 ORIGIN_CHANGE = Claim(
     id=f"{PAPER}.section-E.origin",
-    place="Appendix E, proof of Lemma 10",
     title="change of the objective at the origin",
     hypotheses="one neuron $\\epsilon v_1$, the others zero; $\\epsilon > 0$, Equation (64)",
     draw=[{"teacher": axes(k, d), "size": log_uniform(0.01, 2.0)} for k, d in ((1, 1), (2, 3), (4, 4))],

@@ -127,7 +127,6 @@ _SINES = ("sine", "own_sine", "other_sine", "teacher_sine")
 
 EQUATION_29 = Claim(
     id=f"{PAPER}.equation-29",
-    place="Equations (29), (30), (32), (34), (36)",
     title="norms and cosines near a minimum",
     **_FITTED,
     left=lambda instance: _orders(instance, _ANGLES),
@@ -141,7 +140,6 @@ EQUATION_29 = Claim(
 
 EQUATION_31 = Claim(
     id=f"{PAPER}.equation-31",
-    place="Equations (31), (33), (35), (37)",
     title="sines near a minimum",
     **_FITTED,
     left=lambda instance: _orders(instance, _SINES),
@@ -192,7 +190,6 @@ EQUATION_34 = Claim(
 
 LEMMA_5_1 = Claim(
     id=f"{PAPER}.lemma-5.students",
-    place="Lemma 5 (1)",
     title="terms of neurons of one teacher",
     **_FITTED,
     left=lambda students: fitted_order(_RADII, students),
@@ -202,7 +199,6 @@ LEMMA_5_1 = Claim(
 
 LEMMA_5_2 = Claim(
     id=f"{PAPER}.lemma-5.teacher",
-    place="Lemma 5 (2)",
     title="terms of a neuron and its teacher",
     **_FITTED,
     left=lambda teacher: fitted_order(_RADII, teacher),
@@ -212,7 +208,6 @@ LEMMA_5_2 = Claim(
 
 EIGENVALUE = Claim(
     id=f"{PAPER}.section-C.eigenvalue",
-    place="Appendix C, proof of Lemma 5",
     title="largest eigenvalue of the diagonal terms",
     hypotheses="$w, v \\ne 0$, $d \\ge 2$",
     draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 5)],
@@ -229,7 +224,6 @@ EIGENVALUE = Claim(
 
 LEMMA_6 = Claim(
     id=f"{PAPER}.lemma-6",
-    place="Lemma 6, Equation (38)",
     title="the diagonal terms cancel",
     **_FITTED,
     left=lambda diagonal: fitted_order(_RADII, diagonal),
@@ -285,7 +279,6 @@ EQUATION_42 = Claim(
 
 EQUATION_41 = Claim(
     id=f"{PAPER}.equation-41",
-    place="Equations (41), (43)",
     title="diagonal terms of another teacher",
     **_FITTED,
     left=lambda instance: _orders(instance, ("forty_one", "forty_three")),
@@ -295,7 +288,6 @@ EQUATION_41 = Claim(
 
 OTHER_TEACHER = Claim(
     id=f"{PAPER}.section-C.index",
-    place="Appendix C, end of the proof of Lemma 6",
     title="terms of a neuron and another teacher",
     **_FITTED,
     glyph=True,
@@ -330,7 +322,6 @@ LEMMA_7 = Claim(
 
 EQUATION_45 = Claim(
     id=f"{PAPER}.equation-45",
-    place="Equations (45), (46), (47)",
     title="the three terms of Lemma 7",
     **_FITTED,
     left=lambda instance: _orders(instance, ("angle", "forty_six", "forty_seven")),
@@ -349,7 +340,6 @@ def _coefficients(number):
 
 COEFFICIENTS = Claim(
     id=f"{PAPER}.section-C.coefficients",
-    place="Appendix C, proof of Lemma 7, after Equation (44)",
     title="Taylor coefficients of arccos",
     hypotheses="$\\arccos x = \\frac\\pi2 - \\sum c_nx^{2n+1}$, $n$ from 0 to 200; the print has $2^{2^n}$ for $4^n$ in $c_n$",
     draw={"number": integers(0, 200)},
@@ -367,7 +357,6 @@ COEFFICIENTS = Claim(
 
 LEMMA_8 = Claim(
     id=f"{PAPER}.lemma-8",
-    place="Lemma 8, Equations (48), (49)",
     title="cross terms of neurons of one teacher",
     **_FITTED,
     left=lambda instance: _orders(instance, ("same", "same_angle")),
@@ -380,7 +369,6 @@ LEMMA_8 = Claim(
 
 EQUATION_50 = Claim(
     id=f"{PAPER}.equation-50",
-    place="Equations (50), (51)",
     title="the terms with normals of Lemma 8",
     **_FITTED,
     left=lambda instance: _orders(instance, ("fifty", "fifty_one")),
@@ -434,7 +422,6 @@ def _diagonal(vectors):
 
 LEMMA_9 = Claim(
     id=f"{PAPER}.lemma-9",
-    place="Lemma 9, Equation (52)",
     title="an inequality of traces",
     hypotheses="$u_1, \\ldots, u_n \\in \\mathbb R^n$",
     draw=[{"vectors": real((n, n))} for n in (1, 2, 3, 6)],
@@ -492,7 +479,6 @@ def _printed_sum(way, belongs, teacher):
 
 SIMPLIFIED = Claim(
     id=f"{PAPER}.section-C.simplified",
-    place="Appendix C, display before Equation (60)",
     title="sums over the neurons of each teacher",
     hypotheses="any ways",
     glyph=True,
@@ -510,7 +496,6 @@ SIMPLIFIED = Claim(
 
 EQUATION_60 = Claim(
     id=f"{PAPER}.equation-60",
-    place="Equations (59), (60)",
     title="the two sums of Equation (58)",
     hypotheses="ways with $g_i\\cdot v_i = 0$ in Equation (60)",
     draw=_SUMS,

@@ -43,7 +43,6 @@ def plane_expectation(student, teacher):
 
 EQUATION_64 = Claim(
     id=f"{PAPER}.equation-64",
-    place="Equations (64), (65)",
     title="closed form of the objective",
     hypotheses=(_ANY, "$d = 2$, where the expectation is an integral over the circle"),
     draw=SampledDraws(setting(((1, 1, 2), (2, 2, 2), (3, 1, 2))), 40),
@@ -86,7 +85,6 @@ def _difference_gradient(student, teacher, factor=2.0):
 
 EQUATION_10 = Claim(
     id=f"{PAPER}.equation-10",
-    place="Equations (10), (11)",
     title="gradient of the objective",
     hypotheses=("$w_i \\ne 0$", _ANY),
     draw=_moderate,
@@ -118,7 +116,6 @@ def _difference_hessian(student, teacher, factor=2.0):
 
 THEOREM_10 = Claim(
     id=f"{PAPER}.theorem-10",
-    place="Theorem 10, Equations (5)–(7)",
     title="Hessian of the objective",
     hypotheses=("$w_i \\ne 0$", _ANY, "its limit where neurons are parallel"),
     draw=SampledDraws(setting(((1, 1, 1), (2, 1, 2), (2, 2, 2), (4, 3, 3))), 40),
@@ -212,7 +209,6 @@ def _second_order(count, random, zero=False):
 
 DIFFERENTIABLE = Claim(
     id=f"{PAPER}.section-3.differentiable",
-    place="Section 3, after Theorem 1",
     title="which global minima are differentiable",
     hypotheses=("$n > k$", "global minima of the form of Theorem 1"),
     draw=_second_order,
@@ -255,7 +251,6 @@ _THIRDS = units(np.array([[2.0, 0, 0], [-1, np.sqrt(3), 0], [-1, -np.sqrt(3), 0]
 
 GENERAL_TEACHERS = Claim(
     id=f"{PAPER}.section-2.general",
-    place="Section 2, Setting, last sentence",
     title="other target vectors",
     hypotheses=("target vectors of norm one, not orthogonal; $d \\ge k$", "Theorem 1 stands for all results"),
     scope="remark",
@@ -432,7 +427,6 @@ def _stepped(u, direction, size):
 
 EQUATION_15 = Claim(
     id=f"{PAPER}.equation-15",
-    place="Appendix A, displays before Equation (15)",
     title="angle of a small step",
     hypotheses="$0 < \\epsilon < \\|u\\|$, $e$ a unit vector",
     draw=_STEP,

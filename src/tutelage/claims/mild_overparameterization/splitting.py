@@ -190,7 +190,6 @@ THEOREM_9 = Claim(
 
 LEMMA_13 = Claim(
     id=f"{PAPER}.lemma-13",
-    place="Lemma 13, Equation (67)",
     title="from the reduced block to a saddle",
     hypotheses=("a differentiable local minimum, $u^\\top H'_{ii}u = \\lambda < 0$; " + _FOUND, SCALE),
     draw=_every_neuron,
@@ -218,7 +217,6 @@ def _kink(student, teacher):
 
 KINK = Claim(
     id=f"{PAPER}.section-E.kink",
-    place="Appendix E, proof of Lemma 13, the case $\\alpha \\in \\{0, 1\\}$",
     title="a zero neuron beside a minimum that is not global",
     hypotheses="a non-global minimum and one neuron more, which is zero; " + _FOUND,
     draw=_lowest_neuron,
@@ -234,7 +232,6 @@ KINK = Claim(
 
 LEMMA_12_CRITICAL = Claim(
     id=f"{PAPER}.lemma-12.critical",
-    place="Lemma 12",
     title="a split minimum is critical",
     hypotheses=_FOUND,
     draw=_every_neuron,
@@ -279,7 +276,6 @@ def _predicted(student, teacher, fraction, power=1.0):
 
 LEMMA_12 = Claim(
     id=f"{PAPER}.lemma-12.hessian",
-    place="Lemma 12",
     title="the Hessian after a split",
     hypotheses="any differentiable point, minimum or not; fractions from 0.001 to 0.999",
     draw=_SPLITS,
@@ -306,7 +302,6 @@ def _second_block(student, teacher, fraction):
 
 SECOND_BLOCK = Claim(
     id=f"{PAPER}.section-E.block",
-    place="Appendix E, end of the proof of Lemma 12",
     title="the block of the second part",
     hypotheses=("as Lemma 12", SCALE),
     draw=_SPLITS,
@@ -354,7 +349,6 @@ SPLIT_LOSS = Claim(
 
 EQUATION_70 = Claim(
     id=f"{PAPER}.equation-70",
-    place="Equations (69), (70)",
     title="mean of the diagonal terms over the sphere",
     hypotheses="$u$ uniform on the unit sphere, $d \\ge 2$",
     draw=[{"w": real((d,)), "v": real((d,))} for d in (2, 3, 6)],
@@ -370,7 +364,6 @@ EQUATION_70 = Claim(
 
 COORDINATES = Claim(
     id=f"{PAPER}.section-E.coordinates",
-    place="Appendix E, after Equation (70)",
     title="coordinates of a uniform direction",
     hypotheses="$u$ uniform on the unit sphere, $d$ from 2 to 200",
     draw={"dimension": integers(2, 200)},
@@ -401,7 +394,6 @@ right = 1 / dimension**2
 
 SINE_SUMS = Claim(
     id=f"{PAPER}.section-E.sines",
-    place="Appendix E, proof of Theorem 8",
     title="angles of a neuron to the teachers",
     hypotheses="$w_i \\ne 0$, orthonormal teachers, $d \\ge k$",
     draw=[{"w": real((d,)), "teacher": axes(k, d)} for k, d in ((1, 1), (1, 2), (2, 2), (3, 3), (3, 5), (8, 8))],
@@ -429,7 +421,6 @@ def _within_sum(student, teacher, whole):
 
 EXPECTED = Claim(
     id=f"{PAPER}.section-4.1.expected",
-    place="Section 4.1, before Theorem 9",
     title="which reduced blocks are indefinite",
     hypotheses="$n \\le k$, $\\sum\\|w_j\\| \\le k$, as Theorem 8; any student, minimum or not",
     scope="remark",
@@ -446,7 +437,6 @@ EXPECTED = Claim(
 
 LONGEST = Claim(
     id=f"{PAPER}.section-E.norms",
-    place="Appendix E, proof of Theorem 8, after Equation (73)",
     title="the case of equality",
     hypotheses="$n = k \\ge 2$, $\\sum\\|w_j\\| \\le k$, $w_i$ the longest neuron",
     draw=[{"lengths": uniform(0.05, 1.5, (k,))} for k in (2, 4)],
@@ -504,7 +494,6 @@ def _strictness(student, teacher, critical):
 
 MIXED = Claim(
     id=f"{PAPER}.section-E.equality",
-    place="Appendix E, proof of Theorem 8, case of equality",
     title="unit neurons that are not the teachers",
     hypotheses="$n = k$, $\\|w_i\\| = 1$, not a permutation of the teachers",
     draw=_unit_students,
