@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chi2, norm
 
 import tutelage as tl
-from tutelage.claims.single_neuron import estimators
 from tutelage.claims.single_neuron.convergence import start_probability
+from tutelage.claims.single_neuron.estimators import trade_off
 from tutelage.claims.single_neuron.formulas import growth, in_plane, over_circle, spherical_gradient
 from tutelage.claims.single_neuron.hardness import escape, hard_problem
 from tutelage.claims.single_neuron.periodic import cosine_wave, triangle_wave, variance
@@ -27,25 +27,30 @@ def _close(value, samples, deviations=5.0):
 # The estimators -------------------------------------------------------------------------------------------------------
 
 
+def _density(law, radius, target=None):
+    """The smallest density within one radius."""
+    return trade_off(law, radii=[radius], target=target).densities[0]
+
+
 @pytest.mark.parametrize("dimension", [2, 3, 40])
 @pytest.mark.parametrize("radius", [0.1, 1.0, 4.0])
 def test_gaussian_density_does_not_depend_on_the_dimension(dimension, radius):
     expected = np.exp(-(radius**2) / 2) / (2 * np.pi)
-    assert estimators.smallest_density(gaussian(dimension), radius) == pytest.approx(expected, rel=1e-12)
+    assert _density(gaussian(dimension), radius) == pytest.approx(expected, rel=1e-12)
 
 
 def test_bounded_laws():
     """A sphere in four dimensions is a uniform disc in the plane; outside of its support a law has no density."""
-    assert estimators.smallest_density(sphere(4, radius=2.0), 1.9) == pytest.approx(1 / (4 * np.pi))
-    assert estimators.smallest_density(ball(2, radius=2.0), 2.5) == 0.0
+    assert _density(sphere(4, radius=2.0), 1.9) == pytest.approx(1 / (4 * np.pi))
+    assert _density(ball(2, radius=2.0), 2.5) == 0.0
     # In three dimensions the density of a sphere grows with the distance: the minimum is at the origin.
-    assert estimators.smallest_density(sphere(3, radius=1.0), 0.9) == pytest.approx(1 / (2 * np.pi))
+    assert _density(sphere(3, radius=1.0), 0.9) == pytest.approx(1 / (2 * np.pi))
 
 
 def test_density_off_centre():
     """For a Gaussian with a mean in the plane the smallest density is opposite to the mean."""
     law = gaussian(2, mean=[0.0, 1.0])
-    assert estimators.smallest_density(law, 1.5) == pytest.approx(np.exp(-(2.5**2) / 2) / (2 * np.pi), rel=1e-9)
+    assert _density(law, 1.5) == pytest.approx(np.exp(-(2.5**2) / 2) / (2 * np.pi), rel=1e-9)
 
 
 def test_density_is_over_planes_through_the_teacher():
@@ -53,7 +58,7 @@ def test_density_is_over_planes_through_the_teacher():
     law = gaussian(3, covariance=np.diag([1.0, 1.0, 4.0]))
     # With the teacher on the first axis the worst of the planes is that with the third axis, or within the first two.
     wide, narrow = 1 / (2 * np.pi * 2), np.exp(-0.5) / (2 * np.pi)
-    found = estimators.smallest_density(law, 1.0, target=[1.0, 0.0, 0.0])
+    found = _density(law, 1.0, target=[1.0, 0.0, 0.0])
     assert found == pytest.approx(min(wide * np.exp(-0.5), narrow), rel=1e-6)
 
 
@@ -70,33 +75,33 @@ def test_density_is_over_planes_through_the_teacher():
     ],
 )
 def test_slopes(activation, radius, expected):
-    assert estimators.smallest_slope(activation, radius) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert trade_off(gaussian(2), activation, [radius]).slopes[0] == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_trade_off_has_the_best_choice():
     """For ReLU and Gaussian inputs the rate is largest at a radius of two: the maximum of r⁴exp(−r²/2)."""
-    found = estimators.trade_off(gaussian(3), radii=np.linspace(0.1, 5, 491))
+    found = trade_off(gaussian(3), radii=np.linspace(0.1, 5, 491))
     assert found.best.radius == pytest.approx(2.0)
     assert found.best.rate == pytest.approx(16 * np.exp(-2) / (2 * np.pi))
     assert found.best.rate == found.rates.max() and (np.diff(found.densities) <= 0).all()
-    alone = estimators.spread_and_slope(gaussian(3), "relu", 2.0)
+    alone = trade_off(gaussian(3), radii=[2.0]).best
     assert alone.rate == pytest.approx(found.best.rate)
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(tl.InvalidArgument, match="radius"):
-        estimators.smallest_density(gaussian(2), -1.0)
     with pytest.raises(tl.InvalidArgument, match="radii"):
-        estimators.trade_off(gaussian(2), radii=[[1.0], [2.0]])
+        _density(gaussian(2), -1.0)
+    with pytest.raises(tl.InvalidArgument, match="radii"):
+        trade_off(gaussian(2), radii=[[1.0], [2.0]])
     with pytest.raises(tl.UnsupportedCombination):
-        estimators.smallest_density(sphere(2), 0.5)
+        _density(sphere(2), 0.5)
     with pytest.raises(tl.UnsupportedCombination):
-        estimators.smallest_density(gaussian(1), 0.5)
+        _density(gaussian(1), 0.5)
 
 
 def test_mixture_is_at_least_its_share():
     law = mixture([gaussian(3, mean=[5.0, 0.0, 0.0]), gaussian(3)], weights=[0.9, 0.1])
-    assert estimators.smallest_density(law, 1.0) >= 0.1 * np.exp(-0.5) / (2 * np.pi) * (1 - 1e-12)
+    assert _density(law, 1.0) >= 0.1 * np.exp(-0.5) / (2 * np.pi) * (1 - 1e-12)
 
 
 # The other ingredients ------------------------------------------------------------------------------------------------

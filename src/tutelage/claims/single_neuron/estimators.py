@@ -59,31 +59,13 @@ class TradeOff(NamedTuple):
     best: SpreadAndSlope
 
 
-def smallest_density(inputs: Inputs, radius: float, target: Any = None, seed: int = 0) -> float:
-    r"""The largest $\beta$ of Assumption 4.1 for a given $\alpha$.
+def _densities(inputs: Inputs, radii: np.ndarray, target: Any, seed: int) -> np.ndarray:
+    """The smallest density for each of several radii, Assumption 4.1 (1).
 
     For a rotation-symmetric law, and in two dimensions, all planes are alike or there is only one, and the minimum is
     over a fine grid in the plane. For other laws it is over random planes through the teacher as well, and is an upper
     estimate.
-
-    Args:
-        inputs: The law of the inputs; it must have plane densities.
-        radius: The paper's $\alpha$.
-        target: The teacher's vector; the first axis if left out.
-        seed: Seed of the random planes.
-
-    Raises:
-        UnsupportedCombination: If the law has no plane density in closed form.
-        InvalidArgument: If the radius is not positive.
-
-    Reference:
-        Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Assumption 4.1 (1).
     """
-    return float(_densities(inputs, np.array([checks.positive("radius", radius)]), target, seed)[0])
-
-
-def _densities(inputs: Inputs, radii: np.ndarray, target: Any, seed: int) -> np.ndarray:
-    """The smallest density for each of several radii."""
     axes = np.eye(inputs.dimension)
     target = axes[0] if target is None else np.asarray(checks.finite_array("target", target, dimensions=1))
     distances = radii[:, None] * np.linspace(0.0, 1.0, _DISTANCES)
@@ -103,52 +85,17 @@ def _densities(inputs: Inputs, radii: np.ndarray, target: Any, seed: int) -> np.
     return np.asarray(jax.jit(lambda others: jnp.min(jax.lax.map(lowest, others), axis=0))(jnp.asarray(others)))
 
 
-def smallest_slope(activation: str | Activation, radius: float) -> float:
-    r"""The largest $\gamma$ of Assumption 4.1 for a given $\alpha$: the minimum of $\sigma'$ over $0 < z < 2\alpha$.
+def _slopes(activation: Activation, radii: np.ndarray) -> np.ndarray:
+    r"""The minimum of $\sigma'$ over $0 < z < 2\alpha$ for each of several radii, Assumption 4.1 (2).
 
     It is zero for an activation that somewhere decreases, which the assumption excludes.
-
-    Args:
-        activation: The activation, by name or as an `Activation`.
-        radius: The paper's $\alpha$.
-
-    Raises:
-        InvalidArgument: If the radius is not positive, or the name unknown.
-
-    Reference:
-        Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Assumption 4.1 (2).
     """
-    return float(_slopes(activations.get(activation), np.array([checks.positive("radius", radius)]))[0])
-
-
-def _slopes(activation: Activation, radii: np.ndarray) -> np.ndarray:
-    """The smallest slope for each of several radii."""
     if not activation.monotone:
         return np.zeros_like(radii)
     # The interval is open: a kink at zero does not count, and the ends are approached from within.
     inside = np.concatenate([[1e-9], np.arange(1, _SLOPES) / _SLOPES, [1 - 1e-9]])
     slopes = np.asarray(activation.derivative(jnp.asarray(2 * radii[:, None] * inside)))
     return np.maximum(slopes.min(axis=1), 0.0)
-
-
-def spread_and_slope(
-    inputs: Inputs, activation: str | Activation, radius: float, target: Any = None, seed: int = 0
-) -> SpreadAndSlope:
-    r"""The largest $\beta$ and $\gamma$ of Assumption 4.1 for a given $\alpha$.
-
-    Args:
-        inputs: The law of the inputs; it must have plane densities.
-        activation: The activation, by name or as an `Activation`.
-        radius: The paper's $\alpha$.
-        target: The teacher's vector; the first axis if left out.
-        seed: Seed of the random planes that laws without rotation symmetry need.
-
-    Raises:
-        UnsupportedCombination: If the law has no plane density in closed form.
-    """
-    density = smallest_density(inputs, radius, target, seed)
-    slope = smallest_slope(activation, radius)
-    return SpreadAndSlope(float(radius), density, slope, float(radius) ** 4 * density * slope**2)
 
 
 def trade_off(
@@ -165,6 +112,10 @@ def trade_off(
 
     Raises:
         UnsupportedCombination: If the law has no plane density in closed form.
+        InvalidArgument: If a radius is not positive, or the name of the activation unknown.
+
+    Reference:
+        Yehudai and Shamir, Learning a single neuron with gradient methods, 2020, Assumption 4.1.
     """
     tried = np.geomspace(0.01, 10.0, 60) if radii is None else np.asarray(checks.finite_array("radii", radii))
     if tried.ndim != 1 or not (tried > 0).all():

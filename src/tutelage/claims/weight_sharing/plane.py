@@ -35,7 +35,7 @@ def patch_parts(p, q, radius):
     return own, 2 / np.pi * arcsin(rho), factor, slope * (1 + 2 * q * q), -slope * 2 * p * q
 
 
-def _gradient(state, patches: int, low: bool, radius: float):
+def plane_gradient(state, patches: int, low: bool, radius: float):
     """The gradients of an unshared student in its first patch and in each of the others, which are all alike."""
     state = state.tolist()
     own_1, cross_1, factor_1, *pull_1 = patch_parts(state[0], state[1], radius)
@@ -97,7 +97,7 @@ def learning_time(
     threshold = goal * teacher_square(patches, reach)
 
     def field(_, state):
-        return -_gradient(state, patches, low, radius)
+        return -plane_gradient(state, patches, low, radius)
 
     start = plane_start(dimension, norm, power)
     return _time_until(field, start, lambda state: plane_loss(state, patches, low, radius) < threshold)
@@ -175,17 +175,6 @@ def _time_until(field, start: np.ndarray, reached) -> float:
         if solver.status == "failed" or solver.t == before:
             break
     return float("nan")
-
-
-def descend_in_plane(patches: int, dimension: float, norm: float, low: bool, steps: int, step: float = 1.0):
-    """Follow plain descent of an unshared student; return the losses, the start's among them."""
-    radius = float(teacher_norm(patches))
-    state = plane_start(dimension, norm)
-    losses = [plane_loss(state, patches, low, radius)]
-    for _ in range(steps):
-        state = state - step * _gradient(state, patches, low, radius)
-        losses.append(plane_loss(state, patches, low, radius))
-    return np.array(losses)
 
 
 def predicted_exponent(patches: int, low: bool) -> float:
