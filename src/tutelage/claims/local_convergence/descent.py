@@ -49,7 +49,7 @@ def _starts(count: int, random, shape):
 def _descended(students, targets, share):
     """Runs of 1000 steps of a share of 1/(r w_max), with their losses now and then and where students end.
 
-    In NumPy, since every run has a teacher of its own: for `tutelage.descend` each would be a problem by itself.
+    In NumPy: the step differs from run to run, and `tutelage.descend` would compile each shape for longer than it is followed.
     """
     bulk = targets.shape[-2] * f.norms(targets).max(-1)
     step, times = share / bulk, np.arange(0, _STEPS + 1, _EVERY)
