@@ -270,7 +270,7 @@ def test_recipes_are_written_from_the_relation():
         "",
         (),
         draw={"w": real((3,)), "size": uniform(1, 2)},
-        left=lambda w, size: _half(np.linalg.norm(w)) * size,
+        left=lambda w, size: sum(_half(one) for one in (np.linalg.norm(w), 0.0)) * size,
         relation="<=",
         right=lambda w, factor: factor * WIDTH * np.sum(np.abs(w)),
         where=lambda w: np.linalg.norm(w) > 0.1,

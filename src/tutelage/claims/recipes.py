@@ -7,12 +7,13 @@ their own module that do the same. Otherwise there is none, and a form brings it
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import textwrap
 from collections.abc import Collection
 from functools import lru_cache, partial
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import jax.numpy as jnp
@@ -24,6 +25,16 @@ from tutelage.work.program import SYNTAX
 
 class _NotElementary(Exception):
     """A formula uses something that NumPy does not have."""
+
+
+def _outside(function: FunctionType) -> dict[str, Any]:
+    """Return what a function reads from outside of it; its comprehensions may be functions of their own."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    read = [one.argval for code in codes for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"]
+    found = {name: function.__globals__[name] for name in read if name in function.__globals__}
+    return found | inspect.getclosurevars(function).nonlocals
 
 
 def recipe_of(relation: Relation) -> str:
@@ -89,8 +100,7 @@ class _Writer:
 
     def _needs(self, function: FunctionType) -> None:
         """Define what a function reads from outside of it."""
-        inside = inspect.getclosurevars(function)
-        for name, value in {**inside.globals, **inside.nonlocals}.items():
+        for name, value in _outside(function).items():
             if value is np or value is jnp:
                 continue
             if isinstance(value, ModuleType):
