@@ -18,6 +18,7 @@ from tutelage.files import write_bytes
 from tutelage.papers import KINDS, REASONS, STANDINGS
 from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
 from tutelage.studies import Study
+from tutelage.work.engines import ignore
 from tutelage.work.folder import inner_folder
 
 
@@ -36,7 +37,7 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
         Unreadable: If something in it cannot be read.
     """
     claim_report(folder)
-    contents = gather(folder, notice or (lambda sentence: None))
+    contents = gather(folder, notice or ignore)
     environment = _environment()
     copy_assets("tutelage.reports", inner_folder(folder, "assets"))
     write_explorer(inner_folder(folder, "explorer"))
