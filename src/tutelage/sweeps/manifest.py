@@ -13,7 +13,7 @@ from pydantic import Field
 from tutelage.errors import MalformedData
 from tutelage.files import about, digest, largest_text, read_regular
 from tutelage.work.documents import Document, parsed, unsealed
-from tutelage.work.folder import MANIFEST
+from tutelage.work.folder import MANIFEST, OtherFormat
 
 FORMAT = 3
 """Number of the format; version 0.1 wrote the first."""
@@ -95,10 +95,6 @@ def read_manifest(folder: Path) -> Manifest:
             raise MalformedData("does not match the digest of its specification")
         _check_grid(manifest.grid)
     return manifest
-
-
-class OtherFormat(MalformedData):
-    """A folder was written by another version, and is left as it is."""
 
 
 def _check_grid(grid: Mapping[str, list[Any]]) -> None:

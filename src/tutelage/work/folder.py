@@ -13,13 +13,14 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
 from tutelage.errors import InvalidArgument, MalformedData, Unreadable
 from tutelage.files import digest, is_temporary, read_regular, write_bytes
 from tutelage.work.documents import Document, read_sealed, write_sealed
+from tutelage.work.engines import Notice
 from tutelage.work.lock import LOCK, is_lock
 from tutelage.work.program import installed
 
@@ -28,7 +29,9 @@ MANIFEST = "manifest.json"
 DAMAGED = "damaged"
 """Folder inside a folder of ours, for what does not match its checksum."""
 
-Notice = Callable[[str], None]
+
+class OtherFormat(MalformedData):
+    """A folder was written by another version, and is left as it is."""
 
 
 class NotOurs(InvalidArgument):
@@ -136,16 +139,19 @@ def claim(folder: Path, kind: str, allowed: Collection[str] = ()) -> None:
     raise not_ours(folder, str(name))
 
 
-def set_aside(folder: Path, path: Path) -> Path:
-    """Move a damaged file out of the way, and return where it is now.
+def set_aside(folder: Path, path: Path, notice: Notice) -> None:
+    """Move a damaged file out of the way, if there is one, and say where it is now.
 
     Args:
         folder: The folder of ours that it lies in.
         path: The file.
+        notice: Called with the sentence.
     """
+    if not os.path.lexists(path):
+        return
     place = inner_folder(folder, DAMAGED) / f"{path.name}.{secrets.token_hex(4)}"
     os.replace(path, place)
-    return place
+    notice(f"{path} is damaged, or not ours: it is kept as {place}, and written again.")
 
 
 def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: Notice) -> str:
@@ -171,7 +177,7 @@ def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: 
     if there == written:
         return written
     if there not in (None, checksum):
-        notice(f"{path} does not match its checksum: it is kept as {set_aside(folder, path)}, and written again.")
+        set_aside(folder, path, notice)
     write_bytes(path, content)
     return written
 
