@@ -61,16 +61,14 @@ class Paper:
 
 def _paper(key: str) -> Paper:
     said = document(key)
+    plain = {name: said[name] for name in ("title", "authors", "year", "arxiv", "edition")}
+    important = tuple(f"{key}.{name}" for name in said.get("important", ()))
     return Paper(
         key,
-        said["title"],
-        said["authors"],
-        said["year"],
-        said["arxiv"],
-        said["edition"],
-        tuple(said.get("highlights", ())),
-        said.get("headline", ""),
-        tuple(f"{key}.{name}" for name in said.get("important", ())),
+        **plain,
+        highlights=tuple(said.get("highlights", ())),
+        headline=said.get("headline", ""),
+        important=important,
     )
 
 

@@ -26,16 +26,6 @@ from tutelage.studies import Study, studies_of
 from tutelage.studies.manifest import read_study
 from tutelage.work.folder import inner_folder
 
-VERDICT_WORDS = {
-    "holds": "holds",
-    "refuted": "refuted",
-    "vacuous": "vacuous",
-    "inconclusive": "open",
-    "not_applicable": "not applicable",
-    "reproduced": "reproduced",
-    "measured": "measured",
-    "differs": "differs",
-}
 KIND_WORDS = {
     "statement": "statement fails",
     "condition": "missing condition",

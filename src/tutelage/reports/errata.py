@@ -17,41 +17,18 @@ _IN_FULL = 4
 _FEW_NUMBERS = 6
 
 # Letters that LaTeX does not set as they are.
+_GREEK = (
+    "Gamma Delta Theta Lambda Pi Sigma Phi Omega "
+    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau chi psi omega"
+)
 _SYMBOLS = {
+    **dict(zip("ΓΔΘΛΠΣΦΩαβγδεζηθκλμνξπρστχψω", (rf"\{name}" for name in _GREEK.split()), strict=True)),
     "≤": r"\le",
     "≥": r"\ge",
     "≈": r"\approx",
     "≠": r"\ne",
     "√": r"\surd",
-    "π": r"\pi",
-    "θ": r"\theta",
-    "τ": r"\tau",
-    "σ": r"\sigma",
-    "η": r"\eta",
-    "λ": r"\lambda",
-    "ε": r"\epsilon",
-    "δ": r"\delta",
-    "Δ": r"\Delta",
-    "α": r"\alpha",
-    "β": r"\beta",
-    "γ": r"\gamma",
-    "κ": r"\kappa",
-    "ρ": r"\rho",
     "φ": r"\varphi",
-    "χ": r"\chi",
-    "ψ": r"\psi",
-    "ξ": r"\xi",
-    "ζ": r"\zeta",
-    "μ": r"\mu",
-    "ν": r"\nu",
-    "ω": r"\omega",
-    "Ω": r"\Omega",
-    "Θ": r"\Theta",
-    "Λ": r"\Lambda",
-    "Γ": r"\Gamma",
-    "Σ": r"\Sigma",
-    "Π": r"\Pi",
-    "Φ": r"\Phi",
     "∇": r"\nabla",
     "∂": r"\partial",
     "‖": r"\|",

@@ -16,7 +16,7 @@ from tutelage.claims.auditing import claim_report
 from tutelage.explorer import copy_assets, witness_address, write_explorer
 from tutelage.files import write_bytes
 from tutelage.papers import KINDS, REASONS, STANDINGS
-from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
+from tutelage.reports.content import KIND_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.work.engines import ignore
 from tutelage.work.folder import inner_folder
@@ -69,8 +69,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
-    environment.filters["headline"] = _headline
+    environment.filters |= {"tex": _tex, "number": shown, "words": _words, "headline": _headline}
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
     environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
     environment.globals["witness_address"] = witness_address
@@ -84,6 +83,10 @@ def _tex(text: str) -> Markup:
         Markup('<span class="math">{}</span>').format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
     ]
     return Markup("").join(marked)
+
+
+def _words(verdict: str) -> str:
+    return "open" if verdict == "inconclusive" else verdict.replace("_", " ")
 
 
 def _headline(study: Study) -> str:

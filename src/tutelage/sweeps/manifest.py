@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import polars as pl
 from pydantic import Field
 
 from tutelage.errors import MalformedData
@@ -56,11 +55,6 @@ class Manifest(Document):
     command: str
     sessions: list[_Session]
     files: dict[str, Checksum]
-
-    @property
-    def cells(self) -> pl.DataFrame:
-        """One row per cell: its number, the fields of the grid, and its number of runs."""
-        return pl.DataFrame(self.grid)
 
     @property
     def runs(self) -> int:

@@ -85,7 +85,7 @@ class Results:
 
     @cached_property
     def _grid(self) -> pl.DataFrame:
-        return self.manifest.cells
+        return pl.DataFrame(self.manifest.grid)
 
     @property
     def cells(self) -> pl.LazyFrame:

@@ -118,25 +118,23 @@ def claim(folder: Path, kind: str, allowed: Collection[str] = ()) -> None:
         NotOurs: If it holds something else; nothing in it is changed then.
         Unreadable: If it cannot be read.
     """
-    # Twice, since another process may make the same folder ours at this moment.
-    for name in (None, MANIFEST):
-        try:
-            found = read_sealed(folder / MANIFEST, _Marker)
-        except FileNotFoundError:
-            name = in_the_way(folder, allowed)
-            if name is None:
-                for inner in allowed:
-                    inner_folder(folder, inner, make=False)
-                folder.mkdir(parents=True, exist_ok=True)
-                write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": installed()})
-                return
-        except MalformedData as error:
-            raise not_ours(folder, MANIFEST) from error
-        else:
-            if found.kind != kind:
-                raise not_ours(folder, f"a {found.kind}")
-            return
-    raise not_ours(folder, str(name))
+    try:
+        found = read_sealed(folder / MANIFEST, _Marker)
+    except MalformedData as error:
+        raise not_ours(folder, MANIFEST) from error
+    except FileNotFoundError:
+        name = in_the_way(folder, allowed)
+        if name == MANIFEST:  # another process makes the same folder ours at this moment
+            return claim(folder, kind, allowed)
+        if name is not None:
+            raise not_ours(folder, name) from None
+        for inner in allowed:
+            inner_folder(folder, inner, make=False)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": installed()})
+    else:
+        if found.kind != kind:
+            raise not_ours(folder, f"a {found.kind}")
 
 
 def set_aside(folder: Path, path: Path, notice: Notice) -> None:

@@ -72,11 +72,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names as a list in a sentence."""
-    return ", ".join(names)
-
-
 def meant(received: Any, allowed: Iterable[str]) -> str:
     """Return a sentence with the allowed name that is closest to the received one, or nothing."""
     close = difflib.get_close_matches(received, list(allowed), n=1) if isinstance(received, str) else []
