@@ -15,7 +15,6 @@ from tutelage.papers.documents import recorded_witnesses as recorded_witnesses
 from tutelage.papers.maps import REASONS as REASONS
 from tutelage.papers.maps import Line as Line
 from tutelage.papers.maps import coverage as coverage
-from tutelage.papers.maps import gaps as gaps
 from tutelage.papers.record import KINDS as KINDS
 from tutelage.papers.record import STANDINGS as STANDINGS
 from tutelage.papers.record import Defect as Defect

@@ -15,7 +15,7 @@ from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
 from tutelage.explorer import copy_assets, witness_address, write_explorer
 from tutelage.files import write_bytes
-from tutelage.papers import KINDS, REASONS, STANDINGS
+from tutelage.papers import KINDS, STANDINGS
 from tutelage.reports.content import KIND_WORDS, PaperContent, gather
 from tutelage.studies import Study
 from tutelage.work.engines import ignore
@@ -71,7 +71,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"tex": _tex, "number": shown, "words": _words, "headline": _headline}
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
-    environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
+    environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS}
     environment.globals["witness_address"] = witness_address
     return environment
 
