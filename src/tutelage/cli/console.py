@@ -196,7 +196,9 @@ def working(*, keeps: bool = True) -> Iterator[None]:
     except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
         bad_input(*str(error).splitlines())
     except TutelageError as error:
-        failed(f"{error} Go on with: {this_command()}" if keeps else str(error))
+        failed(f"{str(error).rstrip('.')}. Go on with: {this_command()}" if keeps else str(error))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         kept = f"; what is done is kept. Go on with: {this_command()}" if keeps else ""
         failed(f"{described(error)}{kept}")
