@@ -8,7 +8,6 @@ checksum say that we wrote it is ever removed.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
 import stat
@@ -184,11 +183,7 @@ def remove_temporary(folder: Path, age: float = 0.0) -> None:
     """Remove the temporary files of interrupted writes from a folder of ours, if they are so many seconds old."""
     for name in listed(folder):
         if is_temporary(name):
-            try:
-                if time.time() - os.lstat(folder / name).st_mtime >= age:
-                    (folder / name).unlink(missing_ok=True)
-            except FileNotFoundError:
-                continue
-            except (IsADirectoryError, PermissionError) as error:
-                if error.errno not in (errno.EISDIR, errno.EPERM):
-                    raise
+            with contextlib.suppress(FileNotFoundError):
+                status = os.lstat(folder / name)
+                if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime >= age:
+                    (folder / name).unlink()

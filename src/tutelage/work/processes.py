@@ -69,7 +69,8 @@ class Processes(Engine):
             WorkersFailed: If workers end before they have begun to work, or cannot be prepared.
         """
         calls = list(calls)
-        waiting, attempts = _Waiting(calls), Counter[str]()
+        waiting = _Waiting(calls)
+        attempts: Counter[str] = Counter()
         program = pickle.dumps(prepare)
         crew: list[_Worker] = []
 

@@ -74,11 +74,12 @@ def build(cell: Cell, arrays: Arrays, known: dict[Any, Any] | None = None) -> Bu
     Raises:
         Unusable: If the library refuses something; which field, and why.
     """
-    made, issues = _Builder(arrays), list[Issue]()
+    made = _Builder(arrays)
     known = {} if known is None else known
+    issues: list[Issue] = []
 
     def once(make: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that makes anew only what no cell has said before, of a section or of its problem."""
+        """Return a function that makes what a table says, and its problem where it needs one, once for all cells."""
 
         def made_once(table: TomlTable, *problem: Problem) -> Any:
             said = (make.__name__, table.model_dump_json(), cell.problem.model_dump_json() if problem else "")
