@@ -28,6 +28,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tutelage.cli.main import app
+from tutelage.sweeps.specification.examples import example
 
 run = CliRunner().invoke
 CHEAP = "convolutional_filter.section-E.step"
@@ -271,14 +272,15 @@ def test_standard_output_on_a_full_disk():
     assert result.returncode == 1 and result.stderr == "failed: No space left on device\n"
 
 
-def test_closed_pipe():
+def test_closed_pipe(tmp_path):
     """When nobody reads any more, a command ends without a word."""
+    (tmp_path / "first.toml").write_text(example("committee"), encoding="utf-8")
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as closed:
-        result = _process("papers", stdout=closed)
-        as_json = _process("papers", "--json", stdout=closed)
-    assert result.returncode == as_json.returncode == 141 and not result.stderr and not as_json.stderr
+        for arguments in (("papers",), ("papers", "--json"), ("sweep", str(tmp_path / "first.toml"), "--dry-run")):
+            result = _process(*arguments, stdout=closed)
+            assert result.returncode == 141 and not result.stderr, arguments
 
 
 def test_real_interruption():

@@ -5,12 +5,13 @@ import pytest
 from tutelage.papers import (
     KINDS,
     PAPERS,
+    REASONS,
     STANDINGS,
     STUDIED,
     coverage,
     defects,
     failures,
-    gaps,
+    recorded_studies,
     recorded_verdicts,
     records_of,
     standing,
@@ -66,6 +67,32 @@ def test_one_error_is_one_defect(paper):
 def test_how_a_statement_stands(as_printed, as_meant, stands):
     """The letter decides where it means what it says; what the context mends is a slip."""
     assert standing(as_printed, as_meant) == stands
+
+
+def gaps(paper):
+    """Return a sentence for everything that is wrong with a paper's map; nothing if it is whole."""
+    found, seen = [], set()
+    for line in coverage(paper):
+        answers = bool(line.claims) + bool(line.reason) + bool(line.study and not line.claims)
+        if not line.at or not line.says:
+            found.append(f"A line of the map has no place or no text: {line}.")
+        if answers != 1:
+            found.append(f"{line.at} ({line.says}) needs claims, a study or a reason, and one of them.")
+        if line.reason and line.reason not in REASONS:
+            found.append(f"{line.at}: {line.reason!r} is no reason; the reasons are {', '.join(REASONS)}.")
+        if line.reason == "restates" and not line.of:
+            found.append(f"{line.at}: what it restates is missing.")
+        if line.reason in ("cited", "no content", "not judged") and not line.why:
+            found.append(f"{line.at}: the reason {line.reason!r} needs a why.")
+        for id in (*line.claims, *line.of):
+            if id not in recorded_verdicts():
+                found.append(f"{line.at}: there is no claim {id}.")
+        if line.study and line.study not in recorded_studies():
+            found.append(f"{line.at}: there is no study {line.study}.")
+        seen |= set(line.claims)
+    own = [id for id in recorded_verdicts() if id.startswith(f"{paper}.")]
+    found += [f"{id} has no line in the map." for id in own if id not in seen]
+    return found
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutelage.sweeps.specification.locate import line_of, positions
+from tutelage.sweeps.specification.locate import closest, positions
 
 TEXTS = {
     "keys": 'a = 1\n"b c" = 2\n\'d.e\' = 3\nf . "g" = 4\n1.2 = true\n',
@@ -50,9 +50,9 @@ def test_lines():
 def test_a_missing_value_has_the_line_of_its_table():
     """What is not written is looked for around where it should be."""
     lines = positions("x = 1\n[a]\nb = { c = 1 }\n")
-    assert line_of(lines, ("a", "b", "d")) == 3
-    assert line_of(lines, ("a", "q", 0)) == 2
-    assert line_of(lines, ("q",)) is None
+    assert closest(lines, ("a", "b", "d")) == (3, ("d",))
+    assert closest(lines, ("a", "q", 0)) == (2, ("q", 0))
+    assert closest(lines, ("q",)) == (None, ("q",))
 
 
 SCALARS = st.one_of(st.integers(-9, 9), st.booleans(), st.text(alphabet="ab#[]{}=\".\\\n'", max_size=6))

@@ -12,7 +12,7 @@ import pytest
 from dying import die_once, run_id, sleep_and_tell
 
 from tutelage.work.engines import Call, Done, Here, Lost, Raised, choose_engine
-from tutelage.work.processes import Processes, WorkersFailed, _Task, _Waiting
+from tutelage.work.processes import Processes, WorkersFailed, _Waiting
 
 ENGINES = {"this process": Here(), "one process": Processes(1), "two processes": Processes(2)}
 engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
@@ -43,12 +43,12 @@ def test_a_worker_goes_on_with_its_family():
     waiting = _Waiting(calls(len, dict.fromkeys(keys, ())))
 
     def take(own, *others):
-        return waiting.take(own, others).call.key
+        return waiting.take(own, others).key
 
     assert [take(None), take(None, "a"), take("a", "b")] == ["a1", "b1", "a2"]
     assert [take("a", "b"), take("a", "b"), take("c", "b"), take("c", "b")] == ["a3", "c1", "b2", "b3"]
-    waiting.put_back(_Task(Call("a2", len, (), "a"), 2))
-    assert len(waiting) == 2 and [take("c", "b"), take("a", "b")] == ["a2", "b4"] and not waiting
+    waiting.put_back(Call("a2", len, (), "a"))
+    assert waiting and [take("c", "b"), take("a", "b")] == ["a2", "b4"] and not waiting
 
 
 @engines

@@ -23,10 +23,10 @@ from tutelage.errors import MalformedData
 from tutelage.files import about, checked_path, digest
 from tutelage.papers import expected_seconds
 from tutelage.work.documents import Document, shaped
-from tutelage.work.engines import choose_engine
-from tutelage.work.folder import Notice, inner_folder
+from tutelage.work.engines import Notice, choose_engine, ignore
 from tutelage.work.folder import claim as claim_folder
-from tutelage.work.job import Piece, Watch, carry_out, ignore
+from tutelage.work.folder import inner_folder
+from tutelage.work.job import Piece, Watch, carry_out
 from tutelage.work.program import modules_of, program_digest
 from tutelage.work.store import Content, Store
 

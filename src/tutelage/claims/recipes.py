@@ -34,7 +34,7 @@ def _outside(function: FunctionType) -> dict[str, Any]:
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     read = [one.argval for code in codes for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"]
     found = {name: function.__globals__[name] for name in read if name in function.__globals__}
-    return found | inspect.getclosurevars(function).nonlocals
+    return {**found, **inspect.getclosurevars(function).nonlocals}
 
 
 def recipe_of(relation: Relation) -> str:

@@ -32,7 +32,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from tutelage._compilations import announced
-from tutelage.errors import InvalidArgument, MissingDependency, TutelageError, printable
+from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError, printable
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Sweep
@@ -193,10 +193,15 @@ def working(*, keeps: bool = True) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         interrupted(this_command() if keeps else "")
-    except (FolderInUse, InvalidArgument, MissingDependency) as error:
-        bad_input(str(error))
+    except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
+        bad_input(*str(error).splitlines())
     except TutelageError as error:
-        failed(str(error))
+        failed(f"{str(error).rstrip('.')}. Go on with: {this_command()}" if keeps else str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        kept = f"; what is done is kept. Go on with: {this_command()}" if keeps else ""
+        failed(f"{described(error)}{kept}")
 
 
 def end(unexpected: Iterable[str]) -> None:

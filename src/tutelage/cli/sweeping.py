@@ -19,7 +19,6 @@ from rich.table import Table
 from tutelage._html import counted
 from tutelage.cli import console
 from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
-from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Results
@@ -57,15 +56,13 @@ def sweep(
     Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
     """
     from tutelage.sweeps import run_sweep
-    from tutelage.work.lock import FolderInUse
-    from tutelage.work.program import this_command
 
     usual = specification if specification.is_dir() else Path(f"{specification.stem}-sweep")
     folder = usual if out is None else out
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         console.bad_input(f"`--out` must be a folder that can be written to, but received {folder}. Name another.")
-    try:
+    with console.working():
         work = _work(specification, seed, allow_outside)
         if dry_run:
             _show_plan(work, piece_seconds, workers, json)
@@ -74,15 +71,6 @@ def sweep(
         options |= {"retry_failed": retry_failed, "mixed": mixed}
         with _terminating(), console.watching("runs") as watch:
             results = run_sweep(work, folder, **options, watch=watch, notice=console.notice)
-    except KeyboardInterrupt:
-        console.interrupted(this_command())
-    except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
-        console.bad_input(*str(error).splitlines())
-    except TutelageError as error:
-        console.failed(f"{error} Go on with: {this_command()}")
-    except OSError as error:
-        where = error.filename or folder
-        console.failed(f"{error.strerror or error} ({where}); what is done is kept. Go on with: {this_command()}")
     _show_end(results, json)
 
 

@@ -15,7 +15,6 @@ from tutelage.papers.documents import recorded_witnesses as recorded_witnesses
 from tutelage.papers.maps import REASONS as REASONS
 from tutelage.papers.maps import Line as Line
 from tutelage.papers.maps import coverage as coverage
-from tutelage.papers.maps import gaps as gaps
 from tutelage.papers.maps import printed_at as printed_at
 from tutelage.papers.record import KINDS as KINDS
 from tutelage.papers.record import STANDINGS as STANDINGS
@@ -62,16 +61,14 @@ class Paper:
 
 def _paper(key: str) -> Paper:
     said = document(key)
+    plain = {name: said[name] for name in ("title", "authors", "year", "arxiv", "edition")}
+    important = tuple(f"{key}.{name}" for name in said.get("important", ()))
     return Paper(
         key,
-        said["title"],
-        said["authors"],
-        said["year"],
-        said["arxiv"],
-        said["edition"],
-        tuple(said.get("highlights", ())),
-        said.get("headline", ""),
-        tuple(f"{key}.{name}" for name in said.get("important", ())),
+        **plain,
+        highlights=tuple(said.get("highlights", ())),
+        headline=said.get("headline", ""),
+        important=important,
     )
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from tutelage.papers.documents import KEYS, map_of
-from tutelage.papers.record import STANDINGS, recorded_studies, recorded_verdicts
+from tutelage.papers.record import STANDINGS, recorded_verdicts
 
 REASONS: dict[str, str] = {
     "definition": "It names something, or says what is assumed.",
@@ -71,36 +71,6 @@ def printed_at(paper: str) -> dict[str, str]:
         for id in line.claims:
             places.setdefault(id, line.at)
     return places
-
-
-def gaps(paper: str) -> list[str]:
-    """Return a sentence for everything that is wrong with a paper's map; nothing if it is whole.
-
-    Args:
-        paper: The paper's key.
-    """
-    found, seen = [], set()
-    for line in coverage(paper):
-        answers = bool(line.claims) + bool(line.reason) + bool(line.study and not line.claims)
-        if not line.at or not line.says:
-            found.append(f"A line of the map has no place or no text: {line}.")
-        if answers != 1:
-            found.append(f"{line.at} ({line.says}) needs claims, a study or a reason, and one of them.")
-        if line.reason and line.reason not in REASONS:
-            found.append(f"{line.at}: {line.reason!r} is no reason; the reasons are {', '.join(REASONS)}.")
-        if line.reason == "restates" and not line.of:
-            found.append(f"{line.at}: what it restates is missing.")
-        if line.reason in ("cited", "no content", "not judged") and not line.why:
-            found.append(f"{line.at}: the reason {line.reason!r} needs a why.")
-        for id in (*line.claims, *line.of):
-            if id not in recorded_verdicts():
-                found.append(f"{line.at}: there is no claim {id}.")
-        if line.study and line.study not in recorded_studies():
-            found.append(f"{line.at}: there is no study {line.study}.")
-        seen |= set(line.claims)
-    own = [id for id in recorded_verdicts() if id.startswith(f"{paper}.")]
-    found += [f"{id} has no line in the map." for id in own if id not in seen]
-    return found
 
 
 def _line(paper: str, entry: dict[str, Any]) -> Line:

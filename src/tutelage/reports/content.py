@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tutelage.papers import (
     STUDIED,
     Line,
     Paper,
+    Recorded,
     coverage,
     recorded_studies,
     recorded_verdicts,
@@ -25,16 +26,6 @@ from tutelage.studies import Study, studies_of
 from tutelage.studies.manifest import read_study
 from tutelage.work.folder import inner_folder
 
-VERDICT_WORDS = {
-    "holds": "holds",
-    "refuted": "refuted",
-    "vacuous": "vacuous",
-    "inconclusive": "open",
-    "not_applicable": "not applicable",
-    "reproduced": "reproduced",
-    "measured": "measured",
-    "differs": "differs",
-}
 KIND_WORDS = {
     "statement": "statement fails",
     "condition": "missing condition",
@@ -44,51 +35,26 @@ KIND_WORDS = {
 
 
 @dataclass(frozen=True)
-class JudgedForm:
-    """One form of a claim, with its verdict.
-
-    Attributes:
-        name: `as printed`, `as meant` or `corrected`.
-        statement: What it says.
-        verdict: The verdict.
-        numbers: Margin and instances, and how strong the test is, in words.
-        note: What was measured.
-        witness: Python source that rebuilds the witness; empty where the form holds.
-    """
-
-    name: str
-    statement: str
-    verdict: str
-    numbers: str
-    note: str
-    witness: str
-
-
-@dataclass(frozen=True)
 class JudgedClaim:
     """A claim, with the verdicts on its forms.
 
     Attributes:
         claim: The claim.
-        forms: Its forms.
-        finding: What is wrong with the print, in one line.
-        kind: In which way the print fails, one of `tutelage.papers.KINDS`; empty where it holds.
+        verdicts: The verdicts on its forms.
+        record: What is said of it.
         fresh: Whether the verdicts were made for this report, or are the ones on record.
-        command: What judges it again.
     """
 
     claim: Claim
-    forms: tuple[JudgedForm, ...]
-    finding: str
-    kind: str
+    verdicts: tuple[Verdict, ...]
+    record: Recorded
     fresh: bool
-    command: str
 
     @property
     def standing(self) -> str:
         """How the statement stands, one of `tutelage.papers.STANDINGS`."""
-        verdicts = {form.name: form.verdict for form in self.forms}
-        return standing(verdicts["as printed"], verdicts.get("as meant"))
+        found = {verdict.form: verdict.verdict for verdict in self.verdicts}
+        return standing(found["as_printed"], found.get("as_meant"))
 
 
 @dataclass(frozen=True)
@@ -130,7 +96,7 @@ class PaperContent:
 
     def count_kind(self, kind: str) -> int:
         """Return the number of claims that fail as meant in one way."""
-        return sum(claim.kind == kind and claim.standing == "fails" for claim in self.claims)
+        return sum(claim.record.kind == kind and claim.standing == "fails" for claim in self.claims)
 
     def unjudged(self) -> int:
         """Return the number of lines of the print that assert something and are judged by nothing."""
@@ -165,27 +131,19 @@ def _paper(folder: Path, paper: Paper, notice: Callable[[str], None]) -> PaperCo
     if paper.key not in PAPERS:
         return PaperContent(paper, (), studies, ())
     recorded = {(entry["id"], entry["form"]): entry for entry in recorded_witnesses(paper.key)}
-    fresh = {(verdict.id, verdict.form): verdict.document() for verdict in read_verdicts(folder, paper.key, notice)}
-    claims = tuple(_judged(claim, fresh, recorded) for claim in claims_of(paper.key))
+    fresh = {(verdict.id, verdict.form): verdict for verdict in read_verdicts(folder, paper.key, notice)}
+    claims = tuple(
+        JudgedClaim(
+            claim,
+            tuple(
+                fresh.get((claim.id, form)) or Verdict.from_document(recorded[claim.id, form]) for form in claim.forms
+            ),
+            recorded_verdicts()[claim.id],
+            (claim.id, "as_printed") in fresh,
+        )
+        for claim in claims_of(paper.key)
+    )
     return PaperContent(paper, claims, studies, coverage(paper.key))
-
-
-def _judged(claim: Claim, fresh: Mapping, recorded: Mapping) -> JudgedClaim:
-    record = recorded_verdicts()[claim.id]
-    forms = []
-    for name, form in claim.forms.items():
-        entry = fresh.get((claim.id, name)) or recorded.get((claim.id, name))
-        verdict = entry["verdict"] if entry else getattr(record, name)
-        numbers, note, witness = "", "", ""
-        if entry:
-            judged = Verdict.from_document(entry)
-            parts = [judged.tried.replace("-", "−"), entry["arithmetic"], judged.power]
-            numbers, note = "; ".join(part for part in parts if part), entry["note"]
-            if entry["verdict"] == "refuted" and entry["witness"]:
-                witness = claim.paste(judged)
-        forms.append(JudgedForm(name.replace("_", " "), form.statement, verdict, numbers, note, witness))
-    is_fresh = (claim.id, "as_printed") in fresh
-    return JudgedClaim(claim, tuple(forms), record.finding, record.kind, is_fresh, f"tutelage audit {claim.id}")
 
 
 def _shown(folder: Path, study: Study, finding: str, notice: Callable[[str], None]) -> ShownStudy:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,41 +17,18 @@ _IN_FULL = 4
 _FEW_NUMBERS = 6
 
 # Letters that LaTeX does not set as they are.
+_GREEK = (
+    "Gamma Delta Theta Lambda Pi Sigma Phi Omega "
+    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau chi psi omega"
+)
 _SYMBOLS = {
+    **dict(zip("ΓΔΘΛΠΣΦΩαβγδεζηθκλμνξπρστχψω", (rf"\{name}" for name in _GREEK.split()), strict=True)),
     "≤": r"\le",
     "≥": r"\ge",
     "≈": r"\approx",
     "≠": r"\ne",
     "√": r"\surd",
-    "π": r"\pi",
-    "θ": r"\theta",
-    "τ": r"\tau",
-    "σ": r"\sigma",
-    "η": r"\eta",
-    "λ": r"\lambda",
-    "ε": r"\epsilon",
-    "δ": r"\delta",
-    "Δ": r"\Delta",
-    "α": r"\alpha",
-    "β": r"\beta",
-    "γ": r"\gamma",
-    "κ": r"\kappa",
-    "ρ": r"\rho",
     "φ": r"\varphi",
-    "χ": r"\chi",
-    "ψ": r"\psi",
-    "ξ": r"\xi",
-    "ζ": r"\zeta",
-    "μ": r"\mu",
-    "ν": r"\nu",
-    "ω": r"\omega",
-    "Ω": r"\Omega",
-    "Θ": r"\Theta",
-    "Λ": r"\Lambda",
-    "Γ": r"\Gamma",
-    "Σ": r"\Sigma",
-    "Π": r"\Pi",
-    "Φ": r"\Phi",
     "∇": r"\nabla",
     "∂": r"\partial",
     "‖": r"\|",
@@ -106,27 +82,18 @@ _TEXT = {
 }
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     """One error, in words.
 
     Attributes:
         places: Where it shows.
         finding: What is wrong, in one line.
-        printed: What is printed, at its first place.
-        numbers: Numbers that refute it.
-        holds: What holds instead.
-        reason: Why.
-        downstream: What rests on it.
+        paragraphs: What is printed, numbers that refute it, what holds, why, and what rests on it, each with its name.
     """
 
     places: str
     finding: str
-    printed: str
-    numbers: str
-    holds: str
-    reason: str
-    downstream: str
+    paragraphs: list[tuple[str, str]]
 
 
 def write_errata(paper: str, folder: Path) -> tuple[Path, Path]:
@@ -152,7 +119,7 @@ def errata_markdown(paper: str) -> str:
     parts = [f"# {_title(paper)}", *_opening(paper)]
     for number, entry in enumerate(graves, 1):
         parts.append(f"## {number}. {entry.places}")
-        parts += [f"**{name}.** {text}" if name else text for name, text in _paragraphs(entry)]
+        parts += [f"**{name}.** {text}" for name, text in entry.paragraphs]
     if others:
         parts.append("## Smaller things")
         parts.append("\n".join(f"- {entry.places}: {entry.finding}" for entry in others))
@@ -169,7 +136,7 @@ def errata_latex(paper: str) -> str:
     parts = [_tex(paragraph) for paragraph in _opening(paper)]
     for number, entry in enumerate(graves, 1):
         parts.append(rf"\subsection*{{{number}. {_tex(entry.places)}}}")
-        parts += [(rf"\textbf{{{name}.}} " if name else "") + _tex(text) + r"\par" for name, text in _paragraphs(entry)]
+        parts += [rf"\textbf{{{name}.}} {_tex(text)}\par" for name, text in entry.paragraphs]
     if others:
         items = "\n".join(rf"\item {_tex(entry.places)}: {_tex(entry.finding)}" for entry in others)
         parts += [
@@ -225,26 +192,14 @@ def _entry(defect: Defect, claims: dict[str, Claim], judged: dict) -> _Entry:
     places = "; ".join(dict.fromkeys(claims[one.id].place for one in defect.records))
     supplied = f" As meant, by {claim.supplied}, it holds." if record.standing == "slip" else ""
     glyph = " It hangs on one glyph, which our copy of the text may have lost." if record.glyph else ""
-    return _Entry(
-        places,
-        record.finding + supplied + glyph,
-        forms["as_printed"].statement,
-        _numbers(judged[claim.id, "as_printed"]),
-        forms["corrected"].statement if "corrected" in forms else "",
-        claim.correction,
-        record.downstream,
-    )
-
-
-def _paragraphs(entry: _Entry) -> list[tuple[str, str]]:
-    parts = [
-        ("Printed", entry.printed),
-        ("Numbers", entry.numbers),
-        ("What holds", entry.holds),
-        ("Why", entry.reason),
-        ("What rests on it", entry.downstream),
+    paragraphs = [
+        ("Printed", forms["as_printed"].statement),
+        ("Numbers", _numbers(judged[claim.id, "as_printed"])),
+        ("What holds", forms["corrected"].statement if "corrected" in forms else ""),
+        ("Why", claim.correction),
+        ("What rests on it", record.downstream),
     ]
-    return [(name, text) for name, text in parts if text]
+    return _Entry(places, record.finding + supplied + glyph, [(name, text) for name, text in paragraphs if text])
 
 
 def _numbers(entry: dict[str, Any]) -> str:

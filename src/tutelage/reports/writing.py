@@ -15,9 +15,10 @@ from tutelage._html import shown
 from tutelage.claims.auditing import claim_report
 from tutelage.explorer import copy_assets, witness_address, write_explorer
 from tutelage.files import write_bytes
-from tutelage.papers import KINDS, REASONS, STANDINGS
-from tutelage.reports.content import KIND_WORDS, VERDICT_WORDS, PaperContent, gather
+from tutelage.papers import KINDS, STANDINGS
+from tutelage.reports.content import KIND_WORDS, PaperContent, gather
 from tutelage.studies import Study
+from tutelage.work.engines import ignore
 from tutelage.work.folder import inner_folder
 
 
@@ -36,7 +37,7 @@ def write_report(folder: Path, notice: Callable[[str], None] | None = None) -> P
         Unreadable: If something in it cannot be read.
     """
     claim_report(folder)
-    contents = gather(folder, notice or (lambda sentence: None))
+    contents = gather(folder, notice or ignore)
     environment = _environment()
     copy_assets("tutelage.reports", inner_folder(folder, "assets"))
     write_explorer(inner_folder(folder, "explorer"))
@@ -68,10 +69,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"tex": _tex, "number": shown, "words": lambda verdict: VERDICT_WORDS[verdict]}
-    environment.filters["headline"] = _headline
+    environment.filters |= {"tex": _tex, "number": shown, "words": _words, "headline": _headline}
     environment.filters["kind"] = lambda kind: KIND_WORDS[kind]
-    environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS, "reasons": REASONS}
+    environment.globals |= {"version": __version__, "kinds": KINDS, "standings": STANDINGS}
     environment.globals["witness_address"] = witness_address
     return environment
 
@@ -83,6 +83,10 @@ def _tex(text: str) -> Markup:
         Markup('<span class="math">{}</span>').format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
     ]
     return Markup("").join(marked)
+
+
+def _words(verdict: str) -> str:
+    return "open" if verdict == "inconclusive" else verdict.replace("_", " ")
 
 
 def _headline(study: Study) -> str:

@@ -29,9 +29,9 @@ from tutelage.studies.manifest import FORMAT, begun, read_study
 from tutelage.studies.registry import find
 from tutelage.style import render, styled
 from tutelage.work.documents import write_sealed
-from tutelage.work.engines import choose_engine
-from tutelage.work.folder import DAMAGED, MANIFEST, Notice, in_the_way, inner_folder, not_ours, put, set_aside
-from tutelage.work.job import Piece, PieceFailed, Watch, carry_out, ignore
+from tutelage.work.engines import Notice, choose_engine, ignore
+from tutelage.work.folder import MANIFEST, inner_folder, not_ours, put, set_aside
+from tutelage.work.job import Piece, PieceFailed, Watch, carry_out
 from tutelage.work.lock import locked
 from tutelage.work.parquet import table_bytes
 from tutelage.work.program import installed, modules_of, now, program_digest, this_machine
@@ -207,40 +207,28 @@ class _StudyFolder:
                 family=self.study.id,
             )
 
-    def check(self) -> str:
-        """Look whether the folder is ours or free, and return what its manifest is: `there`, `damaged` or `absent`.
+    def check(self) -> dict[str, Any] | None:
+        """Look whether the folder is ours or free, and return its manifest if it has an intact one.
 
         Raises:
             NotOurs: If it holds something else.
             Unreadable: If something in it cannot be read.
         """
-        for name in (PIECES, DAMAGED):
-            inner_folder(self.root, *self.place, name, make=False)
-        try:
-            if read_study(self.folder)["id"] != self.study.id:
-                raise not_ours(self.folder, MANIFEST)
-            return "there"
-        except FileNotFoundError:
-            state, name = "absent", in_the_way(self.folder)
-        except MalformedData:
-            state, name = "damaged", MANIFEST
-        # Without a manifest, a piece that has our stamp and checksum says whose folder this is.
-        if name is not None and not self.store.owns():
-            raise not_ours(self.folder, name)
-        return state
+        inner_folder(self.root, *self.place, make=False)
+        manifest = self.store.manifest(read_study)
+        if manifest is not None and manifest["id"] != self.study.id:
+            raise not_ours(self.folder, MANIFEST)
+        return manifest
 
     def begin(self, notice: Notice) -> None:
         """See again, now that the folder is held, that it is ours, and write that down."""
-        state = self.check()
+        manifest = self.check()
         self.store.tidy()
-        if state == "there":
-            manifest = read_study(self.folder)
-            self._checksums = manifest["files"] if manifest["complete"] else {}
-            return
-        if state == "damaged":
-            place = set_aside(self.folder, self.folder / MANIFEST)
-            notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
-        write_sealed(self.folder / MANIFEST, begun(self.study.id, installed()))
+        if manifest is None:
+            set_aside(self.folder, self.folder / MANIFEST, notice)
+            write_sealed(self.folder / MANIFEST, begun(self.study.id, installed()))
+        elif manifest["complete"]:
+            self._checksums = manifest["files"]
 
     def finished(self, notice: Notice) -> Reproduced | None:
         """Return the study if it is complete, of this specification, and undamaged."""

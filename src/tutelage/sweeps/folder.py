@@ -22,30 +22,20 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
-from tutelage.sweeps.manifest import FORMAT, Manifest, OtherFormat, difference, read_manifest, specification_digest
+from tutelage.sweeps.manifest import FORMAT, Manifest, difference, read_manifest, specification_digest
 from tutelage.sweeps.workers import Work
 from tutelage.work.documents import Document, read_sealed, shaped, write_sealed
-from tutelage.work.folder import (
-    DAMAGED,
-    MANIFEST,
-    Notice,
-    NotOurs,
-    in_the_way,
-    inner_folder,
-    put,
-    set_aside,
-)
+from tutelage.work.engines import Notice
+from tutelage.work.folder import MANIFEST, NotOurs, put, set_aside
 from tutelage.work.job import Progress
-from tutelage.work.lock import LOCK
 from tutelage.work.parquet import table_bytes
 from tutelage.work.program import installed, now, program_digest, this_machine
-from tutelage.work.store import PIECES, Store
+from tutelage.work.store import Store
 
 PROGRESS = "progress.json"
 TABLES = ("runs.parquet", "records.parquet")
 """Names of the tables for others."""
 _TELL_EVERY = 1.0  # Seconds between two reports for whoever watches from elsewhere.
-_KNOWN = (LOCK, PIECES, PROGRESS, DAMAGED, MANIFEST, *TABLES)
 
 
 class OtherSweep(NotOurs):
@@ -87,21 +77,10 @@ class SweepFolder:
             MalformedData: If another version of tutelage has written it.
             Unreadable: If something in it cannot be read.
         """
-        for name in (PIECES, DAMAGED):
-            inner_folder(self.folder, name, make=False)
-        try:
-            manifest = read_manifest(self.folder)
-        except OtherFormat:
-            raise
-        except (FileNotFoundError, MalformedData):
-            # Without a manifest the pieces alone say whose they are.
-            owned = self.store.owns(self.specification)
-            name = in_the_way(self.folder, _KNOWN if owned else ())
-            if name is None:
-                return None
-            raise OtherSweep(
-                f"{self.folder} holds something else than a sweep ({name}). Choose another folder with `--out`."
-            ) from None
+        # Without a manifest the pieces alone say whose they are.
+        manifest = self.store.manifest(read_manifest, self.specification, _not_a_sweep)
+        if manifest is None:
+            return None
         if manifest.specification != self.specification:
             changed = difference(manifest.document, self.document)
             raise OtherSweep(
@@ -119,10 +98,8 @@ class SweepFolder:
     def begin(self) -> Coverage:
         """See again, now that the folder is held, that it is ours, and return which of its runs are intact."""
         found = self.check()
-        if found is None and (self.folder / MANIFEST).exists():
-            place = set_aside(self.folder, self.folder / MANIFEST)
-            self._notice(f"{self.folder / MANIFEST} is damaged. It is kept as {place}, and written again.")
         if found is None:
+            set_aside(self.folder, self.folder / MANIFEST, self._notice)
             found = self._new_manifest()
         elif found.version != installed():
             self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
@@ -191,6 +168,10 @@ class SweepFolder:
             if self._told > -math.inf or not (path.is_symlink() or path.exists()) or _speed(path):
                 write_sealed(path, {"rate": progress.rate, "seconds_left": progress.seconds_left})
                 self._told = time.monotonic()
+
+
+def _not_a_sweep(folder: Path, name: str) -> OtherSweep:
+    return OtherSweep(f"{folder} holds something else than a sweep ({name}). Choose another folder with `--out`.")
 
 
 def read_progress(folder: Path) -> dict[str, Any]:

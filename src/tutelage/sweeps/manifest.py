@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import polars as pl
 from pydantic import Field
 
 from tutelage.errors import MalformedData
 from tutelage.files import about, digest, largest_text, read_regular
 from tutelage.work.documents import Document, parsed, unsealed
-from tutelage.work.folder import MANIFEST
+from tutelage.work.folder import MANIFEST, OtherFormat
 
 FORMAT = 3
 """Number of the format; version 0.1 wrote the first."""
@@ -58,11 +57,6 @@ class Manifest(Document):
     files: dict[str, Checksum]
 
     @property
-    def cells(self) -> pl.DataFrame:
-        """One row per cell: its number, the fields of the grid, and its number of runs."""
-        return pl.DataFrame(self.grid)
-
-    @property
     def runs(self) -> int:
         """Number of runs of all cells."""
         return sum(self.grid["runs"])  # type: ignore[arg-type]
@@ -95,10 +89,6 @@ def read_manifest(folder: Path) -> Manifest:
             raise MalformedData("does not match the digest of its specification")
         _check_grid(manifest.grid)
     return manifest
-
-
-class OtherFormat(MalformedData):
-    """A folder was written by another version, and is left as it is."""
 
 
 def _check_grid(grid: Mapping[str, list[Any]]) -> None:

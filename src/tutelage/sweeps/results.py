@@ -16,9 +16,9 @@ from tutelage.errors import MalformedData, invalid
 from tutelage.files import checked_path
 from tutelage.statistics import wilson_interval
 from tutelage.sweeps.coverage import JOB, Coverage, key_of, read_coverage, read_range
-from tutelage.sweeps.manifest import Manifest, OtherFormat, read_manifest
+from tutelage.sweeps.manifest import Manifest, read_manifest
 from tutelage.sweeps.tables import COLUMNS, FAILED, Computed, Range, TableName
-from tutelage.work.folder import MANIFEST
+from tutelage.work.folder import MANIFEST, OtherFormat
 from tutelage.work.store import Store
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Results:
 
     @cached_property
     def _grid(self) -> pl.DataFrame:
-        return self.manifest.cells
+        return pl.DataFrame(self.manifest.grid)
 
     @property
     def cells(self) -> pl.LazyFrame:

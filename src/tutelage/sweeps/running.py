@@ -15,8 +15,8 @@ from tutelage.sweeps.folder import TABLES, SweepFolder
 from tutelage.sweeps.results import Results, open_sweep
 from tutelage.sweeps.tables import Range, failed_content
 from tutelage.sweeps.workers import Work, compute, introduce
-from tutelage.work.engines import Engine, choose_engine
-from tutelage.work.job import Piece, Progress, Watch, carry_out, ignore
+from tutelage.work.engines import Engine, choose_engine, ignore
+from tutelage.work.job import Piece, Progress, Watch, carry_out
 from tutelage.work.lock import locked
 from tutelage.work.program import this_command
 

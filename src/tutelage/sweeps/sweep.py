@@ -18,7 +18,6 @@ from tutelage.sweeps.workers import Watch
 
 if TYPE_CHECKING:
     from tutelage.sweeps.costs import Estimate
-    from tutelage.sweeps.specification.build import Built
     from tutelage.sweeps.specification.plan import Plan
 
 
@@ -79,16 +78,12 @@ class Sweep:
         from tutelage.sweeps.specification.plan import plan_of
 
         fields = {name: said[name] for name in (*SECTIONS, "grid", "zip") if said[name] is not None}
-        self._adopt(plan_of(fields, Folder(Path(folder), allow_outside), Source()))
-
-    def _adopt(self, plan: Plan) -> None:
-        self._plan = plan
-        self._last: tuple[int, Built] | None = None
+        self._plan = plan_of(fields, Folder(Path(folder), allow_outside), Source())
 
     @classmethod
     def _from_plan(cls, plan: Plan) -> Sweep:
         sweep = cls.__new__(cls)
-        sweep._adopt(plan)
+        sweep._plan = plan
         return sweep
 
     @classmethod
@@ -183,13 +178,11 @@ class Sweep:
         """
         from tutelage.sweeps.following import failed, follow
 
-        # The ranges of a cell come one after another; a cell that is built once compiles once.
-        if self._last is None or self._last[0] != covered.cell:
-            try:
-                self._last = (covered.cell, self._plan.build(covered.cell))
-            except Exception as error:
-                return failed(self._plan, None, covered, str(error))
-        return follow(self._plan, self._last[1], covered, progress)
+        try:
+            built = self._plan.build(covered.cell)
+        except Exception as error:
+            return failed(self._plan, None, covered, str(error))
+        return follow(self._plan, built, covered, progress)
 
     def __len__(self) -> int:
         return len(self._plan.cells)

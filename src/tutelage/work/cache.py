@@ -24,10 +24,9 @@ VARIABLE = "TUTELAGE_CACHE"
 """Variable of the environment: a folder, or 1 for the usual one. Workers inherit it."""
 _TRIED = "tried.json"
 _SETTINGS = {
-    "jax_compilation_cache_dir": "",
     # A program that compiles faster than it loads is not kept.
-    "jax_persistent_cache_min_compile_time_secs": "0.05",
-    "jax_persistent_cache_min_entry_size_bytes": "0",
+    "jax_persistent_cache_min_compile_time_secs": 0.05,
+    "jax_persistent_cache_min_entry_size_bytes": 0,
 }
 _TRIAL = """
 import jax, jax.monitoring
@@ -132,14 +131,14 @@ def _works(place: Path) -> bool:
 
 
 def _use(place: Path) -> None:
-    settings = {**_SETTINGS, "jax_compilation_cache_dir": str(place)}
+    settings = {"jax_compilation_cache_dir": str(place), **_SETTINGS}
     # An entry that cannot be read is compiled again: that is nobody's concern.
     warnings.filterwarnings("ignore", message=r".*persistent compilation cache.*")
     if "jax" not in sys.modules:
-        os.environ.update({name.upper(): value for name, value in settings.items() if name.upper() not in os.environ})
+        for name, value in settings.items():
+            os.environ.setdefault(name.upper(), str(value))
         return
     import jax
 
-    kinds: dict[str, type] = {"dir": str, "secs": float}
     for name, value in settings.items():
-        jax.config.update(name, kinds.get(name.rsplit("_", 1)[1], int)(value))
+        jax.config.update(name, value)

@@ -11,13 +11,13 @@ import sys
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tutelage.errors import MissingDependency, TutelageError, invalid
-from tutelage.work.engines import Call, Ending, Engine, Lost, Prepare, called
+from tutelage.work.engines import Call, Ending, Endings, Engine, Lost, Notice, Prepare, called, ignore
 from tutelage.work.processes import one_thread
 from tutelage.work.program import installed
 
@@ -64,7 +64,7 @@ class Cluster(Engine):
         InvalidArgument: If the number of workers is none.
     """
 
-    def __init__(self, address: str, notice: Callable[[str], None] | None = None):
+    def __init__(self, address: str, notice: Notice = ignore):
         number = address.removeprefix(_LOCAL)
         local = address.startswith(_LOCAL)
         if local and not (number.isdecimal() and int(number)):
@@ -72,9 +72,7 @@ class Cluster(Engine):
         self.name, self.workers = f"dask {address}", int(number) if local else 1
         self._address, self._notice = address, notice
 
-    def compute(
-        self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Callable[[str], None] | None = None
-    ) -> Generator[tuple[str, Ending], None, None]:
+    def compute(self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Notice = ignore) -> Endings:
         """Compute pieces on the cluster; see `Engine.compute`. Nobody is told when a piece is begun.
 
         Raises:
@@ -205,7 +203,7 @@ def _close(cluster: Any) -> None:
             raise
 
 
-def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
+def _check_workers(client: Any, notice: Notice) -> None:
     """Notice workers with several threads, and refuse those without tutelage or with another version of it."""
     try:
         versions = client.run(version, "tutelage")
@@ -215,5 +213,5 @@ def _check_workers(client: Any, notice: Callable[[str], None] | None) -> None:
         if found != installed():
             raise ClusterLost(f"The worker {worker} has tutelage {found}, and this is {installed()}. Install the same.")
     crowded = [worker for worker, threads in client.nthreads().items() if threads > 1]
-    if crowded and notice is not None:
+    if crowded:
         notice(f"{len(crowded)} workers have several threads each; start them with --nthreads 1.")

@@ -18,6 +18,12 @@ from tutelage.errors import TutelageError, invalid
 Result = TypeVar("Result")
 Prepare: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 """A function and its arguments, called once in every worker before its first piece."""
+Notice: TypeAlias = Callable[[str], None]
+"""Called with a sentence for whoever listens, or with the key of a piece that is begun."""
+
+
+def ignore(_: Any) -> None:
+    """Take note of nothing: what is told goes here where nobody listens."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Lost:
 
 
 Ending: TypeAlias = Done[Any] | Raised | Lost
+Endings: TypeAlias = Generator[tuple[str, Ending], None, None]
+"""Keys of pieces, and what came of each."""
 
 
 class Call(NamedTuple):
@@ -86,9 +94,7 @@ class Engine(ABC):
     cores: int = 1
 
     @abstractmethod
-    def compute(
-        self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Callable[[str], None] | None = None
-    ) -> Generator[tuple[str, Ending], None, None]:
+    def compute(self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Notice = ignore) -> Endings:
         """Compute pieces, the first of them first, and yield the key and what came of every one as it comes.
 
         When the caller stops listening (closes the iterator, or is interrupted), all work ends at once.
@@ -108,23 +114,17 @@ class Here(Engine):
     def __init__(self) -> None:
         self.cores = available_cores()
 
-    def compute(
-        self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Callable[[str], None] | None = None
-    ) -> Generator[tuple[str, Ending], None, None]:
+    def compute(self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Notice = ignore) -> Endings:
         """Compute pieces one after another; see `Engine.compute`."""
         if prepare is not None:
             prepare[0](*prepare[1])
         for call in calls:
-            if begin is not None:
-                begin(call.key)
+            begin(call.key)
             yield call.key, called(call.function, call.arguments)
 
 
 def choose_engine(
-    workers: int = 0,
-    dask: str | None = None,
-    notice: Callable[[str], None] | None = None,
-    pieces: int | None = None,
+    workers: int = 0, dask: str | None = None, notice: Notice = ignore, pieces: int | None = None
 ) -> Engine:
     """Return an engine.
 

@@ -8,18 +8,18 @@ checksum say that we wrote it is ever removed.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
 from tutelage.errors import InvalidArgument, MalformedData, Unreadable
 from tutelage.files import digest, is_temporary, read_regular, write_bytes
 from tutelage.work.documents import Document, read_sealed, write_sealed
+from tutelage.work.engines import Notice
 from tutelage.work.lock import LOCK, is_lock
 from tutelage.work.program import installed
 
@@ -28,7 +28,9 @@ MANIFEST = "manifest.json"
 DAMAGED = "damaged"
 """Folder inside a folder of ours, for what does not match its checksum."""
 
-Notice = Callable[[str], None]
+
+class OtherFormat(MalformedData):
+    """A folder was written by another version, and is left as it is."""
 
 
 class NotOurs(InvalidArgument):
@@ -115,37 +117,38 @@ def claim(folder: Path, kind: str, allowed: Collection[str] = ()) -> None:
         NotOurs: If it holds something else; nothing in it is changed then.
         Unreadable: If it cannot be read.
     """
-    # Twice, since another process may make the same folder ours at this moment.
-    for name in (None, MANIFEST):
-        try:
-            found = read_sealed(folder / MANIFEST, _Marker)
-        except FileNotFoundError:
-            name = in_the_way(folder, allowed)
-            if name is None:
-                for inner in allowed:
-                    inner_folder(folder, inner, make=False)
-                folder.mkdir(parents=True, exist_ok=True)
-                write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": installed()})
-                return
-        except MalformedData as error:
-            raise not_ours(folder, MANIFEST) from error
-        else:
-            if found.kind != kind:
-                raise not_ours(folder, f"a {found.kind}")
-            return
-    raise not_ours(folder, str(name))
+    try:
+        found = read_sealed(folder / MANIFEST, _Marker)
+    except MalformedData as error:
+        raise not_ours(folder, MANIFEST) from error
+    except FileNotFoundError:
+        name = in_the_way(folder, allowed)
+        if name == MANIFEST:  # another process makes the same folder ours at this moment
+            return claim(folder, kind, allowed)
+        if name is not None:
+            raise not_ours(folder, name) from None
+        for inner in allowed:
+            inner_folder(folder, inner, make=False)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_sealed(folder / MANIFEST, {"format": 2, "kind": kind, "version": installed()})
+    else:
+        if found.kind != kind:
+            raise not_ours(folder, f"a {found.kind}")
 
 
-def set_aside(folder: Path, path: Path) -> Path:
-    """Move a damaged file out of the way, and return where it is now.
+def set_aside(folder: Path, path: Path, notice: Notice) -> None:
+    """Move a damaged file out of the way, if there is one, and say where it is now.
 
     Args:
         folder: The folder of ours that it lies in.
         path: The file.
+        notice: Called with the sentence.
     """
+    if not os.path.lexists(path):
+        return
     place = inner_folder(folder, DAMAGED) / f"{path.name}.{secrets.token_hex(4)}"
     os.replace(path, place)
-    return place
+    notice(f"{path} is damaged, or not ours: it is kept as {place}, and written again.")
 
 
 def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: Notice) -> str:
@@ -171,7 +174,7 @@ def put(folder: Path, path: Path, content: bytes, checksum: str | None, notice: 
     if there == written:
         return written
     if there not in (None, checksum):
-        notice(f"{path} does not match its checksum: it is kept as {set_aside(folder, path)}, and written again.")
+        set_aside(folder, path, notice)
     write_bytes(path, content)
     return written
 
@@ -180,11 +183,7 @@ def remove_temporary(folder: Path, age: float = 0.0) -> None:
     """Remove the temporary files of interrupted writes from a folder of ours, if they are so many seconds old."""
     for name in listed(folder):
         if is_temporary(name):
-            try:
-                if time.time() - os.lstat(folder / name).st_mtime >= age:
-                    (folder / name).unlink(missing_ok=True)
-            except FileNotFoundError:
-                continue
-            except (IsADirectoryError, PermissionError) as error:
-                if error.errno not in (errno.EISDIR, errno.EPERM):
-                    raise
+            with contextlib.suppress(FileNotFoundError):
+                status = os.lstat(folder / name)
+                if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime >= age:
+                    (folder / name).unlink()

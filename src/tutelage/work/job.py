@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tutelage.errors import TutelageError
-from tutelage.work.engines import Call, Done, Engine, Prepare
-from tutelage.work.folder import Notice
+from tutelage.work.engines import Call, Done, Engine, Notice, Prepare, ignore
 from tutelage.work.store import Content, Store, packed
 
 _TRUSTED_SHARE = 0.05  # Of the cost: from there on the speed of this machine is known well enough.
@@ -186,7 +185,3 @@ def _packed(
     """Compute a piece; its file is made where it is computed, and its arrays travel as the bytes of it."""
     content = function(*arguments)
     return content.facts, packed(content, job, stamp)
-
-
-def ignore(_: Any) -> None:
-    """Take note of nothing: what is told goes here where nobody listens."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tutelage.errors import MalformedData, TutelageError, Unreadable
-from tutelage.work.documents import Document, parsed, seal, shaped, unsealed
+from tutelage.work.documents import Document, seal, unsealed
 from tutelage.work.program import now, this_command
 
 LOCK = "lock"
@@ -145,11 +145,6 @@ def _read(file: FileIO) -> _Holder | None:
     content = file.read(_LONGEST)
     try:
         return unsealed(content, _Holder)
-    except MalformedData:
-        pass
-    try:
-        # Version 0.1 wrote no checksum.
-        return shaped(parsed(content), _Holder)
     except MalformedData:
         return None
 

@@ -15,14 +15,14 @@ import pickle
 import signal
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from multiprocessing import connection, resource_tracker
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from typing import Any
 
 from tutelage.errors import TutelageError
-from tutelage.work.engines import Call, Done, Ending, Engine, Lost, Prepare, Raised, called
+from tutelage.work.engines import Call, Done, Endings, Engine, Lost, Notice, Prepare, Raised, called, ignore
 
 ATTEMPTS = 3
 """How often a piece is begun before it is given up, if its worker is killed every time."""
@@ -59,9 +59,7 @@ class Processes(Engine):
         self.workers = workers
         self.name = f"{workers} process{'es' * (workers > 1)}"
 
-    def compute(
-        self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Callable[[str], None] | None = None
-    ) -> Generator[tuple[str, Ending], None, None]:
+    def compute(self, calls: Iterable[Call], prepare: Prepare | None = None, begin: Notice = ignore) -> Endings:
         """Compute pieces in worker processes; see `Engine.compute`.
 
         A worker goes on with the family it has begun, and helps another worker with its own only when there is no other
@@ -70,23 +68,24 @@ class Processes(Engine):
         Raises:
             WorkersFailed: If workers end before they have begun to work, or cannot be prepared.
         """
+        calls = list(calls)
         waiting = _Waiting(calls)
+        attempts: Counter[str] = Counter()
         program = pickle.dumps(prepare)
         crew: list[_Worker] = []
 
         def employ(worker: _Worker) -> None:
-            task = waiting.take(worker.family, {other.family for other in crew if other is not worker})
-            worker.family = _family(task.call)
-            worker.give(task)
-            if begin is not None:
-                begin(task.call.key)
+            call = waiting.take(worker.family, {other.family for other in crew if other is not worker})
+            attempts[call.key] += 1
+            worker.give(call)
+            begin(call.key)
 
         try:
-            crew.extend(_Worker(program) for _ in range(min(self.workers, len(waiting))))
+            crew.extend(_Worker(program) for _ in range(min(self.workers, len(calls))))
             failed_starts, most = 0, ATTEMPTS * len(crew)
-            while any(worker.task for worker in crew) or waiting:
+            while any(worker.call for worker in crew) or waiting:
                 for worker in crew:
-                    if worker.ready and worker.task is None and waiting:
+                    if worker.ready and worker.call is None and waiting:
                         employ(worker)
                 connection.wait([handle for worker in crew for handle in worker.handles()])
                 for position, worker in enumerate(crew):
@@ -97,7 +96,7 @@ class Processes(Engine):
                             continue
                         if not worker.ready:
                             raise WorkersFailed(message.reason)
-                        key, worker.task = worker.task.call.key, None  # type: ignore[union-attr]
+                        key, worker.call = worker.call.key, None  # type: ignore[union-attr]
                         # The next piece first: this worker computes while the caller keeps what is done.
                         if waiting:
                             employ(worker)
@@ -111,12 +110,11 @@ class Processes(Engine):
                             f"Worker processes end before they begin ({ending}). A script that starts them has to do "
                             'so inside `if __name__ == "__main__":`.'
                         )
-                    if worker.task is not None:
-                        call, attempt = worker.task
-                        if attempt < ATTEMPTS:
-                            waiting.put_back(_Task(call, attempt + 1))
+                    if worker.call is not None:
+                        if attempts[worker.call.key] < ATTEMPTS:
+                            waiting.put_back(worker.call)
                         else:
-                            yield call.key, Lost(f"its worker was killed {attempt} times, {ending}")
+                            yield worker.call.key, Lost(f"its worker was killed {ATTEMPTS} times, {ending}")
                     crew[position] = _Worker(program)
         finally:
             for worker in crew:
@@ -128,11 +126,6 @@ class Processes(Engine):
 _READY = "ready"
 
 
-class _Task(NamedTuple):
-    call: Call
-    attempt: int
-
-
 def _family(call: Call) -> Hashable:
     return call.key if call.family is None else call.family
 
@@ -141,33 +134,30 @@ class _Waiting:
     """Pieces that nobody works on, by family; the first are to be begun first."""
 
     def __init__(self, calls: Iterable[Call]):
-        self._tasks: dict[Hashable, deque[_Task]] = {}
+        self._calls: dict[Hashable, deque[Call]] = {}
         for call in calls:
-            self._tasks.setdefault(_family(call), deque()).append(_Task(call, 1))
-        self._number = sum(map(len, self._tasks.values()))
+            self._calls.setdefault(_family(call), deque()).append(call)
 
-    def __len__(self) -> int:
-        return self._number
+    def __bool__(self) -> bool:
+        return bool(self._calls)
 
-    def take(self, own: Hashable, others: Collection[Hashable]) -> _Task:
+    def take(self, own: Hashable, others: Collection[Hashable]) -> Call:
         """Take a piece for a worker that knows its `own` family, while others work on theirs."""
-        free = (family for family in self._tasks if family not in others)
+        free = (family for family in self._calls if family not in others)
         # Who helps has to compile what another has compiled already: best where most is left to do.
-        chosen = own if own in self._tasks else next(free, None)
+        chosen = own if own in self._calls else next(free, None)
         if chosen is None:
-            chosen = max(self._tasks, key=lambda family: len(self._tasks[family]))
-        tasks = self._tasks[chosen]
-        task = tasks.popleft()
-        if not tasks:
-            del self._tasks[chosen]
-        self._number -= 1
-        return task
+            chosen = max(self._calls, key=lambda family: len(self._calls[family]))
+        calls = self._calls[chosen]
+        call = calls.popleft()
+        if not calls:
+            del self._calls[chosen]
+        return call
 
-    def put_back(self, task: _Task) -> None:
+    def put_back(self, call: Call) -> None:
         """Let a piece wait again, as the first of all."""
-        family = _family(task.call)
-        self._tasks = {family: deque([task, *self._tasks.pop(family, ())]), **self._tasks}
-        self._number += 1
+        family = _family(call)
+        self._calls = {family: deque([call, *self._calls.pop(family, ())]), **self._calls}
 
 
 class _Worker:
@@ -175,7 +165,7 @@ class _Worker:
 
     def __init__(self, program: bytes):
         self.ready = self.dead = self._ended = False
-        self.task: _Task | None = None
+        self.call: Call | None = None
         self.family: Hashable = None
         self._pipe, theirs = multiprocessing.get_context("spawn").Pipe()
         self._process: BaseProcess = multiprocessing.get_context("spawn").Process(
@@ -189,11 +179,11 @@ class _Worker:
     def handles(self) -> list[Any]:
         return [self._pipe, self._process.sentinel]
 
-    def give(self, task: _Task) -> None:
-        self.task = task
+    def give(self, call: Call) -> None:
+        self.call, self.family = call, _family(call)
         # A worker that is dead already is noticed when its sentinel is.
         with contextlib.suppress(OSError):
-            self._pipe.send((task.call.function, task.call.arguments))
+            self._pipe.send((call.function, call.arguments))
 
     def messages(self) -> Iterator[Any]:
         """Yield what the worker has said, and notice whether it is dead."""

@@ -163,19 +163,17 @@ def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 @cache
 def _imported(name: str, path: Path, root: Path) -> tuple[str, ...]:
     """Return the modules of this package that a module imports itself."""
-    return tuple(dict.fromkeys(_each_imported(name, path, root)))
-
-
-def _each_imported(name: str, path: Path, root: Path) -> Iterator[str]:
+    found: list[str] = []
     package = name if path.name.startswith("__init__.") else name.rpartition(".")[0]
     for statement in _source(path).imports:
         if isinstance(statement, ast.Import):
-            yield from (alias.name for alias in statement.names if _is_ours(alias.name))
+            found += [alias.name for alias in statement.names if _is_ours(alias.name)]
             continue
         parts = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
         source = ".".join([*parts, *([statement.module] if statement.module else [])])
         if _is_ours(source):
-            yield from (_origin(source, alias.name, root) for alias in statement.names)
+            found += [_origin(source, alias.name, root) for alias in statement.names]
+    return tuple(dict.fromkeys(found))
 
 
 def _origin(source: str, name: str, root: Path) -> str:

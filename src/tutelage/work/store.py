@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -20,12 +20,23 @@ from tutelage.errors import MalformedData, invalid
 from tutelage.files import about, read_regular, write_bytes
 from tutelage.work.archives import archive_arrays, pack_arrays, unpack_arrays
 from tutelage.work.documents import Document, parsed, shaped
-from tutelage.work.folder import Notice, inner_folder, listed, remove_temporary, set_aside
+from tutelage.work.engines import Notice, ignore
+from tutelage.work.folder import (
+    DAMAGED,
+    OtherFormat,
+    in_the_way,
+    inner_folder,
+    listed,
+    not_ours,
+    remove_temporary,
+    set_aside,
+)
 from tutelage.work.program import installed
 
 PIECES = "pieces"
 """Folder of the pieces, inside the folder of a job."""
 _ABOUT, _ENDING = "about", ".npz"
+Found = TypeVar("Found")
 _KEY = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*")
 
 
@@ -153,7 +164,7 @@ class Store:
         try:
             self.read(key)
         except MalformedData:
-            notice(f"{self.path(key)} is damaged, and kept as {set_aside(self.folder, self.path(key))}.")
+            set_aside(self.folder, self.path(key), notice)
         write_bytes(self.path(key), content)
 
     def tidy(self, age: float = 0.0) -> None:
@@ -163,4 +174,34 @@ class Store:
 
     def owns(self, stamp: str | None = None) -> bool:
         """Whether the folder has an intact piece of this job, and of a stamp: then it is ours, without a manifest."""
-        return any(self.whole(key, stamp, lambda _: None) is not None for key in self)
+        return any(self.whole(key, stamp, ignore) is not None for key in self)
+
+    def manifest(
+        self,
+        read: Callable[[Path], Found],
+        stamp: str | None = None,
+        refused: Callable[[Path, str], Exception] = not_ours,
+    ) -> Found | None:
+        """Return the manifest of the folder; `None` if it has no intact one, and is free, or ours by its pieces.
+
+        Args:
+            read: Reads the manifest of a folder.
+            stamp: Which pieces say that it is ours; any of the job if `None`.
+            refused: Makes the error for a folder with something else in it.
+
+        Raises:
+            NotOurs: If it holds something else.
+            OtherFormat: If another version has written it.
+            Unreadable: If something in it cannot be read.
+        """
+        for name in (PIECES, DAMAGED):
+            inner_folder(self.folder, name, make=False)
+        try:
+            return read(self.folder)
+        except OtherFormat:
+            raise
+        except (FileNotFoundError, MalformedData):
+            name = in_the_way(self.folder)
+        if name is not None and not self.owns(stamp):
+            raise refused(self.folder, name)
+        return None

@@ -194,11 +194,9 @@ class Arrays:
             header: Whether a text file has a line of names.
             dimensions: Wanted number of axes; one row or one column may stand for a vector.
         """
-        if self.folder is None:
-            raise MalformedData("must not name a file here.")
         said = (file, name, header, dimensions)
         if said not in self._known:
-            path = self.folder.file(file)
+            path = self._path(file)
             array = read_array(path, name, header)
             if dimensions == 1 and array.ndim == 2 and 1 in array.shape:
                 array = array.reshape(-1)
@@ -207,12 +205,15 @@ class Arrays:
 
     def data_file(self, file: str) -> dict[str, str]:
         """Return a file inside the folder that the library reads itself, with the digest of its content."""
-        if self.folder is None:
-            raise MalformedData("must not name a file here.")
         if file not in self._known:
-            path = self.folder.file(file)
+            path = self._path(file)
             self._known[file] = {"file": str(path), "digest": content_digest(file_content(path))}
         return self._known[file]
+
+    def _path(self, file: str) -> Path:
+        if self.folder is None:
+            raise MalformedData("must not name a file here.")
+        return self.folder.file(file)
 
     def get(self, digest: str) -> np.ndarray:
         """Return an array by its digest."""

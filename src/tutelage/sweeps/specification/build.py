@@ -63,7 +63,7 @@ class Built:
     floor: float
 
 
-def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Built:
+def build(cell: Cell, arrays: Arrays, known: dict[Any, Any] | None = None) -> Built:
     """Build the objects of a cell.
 
     Args:
@@ -76,42 +76,40 @@ def build(cell: Cell, arrays: Arrays, known: dict[str, Any] | None = None) -> Bu
     """
     made = _Builder(arrays)
     known = {} if known is None else known
-
-    def once(make: Callable[[], Any], *tables: TomlTable) -> Any:
-        said = "".join(table.model_dump_json() for table in tables)
-        if said not in known:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            known[said] = make()
-        return known[said]
-
     issues: list[Issue] = []
 
-    def section(name: str, make: Callable[[Any], Any], *needed: Any) -> Any:
+    def once(make: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that makes what a table says, and its problem where it needs one, once for all cells."""
+
+        def made_once(table: TomlTable, *problem: Problem) -> Any:
+            said = (make.__name__, table.model_dump_json(), cell.problem.model_dump_json() if problem else "")
+            if said not in known:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                known[said] = make(table, *problem)
+            return known[said]
+
+        return made_once
+
+    def section(name: str, make: Callable[..., Any], *needed: Any) -> Any:
         """Return what a section stands for; note what is wrong and go on, so that everything that is wrong is seen."""
         table = getattr(cell, name)
         if any(one is None for one in needed) or table is None:
             return None
         try:
             with _refused((name,), table):
-                return make(table)
+                return make(table, *needed)
         except Unusable as error:
             issues.extend(error.args)
             return None
 
-    problem = section("problem", lambda table: once(lambda: made.problem(table), table))
-    objective = section(
-        "objective", lambda table: once(lambda: made.objective(table, problem), cell.problem, table), problem
-    )
-    starts = section(
-        "starts",
-        lambda table: once(lambda: made.starts(table, problem), cell.problem, table)(cell.runs, cell.seed),
-        problem,
-    )
-    method = section("method", lambda table: once(lambda: made.value(table), table))
-    stop = section("stop", _stop)
-    record = section("record", lambda table: dynamics.record(*table.quantities, **table.arguments()))
-    finish = section("finish", made.value)
+    problem = section("problem", once(made.problem))
+    objective = section("objective", once(made.objective), problem)
+    starts = section("starts", lambda *needed: once(made.starts)(*needed)(cell.runs, cell.seed), problem)
+    method = section("method", once(made.value))
+    stop = section("stop", once(_stop))
+    record = section("record", once(_record))
+    finish = section("finish", once(made.value))
     if finish is not None and stop is not None and stop.gradient is None:
         text = "needs `stop.gradient_norm`: a Newton finish ends where the gradient is that small."
         issues.append(Issue(("finish",), text))
@@ -247,6 +245,10 @@ def _given(points: Any) -> Callable[[int, int], Callable[[int, int], Any]]:
         return lambda first, count: jax.tree.map(lambda leaf: leaf[first : first + count], points)
 
     return of_cell
+
+
+def _record(table: TomlTable) -> Any:
+    return dynamics.record(*table.quantities, **table.arguments())  # type: ignore[attr-defined]
 
 
 def _stop(table: TomlTable) -> Any:

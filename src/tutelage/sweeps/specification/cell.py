@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from tutelage.sweeps.specification.arrays import Arrays
 from tutelage.sweeps.specification.families import OBJECTIVE, PROBLEM
 from tutelage.sweeps.specification.fields import TABLES, TAG, TomlTable
-from tutelage.sweeps.specification.issues import Issue, listed, meant, shown
+from tutelage.sweeps.specification.issues import Issue, meant, shown
 from tutelage.sweeps.specification.locate import Path
 from tutelage.sweeps.specification.procedures import FINISH, METHOD, RECORD, STARTS, STOP
 
@@ -97,7 +97,7 @@ def _issue(entry: Any) -> Issue:
         return Issue(path, f"is missing.{_wanted(location)}")
     if kind == "extra_forbidden":
         allowed = _fields(location)
-        return Issue(path, f"is not a field here.{meant(path[-1], allowed)} Allowed: {listed(allowed)}.")
+        return Issue(path, f"is not a field here.{meant(path[-1], allowed)} Allowed: {', '.join(allowed)}.")
     constraint = _CONSTRAINTS.get(kind)
     text = entry["msg"] if constraint is None else f"must {constraint.format(**context)}"
     return Issue(path, f"{text}, but received {shown(entry['input'])}.")

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from pydantic_core import PydanticCustomError
 
 from tutelage.errors import MalformedData
-from tutelage.sweeps.specification.issues import listed, meant, shown
+from tutelage.sweeps.specification.issues import meant, shown
 
 # The models by the tags that Pydantic puts into the place of an error, and by the fields that hold one kind of table.
 TABLES: dict[str, type[TomlTable]] = {}
@@ -160,16 +160,16 @@ def named(
         table = {key: value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise problem_with(
-                f"must be a table with `{key}` or one of {listed(allowed)}, but received {shown(value)}."
+                f"must be a table with `{key}` or one of {', '.join(allowed)}, but received {shown(value)}."
             )
         name = table.get(key)
         place = key if isinstance(value, dict) else ""
         if name is None and key not in table:
-            text = f"is missing. Choose one of {listed(allowed)}."
+            text = f"is missing. Choose one of {', '.join(allowed)}."
         elif isinstance(name, str) and name in (refused or {}):
             text = f'must not be "{name}": {(refused or {})[name]}'
         elif not isinstance(name, str) or name not in members:
-            text = f"must be one of {listed(allowed)}, but received {shown(name)}.{meant(name, allowed)}"
+            text = f"must be one of {', '.join(allowed)}, but received {shown(name)}.{meant(name, allowed)}"
         else:
             return table
         raise PydanticCustomError("specification", "{text}", {"text": text, "key": place})
@@ -221,7 +221,7 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
     choices = "numbers in brackets" if dimensions == 1 else "rows of numbers in brackets"
     if models:
         kinds["generator"] = named("generator", models, family)
-        choices += f", a table with `generator` ({listed(models)})"
+        choices += f", a table with `generator` ({', '.join(models)})"
     choices += " or a table with `file`"
 
     def form(value: Any) -> str:
@@ -265,7 +265,7 @@ def _check_rows(value: list[Any], dimensions: int | None) -> None:
     if not value or rows == {0}:
         raise problem_with("must not be empty.")
     if len(rows) > 1:
-        raise problem_with(f"must have rows of one length, but received rows of {listed(map(str, sorted(rows)))}.")
+        raise problem_with(f"must have rows of one length, but received rows of {', '.join(map(str, sorted(rows)))}.")
     if dimensions is not None:
         return
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutelage.sweeps.specification.issues import Issue, dotted, shown
-from tutelage.sweeps.specification.locate import Path
+from tutelage.sweeps.specification.locate import Path, closest
 
 # More cells than anybody lists; a mistyped grid must not fill the memory.
 MOST_CELLS = 100_000
@@ -44,10 +44,8 @@ class GridValues:
 
     def origin(self, path: Path) -> Path:
         """Return where a field of the cell is written: in the grid, or in its own table."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.origins:
-                return (*self.origins[path[:length]], *path[length:])
-        return path
+        origin, rest = closest(self.origins, path)
+        return (*(origin or ()), *rest)
 
 
 def _copied(value: Any) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tutelage.errors import InvalidArgument
-from tutelage.sweeps.specification.locate import Path, line_of
+from tutelage.sweeps.specification.locate import Path, closest
 
 _MOST_SHOWN = 60
 
@@ -50,7 +50,7 @@ class Source:
 
     def error(self, issues: Iterable[Issue]) -> SpecificationError:
         """Return the error that shows all issues, in the order of the file."""
-        placed = {(line_of(self.lines, one.path) or 1, f"{dotted(one.path)}: {one.text}") for one in issues}
+        placed = {(closest(self.lines, one.path)[0] or 1, f"{dotted(one.path)}: {one.text}") for one in issues}
         lines = (f"{self.name}:{line}: {text}" if self.name else text for line, text in sorted(placed))
         return SpecificationError("\n".join(lines))
 
@@ -70,11 +70,6 @@ def shown(value: Any) -> str:
     except (TypeError, ValueError):
         text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as a list in a sentence."""
-    return ", ".join(names)
 
 
 def meant(received: Any, allowed: Iterable[str]) -> str:

@@ -10,8 +10,10 @@ import bisect
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 Path = tuple[str | int, ...]
+Place = TypeVar("Place")
 
 _SPACE = re.compile(r"[ \t]*")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -34,12 +36,12 @@ def positions(text: str) -> dict[Path, int]:
     return _Scanner(text).scan()
 
 
-def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
-    """Return the line of a value or, where it is not written, of the closest table around it; `None` at the top."""
+def closest(places: Mapping[Path, Place], path: Path) -> tuple[Place | None, Path]:
+    """Return where a value, or else the closest table around it, is written, and the rest of the path from there."""
     for length in range(len(path), 0, -1):
-        if path[:length] in lines:
-            return lines[path[:length]]
-    return None
+        if path[:length] in places:
+            return places[path[:length]], path[length:]
+    return None, path
 
 
 class _Scanner:
@@ -81,14 +83,11 @@ class _Scanner:
             path = self._newest((*path, part))
             self.lines.setdefault(path, line)
         path = (*path, last)
-        if not several:
-            path = self._newest(path)
+        if several:
+            self._tables[path] = self._tables.get(path, 0) + 1
             self.lines.setdefault(path, line)
-            return path
-        self._tables[path] = self._tables.get(path, 0) + 1
-        self.lines.setdefault(path, line)
         path = self._newest(path)
-        self.lines[path] = line
+        self.lines.setdefault(path, line)
         return path
 
     def _newest(self, path: Path) -> Path:

@@ -46,7 +46,7 @@ class Plan:
     cells: tuple[Cell, ...]
     settings: tuple[dict[str, Any], ...]
     arrays: Arrays
-    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def recorded(self) -> frozenset[str]:
@@ -91,7 +91,7 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source) -> Plan:
     arrays = Arrays(folder)
     shared, settings, issues = expanded(plain_value(dict(fields)))
     cells: list[Cell] = []
-    known: dict[str, Any] = {}
+    known: dict[Any, Any] = {}
     for setting in settings:
         own, misplaced = setting.applied(shared)
         issues += misplaced

@@ -25,7 +25,7 @@ from tutelage.sweeps.specification.fields import (
     problem_with,
     table_of,
 )
-from tutelage.sweeps.specification.issues import listed, meant, shown
+from tutelage.sweeps.specification.issues import meant, shown
 
 # Starts.
 
@@ -145,7 +145,7 @@ def _name_among(known: Callable[[], Collection[str]]) -> Any:
     def check(value: Any) -> Any:
         names = known()
         if not isinstance(value, str) or value not in names:
-            raise problem_with(f"must be one of {listed(names)}, but received {shown(value)}.{meant(value, names)}")
+            raise problem_with(f"must be one of {', '.join(names)}, but received {shown(value)}.{meant(value, names)}")
         return value
 
     return Annotated[str, BeforeValidator(check)]
