@@ -11,7 +11,6 @@ up to its rescalings, as a sum of neurons with signs.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,11 +40,10 @@ from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, re
 from tutelage.geometry.families.recognition import Recognised, recognised
 from tutelage.geometry.families.reduced import Geometry
 from tutelage.geometry.shares import merged_loss, merged_parts, parts_of, shared_zero, whole_teacher, with_parts
-from tutelage.geometry.stated import ball_loss, described, signs_of
+from tutelage.geometry.stated import ball_loss, described
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.models.base import Neuronwise
 from tutelage.objectives import Objective
-from tutelage.objectives.population.neuron_sum import NeuronSum
 
 if TYPE_CHECKING:
     from flint import arb
@@ -104,18 +102,18 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         MissingDependency: If python-flint is not installed.
     """
     deterministic(objective)
-    objective, loss = ball_loss(objective)
-    point = objective.problem.student.canonical(objective.problem.point(point))
-    loss = replace(loss, signs=signs_of(objective, point))
+    problem = objective.problem
+    student = problem.student
+    point = student.canonical(problem.point(point))
+    loss = ball_loss(objective, point)
     checked_digits(digits)
-    student, teacher = objective.problem.student, objective.problem.teacher
     assert isinstance(student, Neuronwise)
     vectors = np.asarray(jax.device_get(student.rows(point)))
-    flint_module()
     about = {"digits": digits, "problem": described(objective, loss, vectors)}
+    flint = flint_module()
     try:
-        with flint_module().ctx.workdps(digits + GUARD):
-            proof = _proof(loss, vectors, digits, student.contains(point, teacher, objective.target))
+        with flint.ctx.workdps(digits + GUARD):
+            proof = _proof(loss, vectors, digits, student.contains(point, problem.teacher, problem.target))
             centre = proof.pop("centre", None)
             found = point if centre is None else student.with_rows(point, jnp.asarray(centre))
             return Certificate(centre=found, **proof, **about, _loss=loss)
@@ -365,7 +363,7 @@ def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tup
     return "spurious minimum", ""
 
 
-def _explained(failure: Exception, objective: NeuronSum, point: PyTree, loss: LossInBalls, students: int) -> str:
+def _explained(failure: Exception, objective: Objective, point: PyTree, loss: LossInBalls, students: int) -> str:
     """Return why a proof did not succeed, with what is known of a singular Hessian."""
     reason = str(failure)
     if isinstance(failure, Singular):

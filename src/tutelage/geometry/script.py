@@ -41,8 +41,8 @@ def dot(w, v):
 
 '''
 
-_FORMULAS = '''# Rows meet mu + sqrt(variance) (z, 0) with a standard normal z; the last number of mu is one for biases. With neither
-# mean nor biases, all laws of this variance that rotations do not change have the same duals.
+_FORMULAS = '''# Rows meet mu + sqrt(variance) (z, 0) with a standard normal z; the last number of mu is one for biases.
+# Without mean and biases all laws of this variance that rotations do not change have the same duals.
 MEAN, BIASED = {mean}, {biased}
 mu = [mpf(entry) for entry in MEAN] + [mpf(1)] * BIASED
 varying, whole, deviation = len(MEAN), len(mu), sqrt(mpf(VARIANCE))
@@ -282,10 +282,9 @@ def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: Lo
         rows: Its centre in full.
         loss: The problem.
     """
-    shifted = loss.biased or loss.mean is not None
     numbers = ("unique_radius", "radius", "gradient_norm", "least_curvature", "lipschitz")
     mean = np.zeros(loss.dimension) if loss.mean is None else loss.mean
-    return (_HEAD + _FORMULAS + (_SHIFTED if shifted else _CENTRED) + _TAIL).format(
+    return (_HEAD + _FORMULAS + (_SHIFTED if loss.shifted else _CENTRED) + _TAIL).format(
         theorem=str(certificate).replace("\\", "\\\\"),
         digits=certificate.digits + 30,
         centre=_shown(rows),

@@ -27,6 +27,7 @@ from tutelage.geometry.verification.pairs import Slopes
 from tutelage.geometry.verification.symmetry import kinds, symmetry_of
 
 if TYPE_CHECKING:
+    from tutelage.geometry.ball_losses import LossInBalls
     from tutelage.geometry.certificate import Certificate
 
 # Decimal digits of the arithmetic beyond those of the centre.
@@ -63,6 +64,13 @@ def fault(certificate: Certificate, vectors: np.ndarray, contained: bool = True)
     return ""
 
 
+def uncovered(loss: LossInBalls) -> str:
+    """Return what a loss has that no check is written for, or an empty text."""
+    if loss.biased or loss.mean is not None:
+        return "biases, or inputs with a mean"
+    return "" if loss.decay is None else "weight decay"
+
+
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise _False(otherwise)
@@ -73,8 +81,7 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(certificate.proved, f"nothing is proved: {certificate.reason}")
     _require(loss is not None and not certificate.blocks, "the centre is not written out in full")
     assert loss is not None
-    _require(loss.decay is None, "weight decay is not checked")
-    _require(loss.mean is None and not loss.biased, "biases and means of the inputs are not checked")
+    _require(not uncovered(loss), f"the check does not cover {uncovered(loss)}")
     centre = [[Fraction(entry) for entry in row] for row in certificate.decimals]
     parts = list(certificate.parts) or list(range(len(centre)))
     _require(set(parts) == set(range(len(centre))), "neurons of the centre have no part in the student")
