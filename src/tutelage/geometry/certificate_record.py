@@ -12,8 +12,7 @@ from tutelage.errors import MalformedData
 from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.certificate import Certificate, ProvedKind
 from tutelage.geometry.decay import Decay
-from tutelage.geometry.splitting import rows_of
-from tutelage.models import Layers
+from tutelage.geometry.splitting import neurons_of
 from tutelage.work.documents import Document
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
             raise MalformedData("has a certificate that proves nothing, but with the numbers of a proof")
     elif any(value is None for value in needed) or not record.centre or record.stated is None:
         raise MalformedData("has a certificate that lacks some of its numbers")
-    rows, put = rows_of(point)
+    rows, output, put = neurons_of(point)
     width = rows.shape[1]
     if any(len(row) != width or max(row) >= len(record.entries) for row in record.centre):
         raise MalformedData("has a certificate whose centre does not fit the problem")
@@ -171,9 +170,8 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
     loss = None if record.stated is None else _loss(record.stated, teacher, width)
     centre: Any = point
     if decimals and not record.parts:
-        centre = put(jnp.asarray([[float(entry) for entry in row] for row in decimals]))
-        if isinstance(centre, Layers) and loss is not None and loss.signs is not None:
-            centre = centre._replace(output=jnp.asarray(loss.signs))
+        signs = output if loss is None or loss.signs is None else jnp.asarray(loss.signs)
+        centre = put(jnp.asarray([[float(entry) for entry in row] for row in decimals]), signs)
     known = {name: value for name, value in numbers.items() if value is not None}
     known |= {name: tuple(known[name]) for name in _INTERVALS if name in known}
     return Certificate(

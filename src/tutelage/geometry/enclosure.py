@@ -165,7 +165,7 @@ def enclosed(loss: LossInBalls, students: arb_mat, critical: bool = False) -> En
     gradient_norm = 0.0 if critical else at_most(frobenius(loss.gradient(students)))
     bounds = [(low, high, 1) for low, high in zip(*eigenvalue_bounds(loss.hessian(students)), strict=True)]
     least_norm = min(float(frobenius(flint_module().arb_mat([row]))) for row in loss.vectors(students).tolist())
-    return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm, critical)
+    return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm)
 
 
 def concluded(
@@ -173,16 +173,14 @@ def concluded(
     bounds: list[tuple[arb, arb, int]],
     lipschitz_within: Callable[[float], arb],
     least_norm: float,
-    critical: bool = False,
 ) -> Enclosure:
     """Apply the theorem in the module's text to what is enclosed at a centre.
 
     Args:
-        gradient_norm: The number γ.
+        gradient_norm: The number γ; zero at a critical point.
         bounds: Lower and upper bounds of the eigenvalues of the Hessian at the centre, and how often each is repeated.
         lipschitz_within: A Lipschitz constant of the Hessian in a ball of given radius, or raises.
         least_norm: The smallest norm of a neuron, about.
-        critical: Whether the centre is known to be a critical point itself.
 
     Raises:
         NotProved: If the conditions of the theorem do not hold, with the reason.
@@ -195,7 +193,7 @@ def concluded(
     least = min(at_least(low) if low > 0 else -at_most(high) for low, high, _ in bounds)
     outer = _outer_radius(lipschitz_within, least_norm, least)
     lipschitz = at_most(lipschitz_within(outer))
-    inner = 0.0 if critical else at_most(2 * flint.arb(gradient_norm) / flint.arb(least))
+    inner = at_most(2 * flint.arb(gradient_norm) / flint.arb(least))
     if not conditions_hold(gradient_norm, least, lipschitz, inner, outer):
         raise NotProved(
             f"no critical point is shown to be near: the gradient's norm is up to {gradient_norm:.3g}, the smallest "

@@ -73,7 +73,7 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     def lipschitz(radius: float) -> arb:
         return lipschitz_bound(norms, students, flint.arb(teachers), flint.arb(1) / 4, radius)
 
-    return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)), critical)
+    return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)))
 
 
 def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[int]]:
