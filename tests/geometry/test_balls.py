@@ -104,11 +104,11 @@ def test_angles_at_the_ends():
         vectors = exact(np.array([[0.1, 0.7], [-0.1, -0.7], [0.2, 1.4]]))
         own = CentredPairs(LOSSES["relu"], vectors, 3)
         crossed = CentredPairs(LOSSES["relu"], arb_mat(vectors.tolist() * 2), 3)
-        assert all(own.sine[i][i] == 0 and own.angle[i][i] == 0 and own.cosine[i][i] == 1 for i in range(3))
+        assert all(own.angles[i][i] == (1, 0, 0) for i in range(3))
         for pairs, first in ((own, 0), (crossed, 3)):
-            turned, same = pairs.angle[0][first + 1], pairs.angle[0][first + 2]
+            (_, sine, turned), (_, _, same) = pairs.angles[0][first + 1 : first + 3]
             assert turned.contains(arb.pi().mid()) and turned.rad() < 1e-14
-            assert pairs.sine[0][first + 1].contains(0) and same.contains(0) and same.rad() < 1e-14
+            assert sine.contains(0) and same.contains(0) and same.rad() < 1e-14
         # A ball of cosines that reaches beyond both ends says nothing, and that is what comes out.
         sine, angle = sine_and_angle(arb(0, 1.5))
         assert sine.contains(0) and sine.contains(1) and angle.contains(0) and angle.contains(arb.pi().upper())

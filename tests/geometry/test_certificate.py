@@ -282,10 +282,10 @@ def test_failures_of_a_known_zero_fall_back(six, monkeypatch):
     """Near the teacher, if the proof through it does not succeed, the general one is tried."""
     enclosed = module.enclosed
 
-    def failing(loss, students, critical=False):
-        if critical:
+    def failing(loss, students, zero=False):
+        if zero:
             raise NotProved("as a test")
-        return enclosed(loss, students, critical)
+        return enclosed(loss, students, zero)
 
     monkeypatch.setattr(module, "enclosed", failing)
     certificate = tl.certify(six, np.eye(SIZE))

@@ -95,7 +95,7 @@ def test_a_singular_hessian_has_no_enclosure():
     loss = LossInBalls(np.array([[1.0, 0.0]]), 0.0, 1.0, 1.0, 0.0)
     with ctx.workdps(40):
         with pytest.raises(Singular):
-            enclosed(loss, exact(np.array([[0.5, 0.0], [0.5, 0.0]])), critical=True)
+            enclosed(loss, exact(np.array([[0.5, 0.0], [0.5, 0.0]])), zero=True)
         with pytest.raises(Singular):
             refined(loss, np.array([[0.5, 0.0], [0.5, 0.0]]), 30)
 

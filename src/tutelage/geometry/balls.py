@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tutelage.geometry.ball_arithmetic import (
     NotProved,
@@ -59,6 +59,14 @@ if TYPE_CHECKING:
     from flint import arb, arb_mat
 
     from tutelage.geometry.ball_losses import LossInBalls
+
+
+class Angle(NamedTuple):
+    """An angle between two vectors, with its cosine and its sine, which is not below zero."""
+
+    cosine: arb
+    sine: arb
+    angle: arb
 
 
 @dataclass(frozen=True)
@@ -104,43 +112,30 @@ class CentredPairs:
         return self._polar[1].tolist()
 
     @cached_property
-    def cosine(self) -> list[list[arb]]:
-        """Cosines of the angles."""
-        first = flint_module().arb_mat(self.units[: self.number])
-        cosine = (first * self._polar[1].transpose()).tolist()
-        for i, row in enumerate(cosine):
-            row[i] = flint_module().arb(1)
-        return cosine
-
-    @cached_property
-    def _sines_and_angles(self) -> list[list[tuple[arb, arb]]]:
-        return [[sine_and_angle(c) for c in row] for row in self.cosine]
-
-    @cached_property
-    def sine(self) -> list[list[arb]]:
-        """Sines of the angles, not below zero."""
-        return [[sine for sine, _ in row] for row in self._sines_and_angles]
-
-    @cached_property
-    def angle(self) -> list[list[arb]]:
-        """The angles."""
-        return [[angle for _, angle in row] for row in self._sines_and_angles]
+    def angles(self) -> list[list[Angle]]:
+        """Angles of the first vectors with all; exactly zero of one with itself."""
+        flint = flint_module()
+        cosines = (flint.arb_mat(self.units[: self.number]) * self._polar[1].transpose()).tolist()
+        for i, row in enumerate(cosines):
+            row[i] = flint.arb(1)
+        return [[Angle(c, *sine_and_angle(c)) for c in row] for row in cosines]
 
     def dual(self, i: int, j: int) -> arb:
         """Return the dual of a pair."""
-        c, s, angle, pi = self.cosine[i][j], self.sine[i][j], self.angle[i][j], flint_module().arb.pi()
-        return self.norms[i] * self.norms[j] * (self.odd * c + self._factor * (s + (pi / 2 - angle) * c))
+        c, s, angle = self.angles[i][j]
+        turned = s + (flint_module().arb.pi() / 2 - angle) * c
+        return self.norms[i] * self.norms[j] * (self.odd * c + self._factor * turned)
 
     @cached_property
     def _slopes(self) -> arb_mat:
         """The numbers R of the module's text."""
-        odd, even, factor = self.odd, self.even, self._factor
-        return flint_module().arb_mat([[odd + even - factor * angle for angle in angles] for angles in self.angle])
+        both, factor = self.odd + self.even, self._factor
+        return flint_module().arb_mat([[both - factor * angle for _, _, angle in row] for row in self.angles])
 
     def pulls(self, coefficients: list[arb]) -> arb_mat:
         """Return the gradients of the duals of each first neuron with all, added up with coefficients."""
         sizes = [norm * coefficient for norm, coefficient in zip(self.norms, coefficients, strict=True)]
-        radial = [self._factor * dot(sines, sizes) for sines in self.sine]
+        radial = [self._factor * dot([s for _, s, _ in row], sizes) for row in self.angles]
         along = scaled_rows(flint_module().arb_mat(self.units[: self.number]), radial)
         return self._slopes * scaled_rows(self.rows, coefficients) + along
 
@@ -148,7 +143,7 @@ class CentredPairs:
         """Return the mixed second derivative of a dual."""
         flint = flint_module()
         dimension = self.rows.ncols()
-        s, c = self.sine[i][j], self.cosine[i][j]
+        c, s, _ = self.angles[i][j]
         if s > 0:
             both = flint.arb_mat([self.units[i], self.units[j]])
             bend = both.transpose() * (flint.arb_mat([[-c / s, 1 / s], [1 / s, -c / s]]) * both)
@@ -162,7 +157,7 @@ class CentredPairs:
         dimension, unit = self.rows.ncols(), self.units[i]
         total, spread = flint.arb(0), flint.arb(0)
         normals, weighted = [[flint.arb(0)] * dimension], [[flint.arb(0)] * dimension]
-        for j, (c, s) in enumerate(zip(self.cosine[i], self.sine[i], strict=True)):
+        for j, (c, s, _) in enumerate(self.angles[i]):
             if j == i:
                 continue
             size = self.norms[j] * coefficients[j]
@@ -208,23 +203,17 @@ def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: ar
         NotProved: If a neuron may be zero in the ball.
     """
     arb = flint_module().arb
-    reach, students = arb(radius), sum(counts)
+    reach, students, pure = arb(radius), sum(counts), arb(27).sqrt() / arb.pi()
     others = sum((count * (norm + reach) for norm, count in zip(norms, counts, strict=True)), teachers)
     cubic = mixed = arb(0)
     for norm in norms:
         least = norm - reach
         if not least > 0:
             raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
-        cubic = cubic.max(pure_constant() * even * (others - norm - reach) / least**2)
+        cubic = cubic.max(pure * even * (others - norm - reach) / least**2)
         if students > 1:
             mixed = mixed.max(3 * arb(students).sqrt() * mixed_constant() * even / least)
     return cubic + mixed
-
-
-def pure_constant() -> arb:
-    r"""Return $c_{30}$ of the module's text."""
-    arb = flint_module().arb
-    return arb(27).sqrt() / arb.pi()
 
 
 def mixed_constant() -> arb:

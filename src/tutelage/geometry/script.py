@@ -274,14 +274,9 @@ raise SystemExit(0 if all(CHECKS.values()) else 1)
 '''
 
 
-def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: LossInBalls) -> str:
-    """Return the program that checks a certificate.
-
-    Args:
-        certificate: The certificate, with a proof.
-        rows: Its centre in full.
-        loss: The problem.
-    """
+def script(certificate: Certificate, loss: LossInBalls) -> str:
+    """Return the program that checks a certificate, of a proof with its centre in full, of a loss."""
+    rows = certificate.decimals
     numbers = ("unique_radius", "radius", "gradient_norm", "least_curvature", "lipschitz")
     mean = np.zeros(loss.dimension) if loss.mean is None else loss.mean
     return (_HEAD + _FORMULAS + (_SHIFTED if loss.shifted else _CENTRED) + _TAIL).format(

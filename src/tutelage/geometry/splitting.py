@@ -53,7 +53,7 @@ def degree_of(problem: Problem) -> int:
 
 
 def neurons_of(point: Any) -> tuple[Float[Array, "student row"], Float[Array, " student"] | None, Callable]:
-    """Return the rows of a student's neurons, with biases, their output weights, and what puts others in their place."""
+    """Return the rows of a student's neurons, with biases, their output weights, and what puts others there."""
     if isinstance(point, WithLinear):
         linear = finite_array("point", point.linear, dimensions=1)
         return finite_array("point", point.neurons, dimensions=2), None, lambda rows, _: WithLinear(rows, linear)
