@@ -11,7 +11,6 @@ up to its rescalings, as a sum of neurons with signs.
 from __future__ import annotations
 
 import contextlib
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -154,7 +153,7 @@ def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     number, dimension = loss.teacher.shape
     if loss.decay is not None or students.shape != (number, dimension) or loss.factors[0] != loss.factors[1]:
         return None
-    exactly = np.array([[Fraction(entry) for entry in row] for row in whole_teacher(loss)])
+    exactly = whole_teacher(loss)
     teachers = exactly.astype(float)
     mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
     other = np.where(np.sign(mine)[:, None] == np.sign(theirs), 0.0, 1e3)  # a neuron with another sign is another one
