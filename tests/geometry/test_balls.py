@@ -8,14 +8,15 @@ import pytest
 from two_slopes_by_integrals import half_mean_square, transcribed
 
 from tutelage.geometry.ball_arithmetic import NotProved, exact, frobenius, sine_and_angle
-from tutelage.geometry.balls import BallLoss, mixed_constant, pairs_of
+from tutelage.geometry.ball_losses import LossInBalls
+from tutelage.geometry.balls import CentredPairs, mixed_constant
 
 arb, arb_mat, ctx = flint.arb, flint.arb_mat, flint.ctx
 MANY = 220
 LOSSES = {
-    "relu": BallLoss(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), 0.0, 1.0, 1.0, 0.0),
-    "abs": BallLoss(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), -1.0, 1.0, 0.25, 0.5),
-    "leaky": BallLoss(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), 0.01, 1.0, 1.5, 0.0),
+    "relu": LossInBalls(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), 0.0, 1.0, 1.0, 0.0),
+    "abs": LossInBalls(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), -1.0, 1.0, 0.25, 0.5),
+    "leaky": LossInBalls(np.array([[1.0, 0.0, 0.0], [0.25, -1.5, 0.5]]), 0.01, 1.0, 1.5, 0.0),
 }
 STUDENTS = np.random.default_rng(5).normal(size=(2, 3))
 
@@ -38,7 +39,7 @@ def test_loss_contains_the_integral(name):
     """The loss with 30 digits contains that of the transcription with 220, and is as sharp as its digits."""
     loss = LOSSES[name]
     with ctx.workdps(MANY):
-        value = transcribed(moved(), loss) + half_mean_square(loss.teachers.tolist(), loss)
+        value = transcribed(moved(), loss) + half_mean_square(exact(loss.teacher).tolist(), loss)
     with ctx.workdps(30):
         found = loss.excess(exact(STUDENTS))
     with ctx.workdps(MANY):
@@ -101,11 +102,13 @@ def test_angles_at_the_ends():
     """A neuron is at angle exactly zero from itself; balls that touch ±1 enclose sine and angle."""
     with ctx.workdps(30):
         vectors = exact(np.array([[0.1, 0.7], [-0.1, -0.7], [0.2, 1.4]]))
-        own, crossed = pairs_of(vectors, None), pairs_of(vectors, vectors)
-        assert all(own.sine[i][i] == 0 and own.angle[i][i] == 0 and own.cosine[i][i] == 1 for i in range(3))
-        for pairs in (own, crossed):
-            assert pairs.angle[0][1].contains(arb.pi().mid()) and pairs.angle[0][1].rad() < 1e-14
-            assert pairs.sine[0][1].contains(0) and pairs.angle[0][2].contains(0) and pairs.angle[0][2].rad() < 1e-14
+        own = CentredPairs(LOSSES["relu"], vectors, 3)
+        crossed = CentredPairs(LOSSES["relu"], arb_mat(vectors.tolist() * 2), 3)
+        assert all(own.angles[i][i] == (1, 0, 0) for i in range(3))
+        for pairs, first in ((own, 0), (crossed, 3)):
+            (_, sine, turned), (_, _, same) = pairs.angles[0][first + 1 : first + 3]
+            assert turned.contains(arb.pi().mid()) and turned.rad() < 1e-14
+            assert sine.contains(0) and same.contains(0) and same.rad() < 1e-14
         # A ball of cosines that reaches beyond both ends says nothing, and that is what comes out.
         sine, angle = sine_and_angle(arb(0, 1.5))
         assert sine.contains(0) and sine.contains(1) and angle.contains(0) and angle.contains(arb.pi().upper())
@@ -146,7 +149,7 @@ def test_hessian_moves_no_faster_than_its_lipschitz_constant(name):
 def test_lipschitz_constant_is_sharp_for_a_neuron():
     """For one neuron and one teacher the third derivative attains the constant: a smaller one is wrong."""
     angle = math.atan(3 / math.sqrt(3))  # tan θ = 3·a_w·2a_n²/(2a_n³) at the maximum a_n² = 3/4, a_w² = 1/4
-    loss = BallLoss(np.array([[math.cos(angle), math.sin(angle)]]), -1.0, 1.0, 1.0, 0.0)
+    loss = LossInBalls(np.array([[math.cos(angle), math.sin(angle)]]), -1.0, 1.0, 1.0, 0.0)
     along = np.array([[0.5, math.sqrt(0.75)]])
     with ctx.workdps(40):
         student, step = exact(np.array([[1.0, 0.0]])), arb("1e-12")
@@ -159,7 +162,7 @@ def test_lipschitz_constant_is_sharp_for_a_neuron():
 
 def test_mixed_constant_is_sharp():
     """The mixed third derivative of two students attains its constant times the even factor over the norm."""
-    loss = BallLoss(np.array([[1e-12, 0.0]]), -1.0, 1.0, 1.0, 0.0)  # a teacher that hardly matters
+    loss = LossInBalls(np.array([[1e-12, 0.0]]), -1.0, 1.0, 1.0, 0.0)  # a teacher that hardly matters
     with ctx.workdps(40):
         students, step = np.array([[1.0, 0.0], [0.0, 1.0]]), arb("1e-12")
         # θ = π/2: the second student grows along itself, the first one's curvature is seen across.
@@ -174,7 +177,7 @@ def test_largest_third_derivative_of_a_pair(angle):
 
     At small angles it is above half of the constant: without the factor 3 of mixed terms the bound would be wrong.
     """
-    loss, draw = BallLoss(np.array([[1e-9, 0.0, 0.0]]), -1.0, 1.0, 1.0, 0.0), np.random.default_rng(0)
+    loss, draw = LossInBalls(np.array([[1e-9, 0.0, 0.0]]), -1.0, 1.0, 1.0, 0.0), np.random.default_rng(0)
     students, step, largest = np.array([[1.0, 0, 0], [math.cos(angle), math.sin(angle), 0]]), 1e-7, 0.0
     with ctx.workdps(40):
         for _ in range(4):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tutelage.geometry.ball_arithmetic import NotProved, Singular, exact
-from tutelage.geometry.balls import BallLoss
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.enclosure import (
     at_least,
     at_most,
@@ -80,7 +80,7 @@ def test_eigenvalues_of_what_is_not_finite_are_refused():
 
 def test_a_point_that_is_not_critical_has_no_enclosure():
     """The enclosure does not rely on the refinement: at other points the conditions refuse."""
-    loss = BallLoss(np.eye(2), 0.0, 1.0, 1.0, 0.0)
+    loss = LossInBalls(np.eye(2), 0.0, 1.0, 1.0, 0.0)
     with ctx.workdps(40):
         for away in (0.3, 0.05):
             with pytest.raises(NotProved, match="gradient"):
@@ -92,17 +92,17 @@ def test_a_point_that_is_not_critical_has_no_enclosure():
 
 def test_a_singular_hessian_has_no_enclosure():
     """Two students of one teacher, at the middle of their continuum of global minima."""
-    loss = BallLoss(np.array([[1.0, 0.0]]), 0.0, 1.0, 1.0, 0.0)
+    loss = LossInBalls(np.array([[1.0, 0.0]]), 0.0, 1.0, 1.0, 0.0)
     with ctx.workdps(40):
         with pytest.raises(Singular):
-            enclosed(loss, exact(np.array([[0.5, 0.0], [0.5, 0.0]])), critical=True)
+            enclosed(loss, exact(np.array([[0.5, 0.0], [0.5, 0.0]])), zero=True)
         with pytest.raises(Singular):
             refined(loss, np.array([[0.5, 0.0], [0.5, 0.0]]), 30)
 
 
 def test_refinement_gains_all_digits():
     """From 1e-3 away, and to 100 digits."""
-    loss = BallLoss(np.eye(3), -1.0, 1.0, 1.0, 0.0)
+    loss = LossInBalls(np.eye(3), -1.0, 1.0, 1.0, 0.0)
     with ctx.workdps(112):
         start = np.eye(3) + 1e-3 * np.random.default_rng(0).normal(size=(3, 3))
         found = refined(loss, start, 100)

@@ -11,7 +11,7 @@ import pytest
 import tutelage as tl
 from tutelage.geometry import load_atlas
 from tutelage.geometry.ball_arithmetic import NotProved
-from tutelage.geometry.balls import BallLoss
+from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.families.recognition import recognised
 from tutelage.geometry.shares import merged_loss, merged_parts, with_parts
 from tutelage.geometry.verification import fault
@@ -60,8 +60,8 @@ def test_any_activation_with_two_slopes():
 @pytest.mark.parametrize(("across", "kind", "index"), [(0.3, "spurious minimum", 0), (-0.3, "saddle", 2)])
 def test_what_parts_add_to_the_index(monkeypatch, across, kind, index):
     """Two parts more of one neuron: a minimum stays one, but for the continuum, if the reduced block is positive."""
-    monkeypatch.setattr(BallLoss, "reduced_block", lambda *_: flint.arb_mat([[0, 0], [0, across]]))
-    loss = BallLoss(np.eye(2), 0.0, 1.0, 1.0, 0.0)
+    monkeypatch.setattr(LossInBalls, "reduced_block", lambda *_: flint.arb_mat([[0, 0], [0, across]]))
+    loss = LossInBalls(np.eye(2), 0.0, 1.0, 1.0, 0.0)
     alone = {
         "kind": "spurious minimum",
         "reason": "",
@@ -73,14 +73,14 @@ def test_what_parts_add_to_the_index(monkeypatch, across, kind, index):
     found = with_parts(alone, loss, np.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0]]), (0, 0, 0))
     assert (found["kind"], found["index"]) == (kind, index) and 0.29 < found["split_curvature"] <= 0.3
     assert found["distance"] == pytest.approx(1e-9, rel=1e-6)
-    monkeypatch.setattr(BallLoss, "reduced_block", lambda *_: flint.arb_mat([[0, 0], [0, 1e-12]]))
+    monkeypatch.setattr(LossInBalls, "reduced_block", lambda *_: flint.arb_mat([[0, 0], [0, 1e-12]]))
     with pytest.raises(NotProved, match="may be zero"):
         with_parts(alone, loss, np.array([[0.5, 0.0], [1.0, 0.0]]), (0, 0))
 
 
 def test_parts_have_the_sign_of_their_neuron():
     """Added up, the parts of each neuron are one neuron with their vectors' sum and their sign."""
-    loss = BallLoss(np.eye(2), 0.0, 1.0, 1.0, 0.0, signs=np.array([-1.0, 1.0, -1.0, 1.0]))
+    loss = LossInBalls(np.eye(2), 0.0, 1.0, 1.0, 0.0, signs=np.array([-1.0, 1.0, -1.0, 1.0]))
     parts = (0, 1, 0, 2)
     assert merged_loss(loss, parts).signs.tolist() == [-1.0, 1.0, 1.0]
     merged = merged_parts(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.5], [3.0, 3.0]]), parts)

@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 import tutelage as tl
 from tutelage.geometry.ball_arithmetic import NotProved, exact
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.shifted_balls import ShiftedBallLoss
+from tutelage.geometry.shifted_balls import ShiftedPairs
 from tutelage.geometry.stated import ball_loss
 from tutelage.geometry.verification import fault
 from tutelage.models import Layers
@@ -42,7 +42,7 @@ def stated(name: str) -> tuple[Objective, LossInBalls, np.ndarray, np.ndarray]:
     Of three rows one is that of a teacher, and one is parallel to the other teacher, with another bias.
     """
     objective = tl.population(tl.problems.two_layer(TEACHER, 3, **CASES[name]))
-    loss = ball_loss(objective)[1]
+    loss = ball_loss(objective, objective.problem.zero())
     signs = np.array([1.0, -1.0, 1.0]) if "output" in CASES[name]["learn"] else None
     rows = np.array([[0.3, -0.8, 0.1], [*TEACHER[0], BIASES[0]], [*-2.0 * TEACHER[1], 0.75]])
     rows = rows if "biases" in CASES[name]["learn"] else rows[:, :2]
@@ -105,11 +105,10 @@ def by_integral(h: float, k: float, cosine: float, left: float, right: float) ->
 def test_a_dual_has_many_digits(cosine: float) -> None:
     """Against an integral of another kind, with 25 digits; gradients and Hessians against differences."""
     with mpmath.workdps(30), flint.ctx.workdps(50):
-        loss = ShiftedBallLoss(np.array([[0.0, 1.0, -0.5]]), -0.25, 1.0, 1.0, 0.0, biased=True)
+        loss = LossInBalls(np.array([[0.0, 1.0, -0.5]]), -0.25, 1.0, 1.0, 0.0, biased=True)
         sine = (1 - flint.arb(cosine) ** 2).sqrt()
         row = [sine, flint.arb(cosine), flint.arb(0.75)]
-        w, v = (loss._rows(flint.arb_mat([one]))[0] for one in (row, [0, 1, flint.arb(-0.5)]))
-        dual = sum(a * b for a, b in zip(w.numbers, (loss._together(w, v) * column(v.numbers)).entries(), strict=True))
+        dual = ShiftedPairs(loss, flint.arb_mat([row, [0, 1, flint.arb(-0.5)]]), 1).dual(0, 1)
         assert abs(mpmath.mpf(dual.mid().str(40, radius=False)) - by_integral(0.75, -0.5, cosine, -0.25, 1.0)) < 1e-24
         students, step = flint.arb_mat([row, [flint.arb(-0.4), flint.arb(0.7), flint.arb(0.2)]]), flint.arb("1e-12")
         for number in range(6):
@@ -121,10 +120,6 @@ def test_a_dual_has_many_digits(cosine: float) -> None:
             difference = ((slopes[0] - slopes[1]) * (1 / (2 * step))).entries()
             column_of = [loss.hessian(students)[place, number] for place in range(6)]
             assert max(abs(float(a - b)) for a, b in zip(difference, column_of, strict=True)) < 1e-20
-
-
-def column(numbers: list) -> flint.arb_mat:
-    return flint.arb_mat([[number] for number in numbers])
 
 
 @pytest.mark.parametrize("name", ["biases", "mean", "abs"])

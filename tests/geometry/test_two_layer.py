@@ -154,7 +154,7 @@ def test_balls_enclose_signed_neurons() -> None:
     random = np.random.default_rng(0)
     objective = tl.population(tl.problems.two_layer(random.normal(size=(2, 3)), 3, teacher_output=[1.5, -0.7]))
     rows, signs = random.normal(size=(3, 3)), np.array([1.0, -1.0, 1.0])
-    loss = replace(ball_loss(objective)[1], signs=signs)
+    loss = replace(ball_loss(objective, objective.problem.zero()), signs=signs)
     point = Layers(rows, signs)
     np.testing.assert_allclose(float(loss.excess(exact(rows))), objective.loss(point), atol=1e-14)
     gradient = np.array(loss.gradient(exact(rows)).tolist(), float)

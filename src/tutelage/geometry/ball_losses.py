@@ -1,23 +1,33 @@
-"""What a population loss of neurons in ball arithmetic is: the numbers of a problem, and enclosures of derivatives."""
+r"""Population losses of neurons in ball arithmetic: the numbers of a problem, and enclosures of derivatives.
+
+With coefficients $c_i$ of the students, a factor times signs, and of the teachers with the opposite sign, the loss is
+half the sum of $c_ic_jK(w_i, w_j)$ over all pairs, with the duals $K$ of `tutelage.geometry.balls` or, with biases or a
+mean of the inputs, of `tutelage.geometry.shifted_balls`.
+
+**Signs.** A sum $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ is a network with two layers up to rescalings: where no
+output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such a sum with $s_i = \operatorname{sgn}a_i$, the loss
+depends on the image alone, and the map has full rank. So critical points and their indices are the same there, and the
+only zero modes that are lost are the rescalings. Weight decay is added (`tutelage.geometry.decay`).
+"""
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tutelage.geometry.ball_arithmetic import flint_module
+from tutelage.geometry.ball_arithmetic import exact, flint_module, scaled_rows
+from tutelage.geometry.balls import CentredPairs
 from tutelage.geometry.decay import Decay
+from tutelage.geometry.shifted_balls import ShiftedPairs
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
 
 @dataclass(frozen=True)
-class LossInBalls(abc.ABC):
+class LossInBalls:
     r"""The population loss of a sum of neurons with two slopes that learns another one; the floats are meant exactly.
 
     A student is a matrix with one row per neuron: its vector and, where it is learned, its bias. With output weights
@@ -55,6 +65,11 @@ class LossInBalls(abc.ABC):
         return self.teacher.shape[1] - self.biased
 
     @property
+    def shifted(self) -> bool:
+        """Whether there are biases, or the inputs have a mean."""
+        return self.biased or self.mean is not None
+
+    @property
     def slopes(self) -> tuple[arb, arb]:
         r"""The numbers p and q of the activation $px + q|x|$."""
         arb = flint_module().arb
@@ -66,29 +81,58 @@ class LossInBalls(abc.ABC):
 
     def vectors(self, students: arb_mat) -> arb_mat:
         """Return the rows without their biases."""
-        return flint_module().arb_mat([row[: self.dimension] for row in students.tolist()])
+        return _cut(students, students.nrows(), self.dimension)
+
+    def _coefficients(self, students: int) -> list[arb]:
+        """Return what neurons are multiplied with: of the students and, with the opposite sign, of the teachers."""
+        arb = flint_module().arb
+        signs = np.ones(students) if self.signs is None else np.sign(self.signs)
+        outputs = np.ones(len(self.teacher)) if self.outputs is None else self.outputs
+        factor, other = map(arb, self.factors)
+        return [factor * int(sign) for sign in signs] + [-other * float(output) for output in outputs]
+
+    def _pairs(self, students: arb_mat, together: bool = False) -> CentredPairs | ShiftedPairs:
+        """Return the pairs of the students with all rows, also with the teachers'; of all rows, if asked for."""
+        flint = flint_module()
+        teachers = exact(self.teacher)
+        missing = [flint.arb(0)] * (teachers.ncols() - students.ncols())
+        rows = [row + missing for row in students.tolist()] + teachers.tolist()
+        kind = ShiftedPairs if self.shifted else CentredPairs
+        return kind(self, flint.arb_mat(rows), len(rows) if together else students.nrows())
 
     def excess(self, students: arb_mat) -> arb:
         """Return the loss above half the variance of the noise, weight decay included."""
-        bare = self._excess(students)
-        return bare if self.decay is None else bare + self.decay.value(students)
+        pairs, coefficients = self._pairs(students, together=True), self._coefficients(students.nrows())
+        total = flint_module().arb(0)
+        for i, one in enumerate(coefficients):
+            for j, other in enumerate(coefficients[: i + 1]):
+                both = one * other * pairs.dual(i, j)
+                total += both / 2 if i == j else both
+        return total if self.decay is None else total + self.decay.value(students)
 
     def gradient(self, students: arb_mat) -> arb_mat:
         """Return the gradient, one row per neuron."""
-        bare = self._gradient(students)
+        number, coefficients = students.nrows(), self._coefficients(students.nrows())
+        pulls = _cut(self._pairs(students).pulls(coefficients), number, students.ncols())
+        bare = scaled_rows(pulls, coefficients[:number])
         return bare if self.decay is None else bare + self.decay.gradient(students)
 
     def hessian(self, students: arb_mat) -> arb_mat:
         """Return the Hessian; parameters in the order of the rows."""
-        numbers, block = range(students.nrows()), self._blocks(students)
-        blocks = {(i, j): block(i, j) for i in numbers for j in numbers if i <= j}
-        if self.decay is not None:
-            for i, row in enumerate(students.tolist()):
+        pairs, coefficients = self._pairs(students), self._coefficients(students.nrows())
+        numbers, width, blocks = range(students.nrows()), students.ncols(), {}
+        for i, row in enumerate(students.tolist()):
+            for j in numbers[i:]:
+                # The blocks of a pair are equal: each is symmetric.
+                block = pairs.mixed(i, j) * (coefficients[i] * coefficients[j])
+                if i == j:
+                    block += pairs.curved(i, coefficients) * coefficients[i]
+                blocks[i, j] = blocks[j, i] = _cut(block, width, width)
+            if self.decay is not None:
                 blocks[i, i] = blocks[i, i] + self.decay.block(row)
         rows = []
         for i in numbers:
-            # The blocks of a pair are equal: each is symmetric.
-            band = [blocks[min(i, j), max(i, j)].tolist() for j in numbers]
+            band = [blocks[i, j].tolist() for j in numbers]
             rows += [[entry for part in parts for entry in part] for parts in zip(*band, strict=True)]
         return flint_module().arb_mat(rows)
 
@@ -98,23 +142,17 @@ class LossInBalls(abc.ABC):
         Raises:
             NotProved: If a neuron may be zero in the ball.
         """
-        bare = self._lipschitz(students, radius)
+        bare = self._pairs(students).lipschitz(self._coefficients(students.nrows()), radius)
         return bare if self.decay is None else bare + self.decay.lipschitz(students, radius)
 
-    @abc.abstractmethod
-    def _excess(self, students: arb_mat) -> arb:
-        """Return what `excess` does, without decay; so do the others below."""
-
-    @abc.abstractmethod
-    def _gradient(self, students: arb_mat) -> arb_mat: ...
-
-    @abc.abstractmethod
-    def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
-        """Return the function from two neurons to the Hessian's block of them."""
-
-    @abc.abstractmethod
-    def _lipschitz(self, students: arb_mat, radius: float) -> arb: ...
-
-    @abc.abstractmethod
     def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
         """Return the Hessian's block of a neuron less that of its own dual: what splitting it depends on."""
+        coefficients, width = self._coefficients(students.nrows()), students.ncols()
+        return _cut(self._pairs(students).curved(neuron, coefficients) * coefficients[neuron], width, width)
+
+
+def _cut(matrix: arb_mat, rows: int, columns: int) -> arb_mat:
+    """Return the first rows and columns of a matrix."""
+    if (rows, columns) == (matrix.nrows(), matrix.ncols()):
+        return matrix
+    return flint_module().arb_mat([row[:columns] for row in matrix.tolist()[:rows]])

@@ -155,7 +155,7 @@ class Certificate:
             left_out = "the certificate is that of a continuum" if self.parts else "the centre is not written out"
             reason = left_out if self.proved else "nothing is proved"
             raise invalid("certificate", "be a proof with its centre in full", reason, "Use `tutelage.certify`")
-        return script(self, self.decimals, self._loss)
+        return script(self, self._loss)
 
     @property
     def _rows(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import jax.numpy as jnp
@@ -11,12 +10,9 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.certificate import Certificate, ProvedKind
 from tutelage.geometry.decay import Decay
-from tutelage.geometry.shifted_balls import ShiftedBallLoss
-from tutelage.geometry.splitting import rows_of
-from tutelage.models import Layers
+from tutelage.geometry.splitting import neurons_of
 from tutelage.work.documents import Document
 
 if TYPE_CHECKING:
@@ -27,7 +23,8 @@ Interval = Annotated[list[float], Field(min_length=2, max_length=2)] | None
 Place = Annotated[int, Field(ge=0)]
 Decimals = Annotated[str, Field(pattern=r"^-?[0-9]+(\.[0-9]+)?$", max_length=1500)]
 
-# The numbers of a proof, and their pairs.
+# What is text or whole numbers, the numbers of a proof, and their pairs.
+_PLAIN = ("kind", "reason", "problem", "digits", "blocks", "index")
 _BOUNDS = (
     "radius", "unique_radius", "distance", "gradient_norm", "least_curvature", "lipschitz", "split_curvature",
 )  # fmt: skip
@@ -35,7 +32,7 @@ _INTERVALS = ("loss", "excess", "smallest_eigenvalue")
 
 
 class StatedLoss(Document):
-    """The numbers of a problem besides its teacher; see `BallLoss`."""
+    """The numbers of a problem besides its teacher; see `LossInBalls`."""
 
     left: float
     right: float
@@ -85,10 +82,6 @@ def document(certificate: Certificate) -> dict[str, Any]:
     """Return a certificate as plain data; what is not a number is `None`."""
     entries = sorted({entry for row in certificate.decimals for entry in row}, key=lambda text: (float(text), text))
     place = {entry: number for number, entry in enumerate(entries)}
-    numbers: dict[str, Any] = {name: _known(getattr(certificate, name)) for name in _BOUNDS}
-    for name in _INTERVALS:
-        low, high = getattr(certificate, name)
-        numbers[name] = None if math.isnan(low) else [low, high]
     loss = certificate._loss
     stated = None
     if loss is not None:
@@ -101,20 +94,21 @@ def document(certificate: Certificate) -> dict[str, Any]:
             "bias_decay": loss.decay.rates[-1] if loss.decay is not None and loss.biased else 0.0,
             **{name: None if numbers is None else np.asarray(numbers).tolist() for name, numbers in lists.items()},
         }  # fmt: skip
-    plain = {name: getattr(certificate, name) for name in ("kind", "reason", "problem", "digits", "blocks", "index")}
-    centre = [[place[entry] for entry in row] for row in certificate.decimals]
     return {
-        **plain,
+        **{name: getattr(certificate, name) for name in _PLAIN},
         "entries": entries,
-        "centre": centre,
+        "centre": [[place[entry] for entry in row] for row in certificate.decimals],
         "parts": list(certificate.parts),
-        **numbers,
+        **{name: _known(getattr(certificate, name)) for name in (*_BOUNDS, *_INTERVALS)},
         "stated": stated,
     }
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _known(value: float | tuple[float, float]) -> float | list[float] | None:
+    """Return a number or a pair of them, or `None` if that is not a number."""
+    if np.isnan(value).any():
+        return None
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _loss(stated: StatedLoss, teacher: np.ndarray, width: int) -> LossInBalls:
@@ -133,8 +127,7 @@ def _loss(stated: StatedLoss, teacher: np.ndarray, width: int) -> LossInBalls:
     if rates:
         of_rows = [rates[0]] * dimension + [stated.bias_decay] * (width - dimension)
         decay = Decay(tuple(of_rows), rates[1] if len(rates) > 1 else None)
-    shifted = biases is not None or arrays["mean"] is not None
-    return (ShiftedBallLoss if shifted else BallLoss)(
+    return LossInBalls(
         teacher if biases is None else np.column_stack([teacher, biases]),
         stated.left,
         stated.right,
@@ -158,45 +151,34 @@ def certificate_of(record: CertificateRecord, teacher: np.ndarray, point: PyTree
     Raises:
         MalformedData: If something does not fit; the text continues a sentence.
     """
-    numbers = {name: getattr(record, name) for name in (*_BOUNDS, *_INTERVALS, "index")}
+    numbers: dict[str, Any] = {name: getattr(record, name) for name in (*_BOUNDS, *_INTERVALS)}
     # Of a continuum of saddles the smallest eigenvalue is not known; of one point there is no other curvature.
     optional = ("split_curvature", *(("smallest_eigenvalue",) if record.parts else ()))
-    needed = {name: value for name, value in numbers.items() if name not in optional}
+    needed = [record.index, *(value for name, value in numbers.items() if name not in optional)]
     if record.kind == "not proved":
-        if any(value is not None for value in numbers.values()) or record.centre:
+        if any(value is not None for value in (record.index, *numbers.values())) or record.centre:
             raise MalformedData("has a certificate that proves nothing, but with the numbers of a proof")
-    elif any(value is None for value in needed.values()) or not record.centre or record.stated is None:
+    elif any(value is None for value in needed) or not record.centre or record.stated is None:
         raise MalformedData("has a certificate that lacks some of its numbers")
-    rows, put = rows_of(point)
+    rows, output, put = neurons_of(point)
     width = rows.shape[1]
     if any(len(row) != width or max(row) >= len(record.entries) for row in record.centre):
         raise MalformedData("has a certificate whose centre does not fit the problem")
     if record.parts and max(record.parts) >= len(record.centre):
         raise MalformedData("has a certificate with parts of neurons that are not there")
     decimals = tuple(tuple(record.entries[entry] for entry in row) for row in record.centre)
-    loss = None
-    if record.stated is not None:
-        loss = _loss(record.stated, teacher, width)
+    loss = None if record.stated is None else _loss(record.stated, teacher, width)
     centre: Any = point
     if decimals and not record.parts:
-        centre = put(jnp.asarray([[float(entry) for entry in row] for row in decimals]))
-        if isinstance(centre, Layers) and loss is not None and loss.signs is not None:
-            centre = centre._replace(output=jnp.asarray(loss.signs))
-    bounds: dict[str, Any] = {name: math.nan if numbers[name] is None else numbers[name] for name in _BOUNDS}
-    pairs: dict[str, Any] = {}
-    for name in _INTERVALS:
-        pairs[name] = (math.nan, math.nan) if numbers[name] is None else tuple(numbers[name])
+        signs = output if loss is None or loss.signs is None else jnp.asarray(loss.signs)
+        centre = put(jnp.asarray([[float(entry) for entry in row] for row in decimals]), signs)
+    known = {name: value for name, value in numbers.items() if value is not None}
+    known |= {name: tuple(known[name]) for name in _INTERVALS if name in known}
     return Certificate(
-        kind=record.kind,
-        reason=record.reason,
-        problem=record.problem,
-        digits=record.digits,
+        **{name: getattr(record, name) for name in _PLAIN},
+        **known,
         decimals=decimals,
-        blocks=record.blocks,
         parts=tuple(record.parts),
-        index=record.index,
         centre=centre,
         _loss=loss,
-        **bounds,
-        **pairs,
     )

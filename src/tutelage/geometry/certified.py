@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import PyTree
@@ -13,11 +13,10 @@ from tutelage import problems
 from tutelage.activations import names
 from tutelage.errors import UnsupportedCombination, invalid, shown
 from tutelage.geometry.atlas import Atlas, AtlasEntry
-from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.proving import certify
-from tutelage.geometry.stated import ball_loss, signs_of
+from tutelage.geometry.stated import ball_loss
 from tutelage.geometry.survey import describe
-from tutelage.geometry.verification import fault
+from tutelage.geometry.verification import fault, uncovered
 from tutelage.objectives import Objective, population
 
 # The loss that was measured, in float64, is within this of what is proved.
@@ -38,17 +37,44 @@ class Verification(NamedTuple):
     reason: str = ""
 
 
+T = TypeVar("T")
+
+
 def certified(
     atlas: Atlas, objective: Objective | None, digits: int, progress: Callable[[int], None] | None = None
 ) -> Atlas:
     """Return an atlas with the certificate of each point; see `Atlas.certified`."""
-    objective = objective_of(atlas) if objective is None else _checked(atlas, objective)
-    entries = []
+
+    def proved(entry: AtlasEntry, objective: Objective) -> AtlasEntry:
+        return replace(entry, certificate=certify(objective, entry.point, digits))
+
+    return replace(atlas, entries=_each(atlas, objective, proved, progress))
+
+
+def verified(
+    atlas: Atlas, objective: Objective | None, progress: Callable[[int], None] | None = None
+) -> tuple[Verification, ...]:
+    """Return what comes out when each certificate of an atlas is checked again; see `Atlas.verify`."""
+    return _each(atlas, objective, _verification, progress)
+
+
+def _each(
+    atlas: Atlas,
+    objective: Objective | None,
+    function: Callable[[AtlasEntry, Objective], T],
+    progress: Callable[[int], None] | None,
+) -> tuple[T, ...]:
+    """Return what a function makes of each entry and the objective of an atlas, and say how many are done."""
+    if objective is None:
+        objective = objective_of(atlas)
+    elif describe(objective) != atlas.problem:
+        raise invalid("objective", "be the one that the atlas was made of", shown(objective), "Pass that one")
+    found = []
     for entry in atlas:
-        entries.append(replace(entry, certificate=certify(objective, entry.point, digits)))
+        found.append(function(entry, objective))
         if progress is not None:
-            progress(len(entries))
-    return replace(atlas, entries=tuple(entries))
+            progress(len(found))
+    return tuple(found)
 
 
 def objective_of(atlas: Atlas) -> Objective:
@@ -72,36 +98,17 @@ def objective_of(atlas: Atlas) -> Objective:
     )
 
 
-def _checked(atlas: Atlas, objective: Objective) -> Objective:
-    if describe(objective) != atlas.problem:
-        raise invalid("objective", "be the one that the atlas was made of", shown(objective), "Pass that one")
-    return objective
-
-
-def verified(
-    atlas: Atlas, objective: Objective | None, progress: Callable[[int], None] | None = None
-) -> tuple[Verification, ...]:
-    """Return what comes out when each certificate of an atlas is checked again; see `Atlas.verify`."""
-    objective = objective_of(atlas) if objective is None else _checked(atlas, objective)
-    found = []
-    for entry in atlas:
-        found.append(_verification(entry, objective))
-        if progress is not None:
-            progress(len(found))
-    return tuple(found)
-
-
 def _verification(entry: AtlasEntry, objective: Objective) -> Verification:
     certificate = entry.certificate
     if certificate is None or not certificate.proved:
         return Verification("no proof", "" if certificate is None else certificate.reason)
-    if certificate._loss is not None and (missing := _uncovered(certificate._loss)):
+    if certificate._loss is not None and (missing := uncovered(certificate._loss)):
         return Verification("no proof", f"the check does not cover {missing}")
-    point = objective.problem.student.canonical(objective.problem.point(entry.point))
+    problem, student = objective.problem, objective.problem.student
+    point = student.canonical(problem.point(entry.point))
     reason = _stated_otherwise(entry, objective, point)
     if not reason:
-        student = objective.problem.student
-        contained = student.contains(point, objective.problem.teacher, objective.target)  # type: ignore[attr-defined]
+        contained = student.contains(point, problem.teacher, problem.target)
         reason = fault(certificate, np.asarray(student.vectors(point)), contained)
     return Verification("false", reason) if reason else Verification("verified")
 
@@ -110,8 +117,7 @@ def _stated_otherwise(entry: AtlasEntry, objective: Objective, point: PyTree) ->
     """Return how the certificate of an entry differs in what it is about, or an empty text."""
     certificate = entry.certificate
     assert certificate is not None and certificate._loss is not None
-    reading, mine = ball_loss(objective)
-    mine = replace(mine, signs=signs_of(reading, point))
+    mine = ball_loss(objective, point)
     if not all(_equal(getattr(mine, one.name), getattr(certificate._loss, one.name)) for one in fields(mine)):
         return "it is about another problem"
     if entry.complete and not certificate.parts and entry.index != certificate.index:
@@ -122,10 +128,3 @@ def _stated_otherwise(entry: AtlasEntry, objective: Objective, point: PyTree) ->
 
 def _equal(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one is other or one == other
-
-
-def _uncovered(loss: LossInBalls) -> str:
-    """Return what a loss has that no check is written for, or an empty text."""
-    if loss.biased or loss.mean is not None:
-        return "biases, or inputs with a mean"
-    return "" if loss.decay is None else "weight decay"

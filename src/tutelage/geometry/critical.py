@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.checks import finite_number, of_kind, one_of, positive, settle
+from tutelage.checks import of_kind, one_of, positive, settle
 from tutelage.dynamics.base import values_at
 from tutelage.dynamics.checks import deterministic
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
@@ -125,7 +125,7 @@ def critical_point(
     checked_tolerances(tolerances)
     one_of("how", how, HOW)
     point = objective.problem.point(point)
-    floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
+    floor = lowest_loss(objective, lowest)
     loss, gradient_norm, error, singular = (float(value) for value in values_at(objective, point))
     excess = loss - floor.loss
     at_floor = excess <= tolerances.loss * floor.scale + 10 * error
@@ -163,8 +163,3 @@ def _by_spectrum(
     if index:
         return "maximum"
     return "spurious minimum" if floor.attained else "minimum"
-
-
-def given_floor(objective: Objective, lowest: float) -> Floor:
-    """Return the lowest loss that the caller states."""
-    return lowest_loss(objective)._replace(loss=finite_number("lowest", lowest), attained=True)

@@ -71,6 +71,7 @@ class Enclosure:
         eigenvalues: Lower and upper bounds of the different eigenvalues at the critical point, in increasing order.
         index: Number of negative eigenvalues.
         parameters: Number of all eigenvalues, with repetitions.
+        excess: The loss of the critical point above half the variance of the noise, in a ball.
     """
 
     gradient_norm: float
@@ -81,6 +82,7 @@ class Enclosure:
     eigenvalues: np.ndarray
     index: int
     parameters: int
+    excess: arb
 
 
 def at_least(value: arb) -> float:
@@ -148,13 +150,13 @@ def eigenvalue_bounds(matrix: arb_mat) -> tuple[list[arb], list[arb]]:
     )
 
 
-def enclosed(loss: LossInBalls, students: arb_mat, critical: bool = False) -> Enclosure:
+def enclosed(loss: LossInBalls, students: arb_mat, zero: bool = False) -> Enclosure:
     """Prove that there is one critical point around a centre, with the precision of `flint.ctx`.
 
     Args:
         loss: The loss.
         students: The centre, in balls that contain it.
-        critical: Whether the centre is known to be a critical point itself, without any computation.
+        zero: Whether the loss above the noise is known to be zero at the centre, which is a critical point then.
 
     Returns:
         The critical point's enclosure; only returned if the conditions of the theorem hold.
@@ -162,10 +164,12 @@ def enclosed(loss: LossInBalls, students: arb_mat, critical: bool = False) -> En
     Raises:
         NotProved: If they do not, with the reason.
     """
-    gradient_norm = 0.0 if critical else at_most(frobenius(loss.gradient(students)))
+    flint = flint_module()
+    gradient_norm = 0.0 if zero else at_most(frobenius(loss.gradient(students)))
+    excess = flint.arb(0) if zero else loss.excess(students)
     bounds = [(low, high, 1) for low, high in zip(*eigenvalue_bounds(loss.hessian(students)), strict=True)]
-    least_norm = min(float(frobenius(flint_module().arb_mat([row]))) for row in loss.vectors(students).tolist())
-    return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm, critical)
+    least_norm = min(float(frobenius(flint.arb_mat([row]))) for row in loss.vectors(students).tolist())
+    return concluded(gradient_norm, bounds, lambda radius: loss.lipschitz(students, radius), least_norm, excess)
 
 
 def concluded(
@@ -173,16 +177,16 @@ def concluded(
     bounds: list[tuple[arb, arb, int]],
     lipschitz_within: Callable[[float], arb],
     least_norm: float,
-    critical: bool = False,
+    excess: arb,
 ) -> Enclosure:
     """Apply the theorem in the module's text to what is enclosed at a centre.
 
     Args:
-        gradient_norm: The number γ.
+        gradient_norm: The number γ; zero at a critical point.
         bounds: Lower and upper bounds of the eigenvalues of the Hessian at the centre, and how often each is repeated.
         lipschitz_within: A Lipschitz constant of the Hessian in a ball of given radius, or raises.
         least_norm: The smallest norm of a neuron, about.
-        critical: Whether the centre is known to be a critical point itself.
+        excess: The loss above half the variance of the noise, at the centre.
 
     Raises:
         NotProved: If the conditions of the theorem do not hold, with the reason.
@@ -195,7 +199,7 @@ def concluded(
     least = min(at_least(low) if low > 0 else -at_most(high) for low, high, _ in bounds)
     outer = _outer_radius(lipschitz_within, least_norm, least)
     lipschitz = at_most(lipschitz_within(outer))
-    inner = 0.0 if critical else at_most(2 * flint.arb(gradient_norm) / flint.arb(least))
+    inner = at_most(2 * flint.arb(gradient_norm) / flint.arb(least))
     if not conditions_hold(gradient_norm, least, lipschitz, inner, outer):
         raise NotProved(
             f"no critical point is shown to be near: the gradient's norm is up to {gradient_norm:.3g}, the smallest "
@@ -207,7 +211,10 @@ def concluded(
     upper = sorted(at_most(high + drift) for _, high, _ in bounds)
     parameters = sum(number for *_, number in bounds)
     eigenvalues = np.array([lower, upper]).T
-    return Enclosure(gradient_norm, least, lipschitz, inner, outer, eigenvalues, index, parameters)
+    # By Taylor's formula around the critical point, where the gradient is zero.
+    curvature = flint.arb(float(np.abs(eigenvalues).max())) + drift
+    spread = flint.arb(0, (curvature * flint.arb(inner) ** 2 / 2).upper())
+    return Enclosure(gradient_norm, least, lipschitz, inner, outer, eigenvalues, index, parameters, excess + spread)
 
 
 def _outer_radius(lipschitz_within: Callable[[float], arb], least_norm: float, least: float) -> float:

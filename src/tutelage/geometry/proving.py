@@ -11,9 +11,7 @@ up to its rescalings, as a sum of neurons with signs.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -39,19 +37,18 @@ from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, 
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
 from tutelage.geometry.families.recognition import Recognised, recognised
-from tutelage.geometry.families.reduced import Geometry
 from tutelage.geometry.shares import merged_loss, merged_parts, parts_of, shared_zero, whole_teacher, with_parts
-from tutelage.geometry.stated import ball_loss, described, signs_of
+from tutelage.geometry.stated import ball_loss, described
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.models.base import Neuronwise
 from tutelage.objectives import Objective
-from tutelage.objectives.population.neuron_sum import NeuronSum
 
 if TYPE_CHECKING:
     from flint import arb
 
-# A centre: decimal numbers, one row per neuron.
+# A centre: decimal numbers, one row per neuron, or per orbit of neurons; and what is enclosed around it.
 Decimals = tuple[tuple[str, ...], ...]
+Proof = tuple[Decimals, Enclosure]
 
 # Decimal digits of the arithmetic beyond those of the centre.
 GUARD = 12
@@ -104,18 +101,18 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
         MissingDependency: If python-flint is not installed.
     """
     deterministic(objective)
-    objective, loss = ball_loss(objective)
-    point = objective.problem.student.canonical(objective.problem.point(point))
-    loss = replace(loss, signs=signs_of(objective, point))
+    problem = objective.problem
+    student = problem.student
+    point = student.canonical(problem.point(point))
+    loss = ball_loss(objective, point)
     checked_digits(digits)
-    student, teacher = objective.problem.student, objective.problem.teacher
     assert isinstance(student, Neuronwise)
     vectors = np.asarray(jax.device_get(student.rows(point)))
-    flint_module()
     about = {"digits": digits, "problem": described(objective, loss, vectors)}
+    flint = flint_module()
     try:
-        with flint_module().ctx.workdps(digits + GUARD):
-            proof = _proof(loss, vectors, digits, student.contains(point, teacher, objective.target))
+        with flint.ctx.workdps(digits + GUARD):
+            proof = _proof(loss, vectors, digits, student.contains(point, problem.teacher, problem.target))
             centre = proof.pop("centre", None)
             found = point if centre is None else student.with_rows(point, jnp.asarray(centre))
             return Certificate(centre=found, **proof, **about, _loss=loss)
@@ -156,7 +153,7 @@ def _zero_of_loss(loss: LossInBalls, students: np.ndarray) -> Decimals | None:
     number, dimension = loss.teacher.shape
     if loss.decay is not None or students.shape != (number, dimension) or loss.factors[0] != loss.factors[1]:
         return None
-    exactly = np.array([[Fraction(entry) for entry in row] for row in whole_teacher(loss)])
+    exactly = whole_teacher(loss)
     teachers = exactly.astype(float)
     mine, theirs = (np.ones(len(students)) if signs is None else signs for signs in (loss.signs, loss.outputs))
     other = np.where(np.sign(mine)[:, None] == np.sign(theirs), 0.0, 1e3)  # a neuron with another sign is another one
@@ -220,23 +217,9 @@ def _isolated(
         proof = _dense(loss, vectors, zero, digits)
     else:
         proof = _symmetric(found, vectors, zero, digits)
-    away = at_most(frobenius(balls_of(proof.decimals) - exact(vectors)))
-    centre = np.array([[float(entry) for entry in row] for row in proof.decimals])
+    away = at_most(frobenius(balls_of(proof[0]) - exact(vectors)))
+    centre = np.array(proof[0], float)
     return {**assembled(proof, away, loss.lowest(), zero is not None, left_open), "centre": centre}
-
-
-class Proof(NamedTuple):
-    """What is enclosed at a centre.
-
-    Attributes:
-        decimals: The centre, one row per neuron, or per orbit of neurons.
-        found: The critical point's enclosure.
-        excess: Its loss above half the variance of the noise.
-    """
-
-    decimals: Decimals
-    found: Enclosure
-    excess: arb
 
 
 def _recognised(loss: LossInBalls, vectors: np.ndarray) -> Recognised | None:
@@ -249,46 +232,32 @@ def _recognised(loss: LossInBalls, vectors: np.ndarray) -> Recognised | None:
 
 def _dense(loss: LossInBalls, vectors: np.ndarray, zero: Decimals | None, digits: int) -> Proof:
     """Return what is proved from the whole Hessian."""
-    if zero is None:
-        units = refined(loss, vectors, digits)
-        decimals = _decimals(units, digits)
-    else:
-        decimals = zero
-    students = balls_of(decimals)
-    # A zero of the loss is a critical point: no loss is smaller.
-    found = enclosed(loss, students, critical=zero is not None)
-    return Proof(decimals, found, loss.excess(students) + _spread(found) if zero is None else flint_module().arb(0))
+    decimals = _decimals(refined(loss, vectors, digits), digits) if zero is None else zero
+    return decimals, enclosed(loss, balls_of(decimals), zero is not None)
 
 
 def _symmetric(found: Recognised, vectors: np.ndarray, zero: Decimals | None, digits: int) -> Proof:
     """Return what is proved from the distinct entries of a block-constant student."""
     layout, place = found.layout, np.ix_(found.students, found.teachers)
     table = reduced_table(layout, (vectors if zero is None else np.array(zero, float))[place])
-    proof = symmetric_proof(layout, table, zero is not None, digits)
+    decimals, enclosure = symmetric_proof(layout, table, zero is not None, digits)
     rows = np.empty(vectors.shape, object)
-    rows[place] = layout.matrix(np.array(proof.decimals, object))
-    return proof._replace(decimals=tuple(map(tuple, rows.tolist())))
+    rows[place] = layout.matrix(np.array(decimals, object))
+    return tuple(map(tuple, rows.tolist())), enclosure
 
 
-def symmetric_proof(layout: Layout, table: np.ndarray, critical: bool, digits: int) -> Proof:
+def symmetric_proof(layout: Layout, table: np.ndarray, zero: bool, digits: int) -> Proof:
     """Return what is proved of the critical point near a table, in full space; the decimals are those of the table.
 
     Args:
         layout: Blocks and orbits of whole sizes.
         table: A table close to the critical point, or that of the teacher itself.
-        critical: Whether it is the teacher.
+        zero: Whether it is the teacher.
         digits: Decimal digits.
     """
     layout = in_balls(layout)
-    if critical:
-        decimals = exact_decimals(table)
-    else:
-        units = refined_table(layout, table, digits)
-        decimals = _decimals(units, digits)
-    centre = np.array(balls_of(decimals).tolist(), object)
-    found = enclosed_by_symmetry(layout, centre, critical)
-    arb = flint_module().arb
-    return Proof(decimals, found, arb(0) if critical else Geometry(layout, centre).loss() + _spread(found))
+    decimals = exact_decimals(table) if zero else _decimals(refined_table(layout, table, digits), digits)
+    return decimals, enclosed_by_symmetry(layout, np.array(balls_of(decimals).tolist(), object), zero)
 
 
 def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str) -> dict[str, Any]:
@@ -304,29 +273,25 @@ def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str
     Raises:
         NotProved: If the given point is outside the ball in which there is one critical point only.
     """
-    found, excess = proof.found, proof.excess
+    decimals, found = proof
     if away > found.unique_radius:
         raise NotProved(
             f"the critical point that Newton's method finds is {away:.3g} away, further than the "
             f"{found.unique_radius:.3g} within which it is the only one"
         )
-    least = max(at_least(excess), 0.0)
+    least = max(at_least(found.excess), 0.0)
     kind, reason = _kind(found, least > 0, zero, left_open)
-    total = lowest + excess
+    total = lowest + found.excess
+    same = ("radius", "unique_radius", "index", "gradient_norm", "least_curvature", "lipschitz")
     return {
         "kind": kind,
         "reason": reason,
-        "decimals": proof.decimals,
-        "radius": found.radius,
-        "unique_radius": found.unique_radius,
+        "decimals": decimals,
         "distance": at_most(flint_module().arb(away) + flint_module().arb(found.radius)),
         "loss": (max(at_least(total), at_least(lowest)), at_most(total)),
-        "excess": (least, at_most(excess)),
+        "excess": (least, at_most(found.excess)),
         "smallest_eigenvalue": (float(found.eigenvalues[0, 0]), float(found.eigenvalues[0, 1])),
-        "index": found.index,
-        "gradient_norm": found.gradient_norm,
-        "least_curvature": found.least_curvature,
-        "lipschitz": found.lipschitz,
+        **{name: getattr(found, name) for name in same},
     }
 
 
@@ -338,16 +303,6 @@ def _decimals(units: list[list[int]], digits: int) -> Decimals:
         return f"{'-' if number < 0 else ''}{text[:-digits]}.{text[-digits:]}"
 
     return tuple(tuple(map(decimal, row)) for row in units)
-
-
-def _spread(found: Enclosure) -> arb:
-    """Return a ball around zero that contains the difference of the losses of the critical point and of the centre.
-
-    By Taylor's formula around the critical point, where the gradient is zero.
-    """
-    ball = flint_module().arb
-    curvature = ball(float(np.abs(found.eigenvalues).max())) + ball(found.lipschitz) * ball(found.radius)
-    return ball(0, (curvature * ball(found.radius) ** 2 / 2).upper())
 
 
 def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tuple[ProvedKind, str]:
@@ -365,7 +320,7 @@ def _kind(found: Enclosure, above_zero: bool, zero: bool, left_open: str) -> tup
     return "spurious minimum", ""
 
 
-def _explained(failure: Exception, objective: NeuronSum, point: PyTree, loss: LossInBalls, students: int) -> str:
+def _explained(failure: Exception, objective: Objective, point: PyTree, loss: LossInBalls, students: int) -> str:
     """Return why a proof did not succeed, with what is known of a singular Hessian."""
     reason = str(failure)
     if isinstance(failure, Singular):

@@ -16,7 +16,7 @@ _HEAD = '''"""Checks a certificate of a critical point; needs Python and mpmath,
 {theorem}
 """
 
-from mpmath import asin, atan2, cos, erf, exp, fsum, matrix, mp, mpf, norm, pi, quad, sin, sqrt
+from mpmath import asin, cos, erf, exp, fsum, matrix, mp, mpf, norm, pi, quad, sin, sqrt
 
 mp.dps = {digits}
 CENTRE = {centre}
@@ -41,72 +41,8 @@ def dot(w, v):
 
 '''
 
-_CENTRED = '''# The loss is f^2 times that of the students alone and the teachers times g/f.
-V = [[mpf(entry) * abs(mpf(output) * g / f) for entry in row] for row, output in zip(TEACHER, OUTPUTS)]
-S, T = SIGNS, [1 if mpf(output) > 0 else -1 for output in OUTPUTS]
-variance = f**2 * mpf(VARIANCE)
-alpha, beta = variance * (b - a) ** 2 / (2 * pi), variance * (a**2 + b**2) / 2
-
-
-def pair(w, v):
-    """Squared norms, inner product, area of the parallelogram and angle."""
-    p, q, c = dot(w, w), dot(v, v), dot(w, v)
-    square = p * q - c * c
-    area = sqrt(square) if square > p * q * mpf(10) ** (8 - mp.dps) else mpf(0)
-    return p, q, c, area, atan2(area, c)
-
-
-def dual(w, v):
-    """E[sigma(w.x) sigma(v.x)] with slopes a and b, by integration over the angle in the plane of w and v."""
-    p, q, c, area, angle = pair(w, v)
-    return alpha * area + (beta - alpha * angle) * c
-
-
-def pull(w, v):
-    """The gradient of the dual in w."""
-    p, q, c, area, angle = pair(w, v)
-    return [(beta - alpha * angle) * y + alpha * area / p * x for x, y in zip(w, v)]
-
-
-def own_block(w, v):
-    p, q, c, area, angle = pair(w, v)
-    if area == 0:
-        return [[mpf(0)] * d for _ in range(d)]
-    z = [y - c / p * x for x, y in zip(w, v)]
-    return [
-        [alpha / p * (area * ((i == j) - w[i] * w[j] / p) + z[i] * z[j] * p / area) for j in range(d)]
-        for i in range(d)
-    ]
-
-
-def mixed_block(w, v, same):
-    p, q, c, area, angle = pair(w, v)
-    r = beta - alpha * angle
-    if area == 0:
-        return [[r * (i == j) for j in range(d)] for i in range(d)]
-    return [
-        [
-            r * (i == j)
-            + alpha / area * (w[i] * v[j] + v[i] * w[j] - c * (w[i] * w[j] / p + v[i] * v[j] / q))
-            for j in range(d)
-        ]
-        for i in range(d)
-    ]
-
-
-def lipschitz(radius):
-    """A Lipschitz constant of the Hessian: third derivatives are at most 3 sqrt(3)/pi, 4/pi times `even`."""
-    even = variance * ((b - a) / 2) ** 2
-    norms = [sqrt(dot(w, w)) for w in W]
-    total = fsum(sqrt(dot(v, v)) for v in V) + fsum(norms) + n * radius
-    cubic = max(3 * sqrt(mpf(3)) / pi * even * (total - x - radius) / (x - radius) ** 2 for x in norms)
-    return cubic + (3 * sqrt(mpf(n)) * 4 / pi * even / (min(norms) - radius) if n > 1 else 0)
-
-
-varying = d
-'''
-
-_SHIFTED = '''# Rows meet mu + sqrt(variance) (z, 0) with a standard normal z; the last number of mu is one for biases.
+_FORMULAS = '''# Rows meet mu + sqrt(variance) (z, 0) with a standard normal z; the last number of mu is one for biases.
+# Without mean and biases all laws of this variance that rotations do not change have the same duals.
 MEAN, BIASED = {mean}, {biased}
 mu = [mpf(entry) for entry in MEAN] + [mpf(1)] * BIASED
 varying, whole, deviation = len(MEAN), len(mu), sqrt(mpf(VARIANCE))
@@ -145,9 +81,11 @@ KNOWN = dict()
 
 
 def mixed_block(w, v, same):
-    if (id(v), id(w)) not in KNOWN:
-        KNOWN.setdefault((id(w), id(v)), _mixed_block(w, v, same))
-    return KNOWN.get((id(w), id(v))) or KNOWN[id(v), id(w)]
+    """What `_mixed_block` returns, computed once for each pair."""
+    pair = frozenset([id(w), id(v)])
+    if pair not in KNOWN:
+        KNOWN[pair] = _mixed_block(w, v, same)
+    return KNOWN[pair]
 
 
 def _mixed_block(w, v, same):
@@ -204,7 +142,20 @@ def dual(w, v):
 
 def pull(w, v):
     return [dot(row, v) for row in mixed_block(w, v, w is v)]
+'''
 
+_CENTRED = '''
+
+def lipschitz(radius):
+    """A Lipschitz constant of the Hessian: third derivatives are at most 3 sqrt(3)/pi, 4/pi times `even`."""
+    even = mpf(VARIANCE) * (f * Q) ** 2
+    norms = [sqrt(dot(w, w)) for w in W]
+    total = fsum(abs(t / f) * sqrt(dot(v, v)) for v, t in zip(V, T)) + fsum(norms) + n * radius
+    cubic = max(3 * sqrt(mpf(3)) / pi * even * (total - x - radius) / (x - radius) ** 2 for x in norms)
+    return cubic + (3 * sqrt(mpf(n)) * 4 / pi * even / (min(norms) - radius) if n > 1 else 0)
+'''
+
+_SHIFTED = '''
 
 def lipschitz(radius):
     """A Lipschitz constant of the Hessian: Cauchy and Schwarz, given that a neuron's argument is zero."""
@@ -225,8 +176,6 @@ def lipschitz(radius):
         pure.append(abs(s) * (bend * along * (others - size) + abs(s) * own))
         mixed.append(abs(s) * bend * cubed)
     return max(pure) + (3 * sqrt(mpf(n)) * max(mixed) * max(map(abs, S)) if n > 1 else 0)
-
-
 '''
 
 _TAIL = '''
@@ -325,18 +274,12 @@ raise SystemExit(0 if all(CHECKS.values()) else 1)
 '''
 
 
-def script(certificate: Certificate, rows: tuple[tuple[str, ...], ...], loss: LossInBalls) -> str:
-    """Return the program that checks a certificate.
-
-    Args:
-        certificate: The certificate, with a proof.
-        rows: Its centre in full.
-        loss: The problem.
-    """
-    shifted = loss.biased or loss.mean is not None
+def script(certificate: Certificate, loss: LossInBalls) -> str:
+    """Return the program that checks a certificate, of a proof with its centre in full, of a loss."""
+    rows = certificate.decimals
     numbers = ("unique_radius", "radius", "gradient_norm", "least_curvature", "lipschitz")
     mean = np.zeros(loss.dimension) if loss.mean is None else loss.mean
-    return (_HEAD + (_SHIFTED if shifted else _CENTRED) + _TAIL).format(
+    return (_HEAD + _FORMULAS + (_SHIFTED if loss.shifted else _CENTRED) + _TAIL).format(
         theorem=str(certificate).replace("\\", "\\\\"),
         digits=certificate.digits + 30,
         centre=_shown(rows),

@@ -95,11 +95,11 @@ def merged_parts(vectors: np.ndarray, parts: tuple[int, ...]) -> np.ndarray:
     return merged
 
 
-def whole_teacher(loss: LossInBalls) -> tuple[tuple[str, ...], ...]:
-    """Return the teacher's vectors times the sizes of its output weights as decimal numbers, in full."""
+def whole_teacher(loss: LossInBalls) -> np.ndarray:
+    """Return the teacher's vectors times the sizes of its output weights as fractions."""
     sizes = np.ones(len(loss.teacher)) if loss.outputs is None else np.abs(loss.outputs)
     rows = zip(sizes, loss.teacher, strict=True)
-    return exact_decimals(np.array([[Fraction(size) * Fraction(entry) for entry in row] for size, row in rows]))
+    return np.array([[Fraction(size) * Fraction(entry) for entry in row] for size, row in rows])
 
 
 def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ def shared_zero(loss: LossInBalls, vectors: np.ndarray) -> dict[str, Any] | None
     number = loss.teacher.shape[0]
     if len(vectors) <= number or vectors.shape[1] != loss.teacher.shape[1] or loss.factors[0] != loss.factors[1]:
         return None
-    decimals = whole_teacher(loss)
+    decimals = exact_decimals(whole_teacher(loss))
     cosines = vectors @ loss.teacher.T / np.linalg.norm(loss.teacher, axis=1)
     mine, theirs = (np.ones(1) if signs is None else np.sign(signs) for signs in (loss.signs, loss.outputs))
     cosines = np.where(mine[:, None] == theirs, cosines, -np.inf)

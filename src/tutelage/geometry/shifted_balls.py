@@ -1,4 +1,4 @@
-r"""Loss, gradient and Hessian of neurons with two slopes and biases, or inputs with a mean, in ball arithmetic.
+r"""Duals of neurons with two slopes and biases, or of inputs with a mean, in ball arithmetic.
 
 Rows $w$ and $v$ meet the input $\xi = \mu + \sqrt s\,(z, 0)$ with a standard normal $z$: the last number of a row is a
 bias where that of $\mu$ is a one. Let $\hat w, \hat v$ be the unit vectors of the numbers that meet $z$, at the angle
@@ -54,7 +54,8 @@ constants wherever $w \ne 0$.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -69,10 +70,11 @@ from tutelage.geometry.ball_arithmetic import (
     polar,
     sine_and_angle,
 )
-from tutelage.geometry.ball_losses import LossInBalls
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
+
+    from tutelage.geometry.ball_losses import LossInBalls
 
 
 class Row(NamedTuple):
@@ -84,49 +86,68 @@ class Row(NamedTuple):
     level: arb
 
 
-class ShiftedBallLoss(LossInBalls):
-    """The population loss of neurons with biases, or under Gaussian inputs with a mean."""
+@dataclass(frozen=True)
+class ShiftedPairs:
+    """Duals of neurons with biases, or under Gaussian inputs with a mean; see `CentredPairs` for what it has."""
 
-    @property
+    loss: LossInBalls
+    matrix: arb_mat
+    number: int
+
+    @cached_property
     def _centre(self) -> list[arb]:
         r"""The vector $\mu$."""
-        mean = np.zeros(self.dimension) if self.mean is None else self.mean
-        return exact(np.append(mean, np.ones(int(self.biased)))[None]).tolist()[0]
+        mean = np.zeros(self.loss.dimension) if self.loss.mean is None else self.loss.mean
+        return exact(np.append(mean, np.ones(int(self.loss.biased)))[None]).tolist()[0]
 
-    def _coefficients(self, count: int) -> list[arb]:
-        """The output weights of the students, with their factor."""
-        arb = flint_module().arb
-        signs = np.ones(count) if self.signs is None else np.sign(self.signs)
-        return [arb(self.factors[0]) * int(sign) for sign in signs]
-
-    @property
-    def _outputs(self) -> list[arb]:
-        """The output weights of the teachers, with their factor."""
-        arb = flint_module().arb
-        outputs = np.ones(len(self.teacher)) if self.outputs is None else self.outputs
-        return [arb(self.factors[1]) * arb(float(output)) for output in outputs]
-
-    def _rows(self, rows: arb_mat) -> list[Row]:
-        """Return rows, with zero for biases that they do not have, or raise if nothing of one may vary."""
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows; raises if nothing of one may vary."""
         flint = flint_module()
-        centre, deviation = self._centre, flint.arb(self.scale).sqrt()
-        whole = [row + [flint.arb(0)] * (len(centre) - len(row)) for row in rows.tolist()]
-        norms, units = polar(flint.arb_mat([row[: self.dimension] for row in whole]))
+        centre, deviation, whole = self._centre, flint.arb(self.loss.scale).sqrt(), self.matrix.tolist()
+        norms, units = polar(self.loss.vectors(self.matrix))
         return [
             Row(row, norm, unit, dot(centre, row) / (deviation * norm))
             for row, norm, unit in zip(whole, norms, units.tolist(), strict=True)
         ]
 
-    def _together(self, w: Row, v: Row, same: bool = False) -> arb_mat:
-        """Return the matrix B of two rows."""
+    def dual(self, i: int, j: int) -> arb:
+        """Return the dual of a pair."""
+        pulled = self.mixed(i, j) * _column(self.rows[j].numbers)
+        return dot(self.rows[i].numbers, pulled.entries())
+
+    def pulls(self, coefficients: list[arb]) -> arb_mat:
+        """Return the gradients of the duals of each first neuron with all, added up with coefficients."""
         flint = flint_module()
-        p, q = self.slopes
+        pulls = [_column([flint.arb(0)] * len(self._centre)) for _ in range(self.number)]
+        for i in range(self.number):
+            for j, coefficient in enumerate(coefficients):
+                if j <= i or j >= self.number:
+                    block = self.mixed(i, j)
+                    pulls[i] += block * _column(self.rows[j].numbers) * coefficient
+                    if j < i:
+                        pulls[j] += block * _column(self.rows[i].numbers) * coefficients[i]
+        return flint.arb_mat([pull.entries() for pull in pulls])
+
+    def curved(self, i: int, coefficients: list[arb]) -> arb_mat:
+        """Return the second derivatives of the duals of a neuron with all others, added up with coefficients."""
+        total = diagonal(len(self._centre), flint_module().arb(0))
+        for j, (v, coefficient) in enumerate(zip(self.rows, coefficients, strict=True)):
+            if j != i:
+                total += self._curved(self.rows[i], v) * coefficient
+        return total
+
+    def mixed(self, i: int, j: int) -> arb_mat:
+        """Return the mixed second derivative of a dual: the matrix B of two rows."""
+        w, v = self.rows[i], self.rows[j]
+        flint = flint_module()
+        p, q = self.loss.slopes
         first, second = _column(w.unit), _column(v.unit)
         one, other = _density(w.level), _density(v.level)
         total = p * p + p * q * (_sign(w.level) + _sign(v.level))
         linear = (first * one + second * other) * (2 * p * q)
         square = (_outer(first) * (w.level * one) + _outer(second) * (v.level * other)) * (-2 * p * q)
-        if same:
+        if i == j:
             total += q * q
         else:
             turn = -1 if dot(w.unit, v.unit).mid() < 0 else 1
@@ -136,32 +157,32 @@ class ShiftedBallLoss(LossInBalls):
             linear += (first * joint.of_sum + (acute - first) * joint.of_second) * (q * q * turn)
             apart = _outer(first) * w.level - _outer(acute) * level
             square += (apart * joint.of_second - _outer(first) * (w.level * joint.of_sum) + joint.bend) * (q * q * turn)
-        scale = flint.arb(self.scale)
+        scale = flint.arb(self.loss.scale)
         centre, shift = _column(self._centre), self._padded(linear) * scale.sqrt()
-        varying = (diagonal(self.dimension, total) + square) * scale
+        varying = (diagonal(self.loss.dimension, total) + square) * scale
         return _outer(centre) * total + _both(centre, shift) + self._padded_square(varying)
 
     def _curved(self, w: Row, v: Row) -> arb_mat:
         """Return the matrix C of two rows."""
         flint = flint_module()
-        p, q = self.slopes
-        scale, unit = flint.arb(self.scale), _column(w.unit)
+        p, q = self.loss.slopes
+        scale, unit = flint.arb(self.loss.scale), _column(w.unit)
         deviation = scale.sqrt()
         place = _column(self._centre) - self._padded(unit * (deviation * w.level))
-        vector = v.numbers[: self.dimension]
+        vector = v.numbers[: self.loss.dimension]
         along = dot(vector, w.unit)
         rest = [entry - along * direction for entry, direction in zip(vector, w.unit, strict=True)]
         mean = dot(v.numbers, [row[0] for row in place.tolist()])
         sine = sine_and_angle(dot(w.unit, v.unit))[0]
         spread = deviation * v.norm * sine
         across = self._padded(_column(rest))
-        tangent = diagonal(self.dimension, flint.arb(1)) - _outer(unit)
+        tangent = diagonal(self.loss.dimension, flint.arb(1)) - _outer(unit)
         if spread > 0:
             sharp = q * 2 * scale * scale * _density(mean / spread) / spread
             peak = _outer(_column(rest)) * sharp
             size = spread * 2 * _density(mean / spread) + mean * _sign(mean / spread)
         else:
-            peak = bounded(self.dimension, abs(q) * 2 * scale * spread * _density(flint.arb(0)))
+            peak = bounded(self.loss.dimension, abs(q) * 2 * scale * spread * _density(flint.arb(0)))
             size = abs(mean) + _up_to(spread * 2 * _density(flint.arb(0)))
         value, slope = p * mean + q * size, p + q * _sign_of_quotient(mean, spread)
         found = _outer(place) * value + _both(place, across) * (scale * slope)
@@ -169,84 +190,37 @@ class ShiftedBallLoss(LossInBalls):
         return found * (2 * q * _density(w.level) / (deviation * w.norm))
 
     def _padded(self, column: arb_mat) -> arb_mat:
-        zeros = [[0]] * int(self.biased)
+        zeros = [[0]] * int(self.loss.biased)
         return flint_module().arb_mat(column.tolist() + zeros)
 
     def _padded_square(self, matrix: arb_mat) -> arb_mat:
-        rows = [row + [0] * int(self.biased) for row in matrix.tolist()]
-        return flint_module().arb_mat(rows + [[0] * len(self._centre)] * int(self.biased))
+        rows = [row + [0] * int(self.loss.biased) for row in matrix.tolist()]
+        return flint_module().arb_mat(rows + [[0] * len(self._centre)] * int(self.loss.biased))
 
-    def _excess(self, students: arb_mat) -> arb:
-        total = flint_module().arb(0)
-        rows = [*self._rows(students), *self._rows(exact(self.teacher))]
-        weights = [*self._coefficients(students.nrows()), *(-output for output in self._outputs)]
-        for i, w in enumerate(rows):
-            for j, v in enumerate(rows[: i + 1]):
-                pulled = self._together(w, v, i == j) * _column(v.numbers)
-                both = weights[i] * weights[j] * dot(w.numbers, pulled.entries())
-                total += both / 2 if i == j else both
-        return total
-
-    def _gradient(self, students: arb_mat) -> arb_mat:
-        flint = flint_module()
-        own, theirs = self._rows(students), self._rows(exact(self.teacher))
-        mine, outputs = self._coefficients(len(own)), self._outputs
-        pulls = [_column([flint.arb(0)] * len(self._centre)) for _ in own]
-        for i, w in enumerate(own):
-            for j in range(i + 1):
-                block = self._together(w, own[j], i == j)
-                pulls[i] += block * _column(own[j].numbers) * mine[j]
-                if j < i:
-                    pulls[j] += block * _column(w.numbers) * mine[i]
-            for v, output in zip(theirs, outputs, strict=True):
-                pulls[i] -= self._together(w, v) * _column(v.numbers) * output
-        rows = zip(mine, pulls, strict=True)
-        return flint.arb_mat([(pull * coefficient).entries()[: students.ncols()] for coefficient, pull in rows])
-
-    def _blocks(self, students: arb_mat) -> Callable[[int, int], arb_mat]:
-        own, mine = self._rows(students), self._coefficients(students.nrows())
-
-        def block(i: int, j: int) -> arb_mat:
-            found = _cut(self._together(own[i], own[j], i == j) * (mine[i] * mine[j]), students.ncols())
-            return found + self.reduced_block(students, i) if i == j else found
-
-        return block
-
-    def reduced_block(self, students: arb_mat, neuron: int) -> arb_mat:
-        own, mine = self._rows(students), self._coefficients(students.nrows())
-        total = diagonal(len(self._centre), flint_module().arb(0))
-        for j, (v, coefficient) in enumerate(zip(own, mine, strict=True)):
-            if j != neuron:
-                total += self._curved(own[neuron], v) * coefficient
-        for v, output in zip(self._rows(exact(self.teacher)), self._outputs, strict=True):
-            total -= self._curved(own[neuron], v) * output
-        return _cut(total * mine[neuron], students.ncols())
-
-    def _lipschitz(self, students: arb_mat, radius: float) -> arb:
-        r"""Return a bound of the Lipschitz constant of the Hessian in a ball around a student.
+    def lipschitz(self, coefficients: list[arb], radius: float) -> arb:
+        r"""Return a bound of the Lipschitz constant of the Hessian in a ball around the first neurons.
 
         By the bounds of the module's text, at the largest density and the largest $|h|$ in the ball, with
         $m = \max(1 + sh^2, s)$ where the inputs have mean zero, since $x$ is orthogonal to all that varies there, and
-        $m = (\|\mu\| + \sqrt s|h|)^2 + s$ else. Pairs are added up as in `BallLoss.lipschitz`.
+        $m = (\|\mu\| + \sqrt s|h|)^2 + s$ else. Pairs are added up as in `CentredPairs.lipschitz`.
         """
         arb = flint_module().arb
-        p, q = self.slopes
-        reach, scale = arb(radius), arb(self.scale)
-        own, mine = self._rows(students), self._coefficients(students.nrows())
-        steepest = abs(arb(self.left)).max(abs(arb(self.right)))
-        centre = dot(self._centre, self._centre).sqrt()
-        sizes = [abs(c) * (_norm(row.numbers) + reach) for row, c in zip(own, mine, strict=True)]
-        theirs = zip(self.teacher.tolist(), self._outputs, strict=True)
-        others = sum(sizes, arb(0)) + sum((abs(c) * _norm([*map(arb, row)]) for row, c in theirs), arb(0))
+        p, q = self.loss.slopes
+        reach, scale = arb(radius), arb(self.loss.scale)
+        steepest = abs(arb(self.loss.left)).max(abs(arb(self.loss.right)))
+        centre = _norm(self._centre)
+        unit = abs(coefficients[0])
+        sizes = [abs(c) * _norm(row.numbers) for row, c in zip(self.rows, coefficients, strict=True)]
+        others = sum(sizes, (self.number - 1) * unit * reach)
         pure = mixed = arb(0)
-        for row, c, size in zip(own, mine, sizes, strict=True):
+        for row, size in zip(self.rows[: self.number], sizes[: self.number], strict=True):
             least = row.norm - reach
             if not least > 0:
                 raise NotProved(f"a neuron may be zero within {radius:.3g} of the point")
             offset = abs(dot(self._centre, row.numbers))
             high = (offset + centre * reach) / (scale.sqrt() * least)
             low = (offset - centre * reach).max(arb(0)) / (scale.sqrt() * (row.norm + reach))
-            if self.mean is None:
+            if self.loss.mean is None:
                 moment = (1 + scale * high**2).max(scale)
             else:
                 moment = (centre + scale.sqrt() * high) ** 2 + scale
@@ -255,13 +229,10 @@ class ShiftedBallLoss(LossInBalls):
             bend = 2 * abs(q) * steepest * density
             along = (arb(15).sqrt() * high * moment**2 + 4 * scale.sqrt() * cubed) / (scale.sqrt() * least)
             own_part = 4 * abs(p * q) * density * cubed
-            pure = pure.max(abs(c) * (bend * along * (others - size) + abs(c) * own_part))
-            mixed = mixed.max(abs(c) * bend * cubed)
-        if len(own) > 1:
-            largest = arb(0)
-            for c in mine:
-                largest = largest.max(abs(c))
-            pure += 3 * arb(len(own)).sqrt() * mixed * largest
+            pure = pure.max(unit * (bend * along * (others - size) + unit * own_part))
+            mixed = mixed.max(unit * bend * cubed)
+        if self.number > 1:
+            pure += 3 * arb(self.number).sqrt() * mixed * unit
         return pure
 
 
@@ -366,7 +337,3 @@ def _outer(column: arb_mat) -> arb_mat:
 
 def _both(first: arb_mat, second: arb_mat) -> arb_mat:
     return first * second.transpose() + second * first.transpose()
-
-
-def _cut(matrix: arb_mat, size: int) -> arb_mat:
-    return flint_module().arb_mat([row[:size] for row in matrix.tolist()[:size]])

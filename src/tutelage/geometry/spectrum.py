@@ -18,9 +18,10 @@ from tutelage.checks import count, one_of
 from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.vectors import as_student, as_vector
 from tutelage.errors import TutelageError
-from tutelage.geometry.blocks import structure
 from tutelage.geometry.equivalence import reference_of
-from tutelage.geometry.isotypic import is_symmetric, symmetric_spectrum
+from tutelage.geometry.families.isotypes import isotypes
+from tutelage.geometry.families.layout import Layout
+from tutelage.geometry.families.recognition import recognised
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
@@ -37,9 +38,6 @@ HOW = ("auto", "dense", "ends")
 
 # Eigenvalues found at the lower end of a large spectrum.
 _ENDS = 8
-
-# Below so many neurons a dense Hessian is quicker than the products that symmetries ask for.
-_LEAST_SYMMETRIC = 12
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def spectrum(
         point: The student.
         how: `dense` for all eigenvalues, `ends` for the smallest few and the largest one by Lanczos' method on
             Hessian–vector products (no matrix is formed). `auto` takes all eigenvalues of a symmetric point of a
-            committee from a few such products (see `isotypic`), and else `dense` up to 2,600 parameters (in the span).
+            committee from a few such products, and else `dense` up to 2,600 parameters (in the span).
         number: How many eigenvalues `ends` finds at the lower end.
 
     Raises:
@@ -188,7 +186,7 @@ def _beside_the_span(objective: Objective, point: PyTree) -> tuple[Objective, Py
 
 
 def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
-    """Return all eigenvalues at a point of a committee with as many students as orthonormal teachers.
+    """Return all eigenvalues at a symmetric point of a committee whose teachers are all coordinate axes.
 
     Returns:
         `None` where there are no symmetries, or too few to be worth it.
@@ -196,25 +194,48 @@ def _by_symmetry(objective: Objective, point: PyTree) -> np.ndarray | None:
     student = objective.problem.student
     if not (isinstance(student, Neuronwise) and isinstance(objective, NeuronSum) and objective.axes):
         return None
-    if objective.problem.parameters != student.vectors(point).size:
-        return None  # numbers besides the vectors
-    vectors = np.asarray(student.vectors(point))
-    neurons, dimension = vectors.shape
-    teachers = objective.problem.teacher.vectors(objective.target).shape[0]
-    if not (neurons == teachers == dimension and objective.span_suffices) or dimension < _LEAST_SYMMETRIC:
+    vectors, frame = np.asarray(student.vectors(point)), reference_of(objective)
+    if objective.problem.parameters != vectors.size or frame.teacher is None:
+        return None  # numbers besides the vectors, or inputs that are not the same in all directions
+    if len(frame.teacher) != vectors.shape[1] or len(set(frame.rows.tolist())) > 1:
         return None
-    frame = reference_of(objective)
-    if len(set(frame.rows.tolist())) > 1:
+    found = recognised(vectors, frame.columns)
+    if found is None:
         return None
-    blocks = structure(frame.pattern(vectors), frame, 1e-6)
-    sizes = blocks.student_sizes
-    # With b blocks a symmetric student has about b² entries, and the types of its Hessian about 4b² rows.
-    if sizes != blocks.teacher_sizes or 8 * len(sizes) ** 2 > dimension**2:
-        return None
-    ordered = vectors[np.ix_(blocks.students, blocks.teachers)]
-    if not is_symmetric(ordered, sizes):
-        return None
-    return symmetric_spectrum(hessian_product(objective, student.with_vectors(point, jnp.asarray(ordered))), sizes)
+    # Where the entries of a student in the order of the blocks stand in this one.
+    places = np.ravel_multi_index(np.ix_(found.students, found.teachers), vectors.shape).ravel()
+    back, product = np.argsort(places), hessian_product(objective, point)
+    return symmetric_spectrum(lambda vector: product(vector[back])[places], found.layout)
+
+
+def symmetric_spectrum(product: Callable[[np.ndarray], np.ndarray], layout: Layout) -> np.ndarray | None:
+    """Return all eigenvalues, with repetitions, of a symmetric matrix that commutes with permutations within blocks.
+
+    By Schur's lemma it has one eigenvalue, repeated as often as the dimension says, for each copy of a type of
+    representations (`tutelage.geometry.families.isotypes`): about four times the squared number of blocks products
+    suffice, and show whether the spans of these vectors are invariant.
+
+    Args:
+        product: Returns the matrix times a vector, whose entries are those of a student read row by row.
+        layout: Blocks and orbits, in the order in which they stand.
+
+    Returns:
+        The eigenvalues in increasing order, or `None` where the matrix does not commute with the permutations.
+
+    Reference:
+        Y. Arjevani and M. Field use these symmetries to study the spectra of this problem's minima.
+    """
+    found = []
+    worst = scale = 0.0
+    for kind in isotypes(layout):
+        vectors = kind.vectors()
+        images = np.array([product(vector) for vector in vectors])
+        small = images @ vectors.T
+        worst = max(worst, float(np.abs(images - small @ vectors).max()))
+        values = np.linalg.eigvalsh(0.5 * (small + small.T))
+        scale = max(scale, float(np.abs(values).max()))
+        found.append(np.repeat(values, round(kind.dimension)))
+    return np.sort(np.concatenate(found)) if worst <= 1e-6 * scale else None
 
 
 def _with_copies(objective: Objective, reduced: PyTree, copies: int) -> np.ndarray:

@@ -13,7 +13,7 @@ the minimum into a saddle (the paper's Theorem 9 and Lemma 13, for $p = 1$). Whe
 divided, $fa$ and $(1-f)a$, whatever the activation, and the direction is $(u/f, -u/(1-f))$, as for $p \to \infty$.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,19 +52,20 @@ def degree_of(problem: Problem) -> int:
     )
 
 
-def rows_of(point: Any) -> tuple[Float[Array, "student dim"], Any]:
-    """Return the matrix of a student's neurons, and a function that puts another one in its place."""
+def neurons_of(point: Any) -> tuple[Float[Array, "student row"], Float[Array, " student"] | None, Callable]:
+    """Return the rows of a student's neurons, with biases, their output weights, and what puts others there."""
     if isinstance(point, WithLinear):
         linear = finite_array("point", point.linear, dimensions=1)
-        return finite_array("point", point.neurons, dimensions=2), lambda rows: WithLinear(rows, linear)
-    if isinstance(point, Layers):
-        weights = finite_array("point", point.weights, dimensions=2)
-        if point.biases is None:
-            return weights, lambda rows: point._replace(weights=rows)
-        biases = finite_array("point", point.biases, dimensions=1)
-        put = lambda rows: point._replace(weights=rows[:, :-1], biases=rows[:, -1])  # noqa: E731
-        return jnp.concatenate([jnp.asarray(weights), jnp.asarray(biases)[:, None]], axis=1), put
-    return finite_array("point", point, dimensions=2), lambda rows: rows
+        return finite_array("point", point.neurons, dimensions=2), None, lambda rows, _: WithLinear(rows, linear)
+    if not isinstance(point, Layers):
+        return finite_array("point", point, dimensions=2), None, lambda rows, _: rows
+    weights = finite_array("point", point.weights, dimensions=2)
+    learned = (point.output, point.biases)
+    output, biases = (None if part is None else finite_array("point", part, dimensions=1) for part in learned)
+    if biases is None:
+        return weights, output, lambda rows, output: point._replace(weights=rows, output=output)
+    put = lambda rows, output: point._replace(weights=rows[:, :-1], output=output, biases=rows[:, -1])  # noqa: E731
+    return jnp.concatenate([weights, biases[:, None]], axis=1), output, put
 
 
 def _neuron(argument: str, value: Any, students: int) -> int:
@@ -87,14 +88,13 @@ def split(point: PyTree, neuron: int, fraction: float = 0.5, degree: int = 1) ->
     Returns:
         The larger student, for an objective with one student more (see `wider`).
     """
-    rows, put = rows_of(point)
+    rows, output, put = neurons_of(point)
     neuron = _neuron("neuron", neuron, rows.shape[0])
     fraction, degree = between("fraction", fraction, 0, 1), count("degree", degree)
-    if isinstance(point, Layers) and point.output is not None:
-        output = finite_array("point", point.output, dimensions=1)
-        shares = np.array([fraction, 1.0 - fraction])
-        return put(_divided(rows, neuron, np.ones(2)))._replace(output=_divided(output, neuron, shares))
-    return put(_divided(rows, neuron, np.array([fraction, 1.0 - fraction]) ** (1.0 / degree)))
+    shares = np.array([fraction, 1.0 - fraction])
+    if output is None:
+        return put(_divided(rows, neuron, shares ** (1.0 / degree)), None)
+    return put(_divided(rows, neuron, np.ones(2)), _divided(output, neuron, shares))
 
 
 @instantly
@@ -119,13 +119,14 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
     Raises:
         InvalidArgument: If the neurons are not parallel, so that merging them would change the function.
     """
-    rows, put = rows_of(point)
+    rows, output, put = neurons_of(point)
     pair = sorted(_neuron(name, value, rows.shape[0]) for name, value in (("first", first), ("second", second)))
     if pair[0] == pair[1]:
         raise invalid("second", "be another neuron than `first`", str(second), "Choose two neurons")
     degree, tolerance = count("degree", degree), positive("tolerance", tolerance)
     one, other = np.asarray(rows[pair[0]]), np.asarray(rows[pair[1]])
-    if isinstance(point, Layers) and point.output is not None:
+    rest = np.delete(np.asarray(rows), pair[1], axis=0)
+    if output is not None:
         if (distance := float(np.linalg.norm(one - other))) > tolerance:
             raise invalid(
                 "second",
@@ -133,9 +134,9 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
                 f"neurons at a distance of {distance:.3g}",
                 "Merge neurons that are equal",
             )
-        output = np.delete(np.asarray(point.output), pair[1])
-        output[pair[0]] += np.asarray(point.output)[pair[1]]
-        return put(jnp.asarray(np.delete(np.asarray(rows), pair[1], axis=0)))._replace(output=jnp.asarray(output))
+        weights = np.delete(np.asarray(output), pair[1])
+        weights[pair[0]] += np.asarray(output)[pair[1]]
+        return put(jnp.asarray(rest), jnp.asarray(weights))
     norms = np.linalg.norm(one), np.linalg.norm(other)
     if min(norms) > 0:
         angle = line_angles(one[None], other[None], signed=True).item()
@@ -152,9 +153,8 @@ def merge(point: PyTree, first: int, second: int, degree: int = 1, tolerance: fl
         # The longer one's direction: the shorter one's is known less well.
         longer = one if norms[0] >= norms[1] else other
         merged = longer * (((norms[0] / max(norms)) ** degree + (norms[1] / max(norms)) ** degree) ** (1 / degree))
-    rest = np.delete(np.asarray(rows), pair[1], axis=0)
     rest[pair[0]] = merged
-    return put(jnp.asarray(rest))
+    return put(jnp.asarray(rest), None)
 
 
 def wider(objective: Objective, neuron: int = 0) -> Objective:
@@ -263,11 +263,11 @@ def descent_direction(
         return None
     wide = wider(objective, chosen)
     divided = split(point, chosen, fraction, degree)
-    exponent = -1.0 if isinstance(divided, Layers) and divided.output is not None else -(degree - 1) / degree
+    rows, output, put = neurons_of(jax.tree.map(lambda leaf: np.zeros(leaf.shape), divided))
+    exponent = -(degree - 1) / degree if output is None else -1.0
     first, second = fraction**exponent, (1 - fraction) ** exponent
     length = float(np.hypot(first, second))
-    rows, put = rows_of(jax.tree.map(lambda leaf: np.zeros(leaf.shape), divided))
     moves = np.zeros(rows.shape)
     moves[chosen], moves[chosen + 1] = first / length * direction, -second / length * direction
-    full = jax.tree.map(of_jax, put(moves))
+    full = jax.tree.map(of_jax, put(moves, output))
     return Descent(wide, divided, full, value / (fraction * (1 - fraction)) / length**2, chosen, fraction)

@@ -12,9 +12,7 @@ from tutelage.duals.piecewise_linear import PiecewiseLinear
 from tutelage.duals.shifted import TwoSlopes
 from tutelage.errors import UnsupportedCombination
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.balls import BallLoss
 from tutelage.geometry.decay import Decay
-from tutelage.geometry.shifted_balls import ShiftedBallLoss
 from tutelage.inputs import Gaussian, Inputs
 from tutelage.models import TwoLayer
 from tutelage.models.base import Model
@@ -22,8 +20,12 @@ from tutelage.objectives import Objective
 from tutelage.objectives.population.neuron_sum import NeuronSum
 
 
-def ball_loss(objective: Objective) -> tuple[NeuronSum, LossInBalls]:
-    """Return a population loss of neurons, and the same in ball arithmetic.
+def ball_loss(objective: Objective, point: PyTree) -> LossInBalls:
+    """Return a population loss of neurons in ball arithmetic.
+
+    Args:
+        objective: The loss.
+        point: A student of which each neuron is the representative of its rescalings, for the signs of its neurons.
 
     Raises:
         UnsupportedCombination: If there is none.
@@ -53,12 +55,14 @@ def ball_loss(objective: Objective) -> tuple[NeuronSum, LossInBalls]:
     rows = np.asarray(jax.device_get(parts.weights))
     if objective.biased:
         rows = np.column_stack([rows, np.zeros(len(rows)) if parts.biases is None else np.asarray(parts.biases)])
-    return objective, (ShiftedBallLoss if shifted else BallLoss)(
+    signs = student.parts(point).output
+    return LossInBalls(
         rows,
         left,
         right,
         scale,
         float(problem.noise),
+        signs=None if signs is None else np.asarray(signs),
         outputs=None if parts.output is None else np.asarray(parts.output),
         decay=_decay(objective, student),
         factors=(_factor(student), _factor(teacher)),
@@ -96,14 +100,6 @@ def _decay(objective: NeuronSum, student: TwoLayer) -> Decay | None:
     return Decay(tuple(of_rows), rates.get("output"))
 
 
-def signs_of(objective: NeuronSum, point: PyTree) -> np.ndarray | None:
-    """Return the output weights of a student of which each neuron is the representative of its rescalings."""
-    student = objective.problem.student
-    assert isinstance(student, TwoLayer)
-    output = student.parts(point).output
-    return None if output is None else np.asarray(output)
-
-
 def _named(objective: Objective) -> str:
     kind = type(objective).__name__
     return f"the {objective.problem.name} problem" if isinstance(objective, NeuronSum) else f"an objective `{kind}`"
@@ -128,7 +124,7 @@ def _agrees(dual: object, left: float, right: float, scale: float, shifted: bool
     )
 
 
-def described(objective: NeuronSum, loss: LossInBalls, students: np.ndarray) -> str:
+def described(objective: Objective, loss: LossInBalls, students: np.ndarray) -> str:
     """Return a problem in words, with all its numbers."""
     problem = objective.problem
     activation: Activation = problem.student.activation  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from tutelage.errors import TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.atlas import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
 from tutelage.geometry.blocks import Structure, structure
-from tutelage.geometry.critical import Tolerances, checked_tolerances, critical_point, given_floor
+from tutelage.geometry.critical import Tolerances, checked_tolerances, critical_point
 from tutelage.geometry.equivalence import Pattern, Reference, reference_of, signature, vectors_of
 from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
@@ -111,7 +111,7 @@ def atlas(
         raise invalid("runs", "be runs of this objective", repr(runs), "Pass the objective that they descended")
     # Runs that diverged may not be finite; they are left out below.
     points = runs.points if isinstance(runs, Runs) else problem.points(runs, "runs")
-    floor = lowest_loss(objective) if lowest is None else given_floor(objective, lowest)
+    floor = lowest_loss(objective, lowest)
     number = len(jax.tree.leaves(points)[0])
     losses, norms, errors, singular = _evaluated(objective, runs, points)
     # Single points are taken from NumPy arrays: from a device each would be a call of its own.

@@ -128,7 +128,7 @@ def test_a_flat_direction_of_any_type_is_noticed():
     with flint.ctx.workdps(40):
         table = np.array([[flint.arb("0.1"), flint.arb("0.5")]] * 2, object)
         with pytest.raises(tl.geometry.proving.NotProved):
-            enclosed_by_symmetry(layout, table, critical=True)
+            enclosed_by_symmetry(layout, table, zero=True)
 
 
 def test_tables_of_students_in_full():

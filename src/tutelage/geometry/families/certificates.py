@@ -40,7 +40,7 @@ def certified(point: FamilyPoint, digits: int) -> Certificate:
     with flint.ctx.workdps(digits + GUARD):
         try:
             proof = symmetric_proof(layout, layout.teachers if zero else point.table, zero, digits)
-            away = _distance(layout, proof.decimals, point.table)
+            away = _distance(layout, proof[0], point.table)
             left_open = "" if students >= point.neurons else FEWER
             numbers = assembled(proof, away, flint.arb(0), zero, left_open)
             return Certificate(**numbers, **described, blocks="+".join(sizes))

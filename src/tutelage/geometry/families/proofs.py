@@ -43,13 +43,13 @@ def in_balls(layout: Layout) -> Layout:
     return Layout(tuple(balls([round(float(size)) for size in layout.sizes])), layout.owners)
 
 
-def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = False) -> Enclosure:
+def enclosed_by_symmetry(layout: Layout, table: np.ndarray, zero: bool = False) -> Enclosure:
     """Prove that there is one critical point around a block-constant centre, with the precision of `flint.ctx`.
 
     Args:
         layout: Blocks and orbits, whole sizes in balls.
         table: The centre, in balls that contain it.
-        critical: Whether the centre is known to be a critical point itself, without any computation.
+        zero: Whether the loss is known to be zero at the centre, which is a critical point then.
 
     Raises:
         NotProved: If the conditions of the theorem do not hold, with the reason.
@@ -57,8 +57,10 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     flint, geometry = flint_module(), Geometry(layout, table)
     number = len(layout.owners)
     gradient_norm = 0.0
-    if not critical:
+    excess: Any = flint.arb(0)
+    if not zero:
         gradient_norm = at_most((layout.weights * square(geometry.gradient())).sum().nonnegative_part().sqrt())
+        excess = geometry.loss()
     bounds = [
         (low, high, int(kind.dimension.unique_fmpz()))
         for kind in isotypes(layout)
@@ -73,7 +75,7 @@ def enclosed_by_symmetry(layout: Layout, table: np.ndarray, critical: bool = Fal
     def lipschitz(radius: float) -> arb:
         return lipschitz_bound(norms, students, flint.arb(teachers), flint.arb(1) / 4, radius)
 
-    return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)), critical)
+    return concluded(gradient_norm, bounds, lipschitz, min(map(float, norms)), excess)
 
 
 def refined_table(layout: Layout, start: np.ndarray, digits: int) -> list[list[int]]:

@@ -24,16 +24,18 @@ class Recognised(NamedTuple):
     teachers: np.ndarray
 
 
-def recognised(vectors: np.ndarray) -> Recognised | None:
+def recognised(vectors: np.ndarray, labels: np.ndarray | None = None) -> Recognised | None:
     """Return the layout of a student whose teachers are all coordinate axes, if it has symmetries that are worth it.
 
     Args:
         vectors: The student, one row per neuron; there may be more or fewer of them than teachers.
+        labels: A label for every teacher, where they are not all alike.
     """
     number, dimension = vectors.shape
     if dimension < _LEAST:
         return None
-    reference = Reference(np.eye(dimension), False, np.zeros(number, int), np.zeros(dimension, int))
+    labels = np.zeros(dimension, int) if labels is None else labels
+    reference = Reference(np.eye(dimension), False, np.zeros(number, int), labels)
     rows, columns = blocks_of(reference.pattern(vectors), reference, _TOLERANCE)
     blocks = _groups(columns)
     # With b blocks a symmetric student has about b² entries, and the types of its Hessian about 4b² rows.

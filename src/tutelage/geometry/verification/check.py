@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tutelage.geometry.verification.pairs import Slopes
 from tutelage.geometry.verification.symmetry import kinds, symmetry_of
 
 if TYPE_CHECKING:
+    from tutelage.geometry.ball_losses import LossInBalls
     from tutelage.geometry.certificate import Certificate
 
 # Decimal digits of the arithmetic beyond those of the centre.
@@ -63,6 +64,13 @@ def fault(certificate: Certificate, vectors: np.ndarray, contained: bool = True)
     return ""
 
 
+def uncovered(loss: LossInBalls) -> str:
+    """Return what a loss has that no check is written for, or an empty text."""
+    if loss.biased or loss.mean is not None:
+        return "biases, or inputs with a mean"
+    return "" if loss.decay is None else "weight decay"
+
+
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise _False(otherwise)
@@ -73,8 +81,7 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(certificate.proved, f"nothing is proved: {certificate.reason}")
     _require(loss is not None and not certificate.blocks, "the centre is not written out in full")
     assert loss is not None
-    _require(loss.decay is None, "weight decay is not checked")
-    _require(loss.mean is None and not loss.biased, "biases and means of the inputs are not checked")
+    _require(not uncovered(loss), f"the check does not cover {uncovered(loss)}")
     centre = [[Fraction(entry) for entry in row] for row in certificate.decimals]
     parts = list(certificate.parts) or list(range(len(centre)))
     _require(set(parts) == set(range(len(centre))), "neurons of the centre have no part in the student")
@@ -84,30 +91,42 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
         pairs = set(zip(parts, signs, strict=True))
         _require(len(pairs) == len(centre), "parts of one neuron have output weights of different signs")
         signs = [sign for _, sign in sorted(pairs)]
-    network = _network(certificate, centre, signs)
+    network = _network(loss, centre, signs, int((certificate.digits + _GUARD) * 3.33))
     _require(min(norm.low for norm in network.norms()) > 0, "a neuron of the centre may be zero")
-    zero = _is_teacher(network, loss.left == -loss.right)
-    _critical(certificate, network, zero, vectors, parts, centre, contained)
+    given = [[Fraction(entry) for entry in row] for row in np.asarray(vectors, float).tolist()]
+    _critical(_Case(certificate, loss, network, given, parts, centre), contained)
 
 
-def _unit(certificate: Certificate) -> Fraction:
-    """Return the square of the factor of the student's output: losses and derivatives are multiples of it."""
-    assert certificate._loss is not None
-    return Fraction(certificate._loss.factors[0]) ** 2
+class _Case(NamedTuple):
+    """A certificate with its loss and its network, the student that was given, its parts, and the centre."""
+
+    certificate: Certificate
+    loss: LossInBalls
+    network: Network
+    given: list[list[Fraction]]
+    parts: list[int]
+    centre: list[list[Fraction]]
+
+    @property
+    def shared(self) -> bool:
+        """Whether there are more neurons than the centre has."""
+        return len(self.parts) > len(self.centre)
+
+    @property
+    def unit(self) -> Fraction:
+        """The square of the factor of the student's output: losses and derivatives are multiples of it."""
+        return Fraction(self.loss.factors[0]) ** 2
 
 
 def _signs(numbers: np.ndarray | None, count: int) -> list[int]:
     return [1] * count if numbers is None else [1 if number > 0 else -1 for number in np.asarray(numbers).tolist()]
 
 
-def _network(certificate: Certificate, centre: list[list[Fraction]], signs: list[int]) -> Network:
-    loss = certificate._loss
-    assert loss is not None
+def _network(loss: LossInBalls, centre: list[list[Fraction]], signs: list[int], bits: int) -> Network:
     teachers = [[Fraction(entry) for entry in row] for row in np.asarray(loss.teacher, float).tolist()]
     outputs = [Fraction(1)] * len(teachers) if loss.outputs is None else [*map(Fraction, loss.outputs.tolist())]
     ratio = Fraction(loss.factors[1]) / Fraction(loss.factors[0])
     scaled = [[abs(output * ratio) * entry for entry in row] for output, row in zip(outputs, teachers, strict=True)]
-    bits = int((certificate.digits + _GUARD) * 3.33)
     slopes = Slopes(Fraction(loss.left), Fraction(loss.right), Fraction(loss.scale), bits)
     return Network(centre, scaled, signs, _signs(loss.outputs, len(teachers)), slopes)
 
@@ -132,28 +151,20 @@ def _is_teacher(network: Network, even: bool) -> bool:
     return not any(rest.values()) and (even or all(sum(column) == 0 for column in zip(*turned, strict=True)))
 
 
-def _critical(
-    certificate: Certificate,
-    network: Network,
-    zero: bool,
-    vectors: np.ndarray,
-    parts: list[int],
-    centre: list[list[Fraction]],
-    contained: bool,
-) -> None:
-    shared = len(parts) > len(centre)
+def _critical(case: _Case, contained: bool) -> None:
+    certificate, network, unit, shared = case.certificate, case.network, case.unit, case.shared
+    zero = _is_teacher(network, case.loss.left == -case.loss.right)
     inner, outer = Fraction(certificate.radius), Fraction(certificate.unique_radius)
     if zero and shared:
         # Whatever the Hessian: no loss is smaller.
         _require(certificate.kind == "global minimum", f"it is a global minimum, not a {certificate.kind}")
-        _distance(certificate, vectors, parts, centre, Fraction(0), None)
+        _distance(case, Fraction(0), None)
         _require(certificate.excess == (0.0, 0.0), "the loss is not in its bounds")
         return
     gradient = Interval(0, 0, network.slopes.bits) if zero else network.gradient_norm()
     lipschitz = network.lipschitz(outer)
     _require(lipschitz is not None, "a neuron may be zero within the radius of uniqueness")
     assert lipschitz is not None
-    unit = _unit(certificate)
     least = Fraction(certificate.least_curvature) / unit * (1 - _LESS)
     gamma, constant = gradient.largest, lipschitz.largest
     _require(Fraction(certificate.gradient_norm) / unit >= gradient.least, "the gradient is larger at the centre")
@@ -175,11 +186,12 @@ def _critical(
         _require(low - _CLOSE <= high + _CLOSE, "the bounds of the smallest eigenvalue are in the wrong order")
         held = _below(matrices, low + drift - _CLOSE) == 0 and _below(matrices, high - drift + _CLOSE) > 0
         _require(held, "the smallest eigenvalue is not in its bounds")
-    index = below + (_of_parts(certificate, network, parts, drift) if shared else 0)
+    index = below + (_of_parts(case, drift) if shared else 0)
     _require(index == certificate.index, f"the index is {index}")
-    excess = _excess(certificate, network, zero, inner, constant)
-    _distance(certificate, vectors, parts, centre, inner, outer)
-    parameters, realizable = len(parts) * len(centre[0]), contained and len(parts) >= len(network.teachers)
+    excess = _excess(case, zero, inner, constant)
+    _distance(case, inner, outer)
+    number = len(case.parts)
+    parameters, realizable = number * len(case.centre[0]), contained and number >= len(network.teachers)
     _require(certificate.kind in _kinds(index, parameters, zero, excess, realizable), f"it is no {certificate.kind}")
 
 
@@ -208,15 +220,15 @@ def _below(matrices: list[tuple[int, Matrix, list[int]]], shift: Fraction) -> in
     return sum(number * negative(matrix, weights, shift, _SLACK) for number, matrix, weights in matrices)
 
 
-def _of_parts(certificate: Certificate, network: Network, parts: list[int], drift: Fraction) -> int:
+def _of_parts(case: _Case, drift: Fraction) -> int:
     """Return how many negative eigenvalues there are because neurons have several parts."""
-    least = Fraction(certificate.split_curvature) / _unit(certificate) * (1 - _LESS)
+    least = Fraction(case.certificate.split_curvature) / case.unit * (1 - _LESS)
     _require(least > drift, "reduced blocks are not shown to be regular across their neurons")
     index = 0
-    for neuron, number in Counter(parts).items():
+    for neuron, number in Counter(case.parts).items():
         if number == 1:
             continue
-        block = network.reduced_block(neuron)
+        block = case.network.reduced_block(neuron)
         ones = [1] * len(block.middle)
         below, above = (negative(block, ones, shift, _SLACK) for shift in (-least, least))
         _require(above == below + 1, "a reduced block has an eigenvalue closer to zero")
@@ -224,14 +236,12 @@ def _of_parts(certificate: Certificate, network: Network, parts: list[int], drif
     return index
 
 
-def _excess(certificate: Certificate, network: Network, zero: bool, inner: Fraction, constant: Fraction) -> Fraction:
+def _excess(case: _Case, zero: bool, inner: Fraction, constant: Fraction) -> Fraction:
     """Return a lower bound of the loss above the noise, after comparing both with the certificate."""
-    loss = certificate._loss
-    assert loss is not None
-    lowest = Fraction(loss.noise) ** 2 / 2
+    certificate, network, unit = case.certificate, case.network, case.unit
+    lowest = Fraction(case.loss.noise) ** 2 / 2
     spread = (network.steepness() + constant * inner) * inner**2 / 2
     value = Interval(0, 0, network.slopes.bits) if zero else network.loss()
-    unit = _unit(certificate)
     least, largest = unit * max(value.least - spread, Fraction(0)), unit * (value.largest + spread)
     close = Fraction(1, 10**certificate.digits)
     for bounds, base in ((certificate.excess, Fraction(0)), (certificate.loss, lowest)):
@@ -240,31 +250,22 @@ def _excess(certificate: Certificate, network: Network, zero: bool, inner: Fract
     return least
 
 
-def _distance(
-    certificate: Certificate,
-    vectors: np.ndarray,
-    parts: list[int],
-    centre: list[list[Fraction]],
-    inner: Fraction,
-    outer: Fraction | None,
-) -> None:
+def _distance(case: _Case, inner: Fraction, outer: Fraction | None) -> None:
     """Check that the student is as close as it is said to be, and within the radius of uniqueness.
 
     Where neurons have parts, the closest student with such parts is compared, and the sums of parts with the centre.
     """
-    given = [[Fraction(entry) for entry in row] for row in np.asarray(vectors, float).tolist()]
+    certificate, given, parts, centre = case.certificate, case.given, case.parts, case.centre
     along = [_dot(row, centre[part]) for row, part in zip(given, parts, strict=True)]
     totals = [sum(one for one, part in zip(along, parts, strict=True) if part == place) for place in range(len(centre))]
-    single = len(parts) == len(centre)
-    shares = [Fraction(1) if single else one / totals[part] for one, part in zip(along, parts, strict=True)]
+    shares = [one / totals[part] if case.shared else Fraction(1) for one, part in zip(along, parts, strict=True)]
     _require(min(shares) > 0, "a part is zero, or looks away from its neuron")
     away = Fraction(0)
     merged = [[-entry for entry in row] for row in centre]
     for row, part, share in zip(given, parts, shares, strict=True):
         away += sum((one - share * two) ** 2 for one, two in zip(row, centre[part], strict=True))
         merged[part] = [one + two for one, two in zip(merged[part], row, strict=True)]
-    bits = int((certificate.digits + _GUARD) * 3.33)
-    distance = Interval.of(away, bits).root().least + inner
+    distance = Interval.of(away, case.network.slopes.bits).root().least + inner
     _require(
         distance <= Fraction(certificate.distance) + Fraction(1, 10**certificate.digits), "the point is further away"
     )

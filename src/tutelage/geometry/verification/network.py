@@ -106,10 +106,7 @@ class Network:
 
     def loss(self) -> Interval:
         """Return the loss, without the noise."""
-        beta = self.slopes.beta
-        total = Interval(0, 0, self.slopes.bits)
-        squares = [Fraction(sum(numbers), self.unit**2) for numbers in self._squares]
-        total = beta * (squares[0] + squares[1]) / 2
+        total = self.slopes.beta * Fraction(sum(map(sum, self._squares)), self.unit**2) / 2
         counts: dict[int, tuple[int, Dual]] = {}
         for pair in self.pairs:
             number, _ = counts.get(id(pair.dual), (0, pair.dual))
@@ -152,47 +149,50 @@ class Network:
     def hessian(self) -> Matrix:
         """Return the whole Hessian."""
         number, dimension = self.students.shape
-        size = number * dimension
-        middle, spread = np.zeros((size, size), object), np.zeros((size, size), object)
-        squared = self.unit**2
-        identity = np.eye(dimension, dtype=int).astype(object) * squared
+        middle, spread = (np.zeros((number * dimension,) * 2, object) for _ in range(2))
         for i in range(number):
-            self._put(middle, spread, i, i, [_scaled(self.slopes.beta, identity)], 1)
+            self._put(middle, spread, i, i, 1, (self.slopes.beta,), (self._identity,))
         for pair in self.pairs:
-            w, v = self.students[pair.i], (self.students if pair.student else self.teachers)[pair.j]
-            forms = (identity, np.outer(w, w), np.outer(w, v) + np.outer(v, w), np.outer(v, v))
-            places: list[tuple[int, int, Quadratic, tuple]] = [(pair.i, pair.i, pair.dual.own, forms)]
-            if pair.student:
-                turned = (forms[0], forms[3], forms[2], forms[1])
-                places += [(pair.j, pair.j, pair.dual.other, turned), (pair.i, pair.j, pair.dual.mixed, forms)]
-                places += [(pair.j, pair.i, pair.dual.mixed, forms)]
-            for row, column, factors, parts in places:
-                terms = [_scaled(factor, part) for factor, part in zip(factors, parts, strict=True)]
-                self._put(middle, spread, row, column, terms, pair.sign)
-        return Matrix(middle // squared, spread // squared + 2, self.slopes.bits)
+            for row, column, *terms in self._curvatures(pair):
+                self._put(middle, spread, row, column, pair.sign, *terms)
+        return self._matrix(middle, spread)
 
     def reduced_block(self, neuron: int) -> Matrix:
         """Return the second derivative in one student less that of its own dual: what splitting it depends on."""
-        dimension, squared = self.students.shape[1], self.unit**2
-        middle, spread = (np.zeros((dimension, dimension), object) for _ in range(2))
-        identity = np.eye(dimension, dtype=int).astype(object) * squared
+        middle, spread = (np.zeros(self._identity.shape, object) for _ in range(2))
         for pair in self.pairs:
-            if pair.i != neuron and not (pair.student and pair.j == neuron):
-                continue
-            w, v = self.students[pair.i], (self.students if pair.student else self.teachers)[pair.j]
-            factors = pair.dual.own
-            if pair.i != neuron:
-                w, v, factors = v, w, pair.dual.other
-            forms = (identity, np.outer(w, w), np.outer(w, v) + np.outer(v, w), np.outer(v, v))
-            self._put(middle, spread, 0, 0, [_scaled(*both) for both in zip(factors, forms, strict=True)], pair.sign)
-        return Matrix(middle // squared, spread // squared + 2, self.slopes.bits)
+            if pair.i == neuron or (pair.student and pair.j == neuron):
+                for row, column, *terms in self._curvatures(pair):
+                    if row == column == neuron:
+                        self._put(middle, spread, 0, 0, pair.sign, *terms)
+        return self._matrix(middle, spread)
 
-    def _put(self, middle, spread, row: int, column: int, terms: Iterable, sign: int) -> None:
+    @cached_property
+    def _identity(self) -> np.ndarray:
+        return np.eye(self.students.shape[1], dtype=int).astype(object) * self.unit**2
+
+    def _curvatures(self, pair: Pair) -> list[tuple[int, int, Quadratic, tuple[np.ndarray, ...]]]:
+        """Return what a pair adds to the Hessian: places of blocks, factors, and what these multiply."""
+        w, v = self.students[pair.i], (self.students if pair.student else self.teachers)[pair.j]
+        forms = (self._identity, np.outer(w, w), np.outer(w, v) + np.outer(v, w), np.outer(v, v))
+        own = (pair.i, pair.i, pair.dual.own, forms)
+        if not pair.student:
+            return [own]
+        other = (pair.j, pair.j, pair.dual.other, (forms[0], forms[3], forms[2], forms[1]))
+        return [own, other, (pair.i, pair.j, pair.dual.mixed, forms), (pair.j, pair.i, pair.dual.mixed, forms)]
+
+    def _put(self, middle, spread, row: int, column: int, sign: int, factors: Iterable, forms: Iterable) -> None:
         size = self.students.shape[1]
         place = np.s_[row * size : (row + 1) * size, column * size : (column + 1) * size]
-        for mid, wide in terms:
+        for factor, form in zip(factors, forms, strict=True):
+            mid, wide = _scaled(factor, form)
             middle[place] += sign * mid
             spread[place] += wide
+
+    def _matrix(self, middle: np.ndarray, spread: np.ndarray) -> Matrix:
+        """Return a matrix of numbers that are multiples of the squared unit."""
+        squared = self.unit**2
+        return Matrix(middle // squared, spread // squared + 2, self.slopes.bits)
 
     def second_derivatives(self, directions: list[np.ndarray]) -> Matrix:
         """Return the Hessian's values at all pairs of some directions, matrices of whole numbers like the students."""
@@ -223,7 +223,7 @@ class Network:
                 middle = middle + count * pair.sign * mid
                 spread = spread + count * wide
         assert middle.shape == (number, number)
-        return Matrix(middle // squared, spread // squared + 2, self.slopes.bits)
+        return self._matrix(middle, spread)
 
     @staticmethod
     def _along(changes: np.ndarray, rows: np.ndarray) -> np.ndarray:
