@@ -108,20 +108,28 @@ def elementwise(name: str, parameters: dict[str, Any], dtype: Any) -> Function |
     return None
 
 
-def _reduction(ufunc: np.ufunc) -> Callable[..., Function]:
+def _with(function: Function, *names: str) -> Callable[..., Function]:
+    """Return the rule of an operation that is a function of one array and of some of its parameters."""
+
     def rule(parameters, shapes):
-        axes = tuple(parameters["axes"])
-        return lambda x: ufunc.reduce(x, axis=axes)
+        values = [parameters[name] for name in names]
+        return lambda x: function(x, *values)
+
+    return rule
+
+
+def _of_several(function: Function, name: str) -> Callable[..., Function]:
+    """Return the rule of an operation that is a function of a list of arrays and of one of its parameters."""
+
+    def rule(parameters, shapes):
+        value = parameters[name]
+        return lambda *arrays: function(arrays, value)
 
     return rule
 
 
 def _argument(function: Function) -> Callable[..., Function]:
-    def rule(parameters, shapes):
-        (axis,), dtype = parameters["axes"], parameters["index_dtype"]
-        return lambda x: function(x, axis=axis).astype(dtype)
-
-    return rule
+    return _with(lambda x, axes, dtype: function(x, axis=axes[0]).astype(dtype), "axes", "index_dtype")
 
 
 def _cumulative(ufunc: np.ufunc) -> Callable[..., Function]:
@@ -145,31 +153,6 @@ def _squeeze(parameters, shapes):
     axes = set(parameters["dimensions"])
     shape = tuple(size for axis, size in enumerate(shapes[0]) if axis not in axes)
     return lambda x: np.reshape(x, shape)
-
-
-def _transpose(parameters, shapes):
-    order = parameters["permutation"]
-    return lambda x: np.transpose(x, order)
-
-
-def _reverse(parameters, shapes):
-    axes = parameters["dimensions"]
-    return lambda x: np.flip(x, axes)
-
-
-def _concatenate(parameters, shapes):
-    axis = parameters["dimension"]
-    return lambda *arrays: np.concatenate(arrays, axis)
-
-
-def _stack(parameters, shapes):
-    axis = parameters["axis"]
-    return lambda *arrays: np.stack(arrays, axis)
-
-
-def _unstack(parameters, shapes):
-    axis = parameters["axis"]
-    return lambda x: list(np.moveaxis(x, axis, 0))
 
 
 def _split(parameters, shapes):
@@ -267,12 +250,15 @@ def _sort(parameters, shapes):
 
 
 STRUCTURAL: dict[str, Callable[[dict[str, Any], list[tuple[int, ...]]], Function]] = {
-    "reduce_sum": _reduction(np.add), "reduce_max": _reduction(np.maximum), "reduce_min": _reduction(np.minimum),
-    "reduce_prod": _reduction(np.multiply), "reduce_and": _reduction(np.logical_and),
-    "reduce_or": _reduction(np.logical_or), "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
+    "reduce_sum": _with(np.add.reduce, "axes"), "reduce_prod": _with(np.multiply.reduce, "axes"),
+    "reduce_max": _with(np.maximum.reduce, "axes"), "reduce_min": _with(np.minimum.reduce, "axes"),
+    "reduce_and": _with(np.logical_and.reduce, "axes"), "reduce_or": _with(np.logical_or.reduce, "axes"),
+    "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
     "cumsum": _cumulative(np.add), "cumprod": _cumulative(np.multiply), "cummax": _cumulative(np.maximum),
-    "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _reverse, "concatenate": _concatenate,
-    "stack": _stack, "unstack": _unstack, "split": _split, "slice": _slice, "pad": _pad,
+    "reshape": _reshape, "squeeze": _squeeze, "transpose": _with(np.transpose, "permutation"),
+    "rev": _with(np.flip, "dimensions"), "concatenate": _of_several(np.concatenate, "dimension"),
+    "stack": _of_several(np.stack, "axis"), "unstack": _with(lambda x, axis: list(np.moveaxis(x, axis, 0)), "axis"),
+    "split": _split, "slice": _slice, "pad": _pad,
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice, "dot_general": _dot, "sort": _sort,
     "bitcast_convert_type": lambda parameters, shapes: _bitcast(np.dtype(parameters["new_dtype"])),
