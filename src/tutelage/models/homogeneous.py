@@ -38,27 +38,15 @@ class Homogeneous(Neuronwise):
     signs: Float[Array, " student"] | None = None
     linear: bool = eqx.field(static=True, default=False)
     patches = None
+    biased = False
+    fixed_coefficients = True
+    degree = 2
+    plain = False
 
     @property
     def shapes(self):
         matrix = ("neuron" if self.signs is None else self.signs.shape[0], "dim")
         return WithLinear(matrix, ("dim",)) if self.linear else matrix  # type: ignore[arg-type]
-
-    @property
-    def plain(self) -> bool:
-        return False
-
-    @property
-    def biased(self) -> bool:
-        return False
-
-    @property
-    def fixed_coefficients(self) -> bool:
-        return True
-
-    @property
-    def degree(self) -> int | None:
-        return 2
 
     def _neurons(self, parameters) -> tuple[Neurons, ...]:
         rows = self.rows(parameters)

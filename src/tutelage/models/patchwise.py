@@ -1,13 +1,17 @@
 """What the models of the weight-sharing paper have in common: one vector for all patches, or one a patch."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.models.base import Model, Symmetry
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 
 class Patchwise(Model):
@@ -17,12 +21,8 @@ class Patchwise(Model):
         sharing: Whether all patches share one vector. Parameters are then that vector, else one row per patch.
     """
 
-    if TYPE_CHECKING:  # see Activation
-        patches: ClassVar[int]
-        sharing: ClassVar[bool]
-    else:
-        patches: eqx.AbstractVar[int]
-        sharing: eqx.AbstractVar[bool]
+    patches: Abstract[int]
+    sharing: Abstract[bool]
 
     @property
     def shapes(self):

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.instant import instantly, map_rows
+from tutelage.instant import evaluated, map_rows
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
@@ -36,6 +36,7 @@ class Empirical(Sampled):
     weights: Float[Array, " sample"] | None
     offset: Float[Array, ""]
     support: bool = eqx.field(static=True)
+    deterministic = True
 
     @property
     def exactness(self) -> Exactness:
@@ -43,10 +44,6 @@ class Empirical(Sampled):
         if self.support:
             return Exactness("exact sum", detail=f"over a support of {size} points")
         return Exactness("sampling", detail=f"fixed sample of {size}")
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     @property
     def floor(self) -> float:
@@ -98,12 +95,6 @@ def _curvatures(objective: Empirical, point: PyTree, neurons: Int[Array, " chose
     return student.where_smooth(rows, jnp.asarray(group.coefficients)[neurons, None, None] * blocks)
 
 
-@instantly
-def _labels(problem: Problem, inputs: Float[Array, "sample ..."]) -> Float[Array, " sample"]:
-    """Return the teacher's labels, without noise."""
-    return problem.teacher._predict(problem.target, inputs)
-
-
 def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
     """The loss over a fixed sample.
 
@@ -126,7 +117,7 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
             "Put samples on the first axis",
         )
     if labels is None:
-        values = _labels(problem, array)
+        values = evaluated(problem.teacher._predict, problem.target, array)
     else:
         values = finite_array("labels", labels, dimensions=1)
         if values.shape[0] != array.shape[0]:
@@ -136,6 +127,5 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
 
 def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
     """The population loss under a law with finite support, an exact sum."""
-    return Empirical(
-        problem, points, of_jax(_labels(problem, points)), weights, of_jax(0.5 * problem.noise**2), support=True
-    )
+    labels = evaluated(problem.teacher._predict, problem.target, points)
+    return Empirical(problem, points, of_jax(labels), weights, of_jax(0.5 * problem.noise**2), support=True)

@@ -23,7 +23,7 @@ from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.base import differentiable_gram
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.instant import instantly, map_rows
+from tutelage.instant import evaluated, instantly, map_rows
 from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
@@ -255,9 +255,9 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    groups = _neurons(problem.student, problem.zero())
+    groups = evaluated(problem.student._neurons, problem.zero())
     students = [group.activation for group in groups]
-    teachers = _neurons(problem.teacher, problem.target)
+    teachers = evaluated(problem.teacher._neurons, problem.target)
     biased = any(group.biases is not None for group in (*groups, *teachers))
 
     def dual(sigma, tau):
@@ -284,11 +284,6 @@ def _groups_of(model: Model, parameters: PyTree, biased: bool) -> tuple[Neurons,
     """Return the neurons of a model, with their biases among their vectors where a problem has biases."""
     groups = model._neurons(parameters)  # type: ignore[attr-defined]
     return tuple(group.with_bias() for group in groups) if biased else groups
-
-
-@instantly
-def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
-    return model._neurons(parameters)
 
 
 @instantly

@@ -1,6 +1,6 @@
 """Population losses of the models that read independent patches, from duals of single patches."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -22,18 +22,14 @@ from tutelage.objectives.population.reduction import reduced_to_span
 from tutelage.objectives.population.totals import loss_total
 from tutelage.problems import Problem
 
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
+
 
 class PatchObjective(Expected):
-    """A population loss of a model that reads patches.
-
-    Attributes:
-        target: The teacher's parameters (in reduced coordinates after a reduction).
-    """
-
-    if TYPE_CHECKING:  # see Activation
-        target: ClassVar[PyTree]
-    else:
-        target: eqx.AbstractVar[PyTree]
+    """A population loss of a model that reads patches."""
 
     def _gradient(self, point: PyTree, key) -> PyTree:
         return jax.grad(self._loss)(point, key)
@@ -55,14 +51,9 @@ class PatchObjective(Expected):
 class DualsOfPatches(PatchObjective):
     """A population loss made of the dual and the mean of one patch."""
 
-    if TYPE_CHECKING:  # see Activation
-        dual: ClassVar[Dual]
-        mean: ClassVar[Mean]
-        quadrature: ClassVar[Quadrature | None]
-    else:
-        dual: eqx.AbstractVar[Dual]
-        mean: eqx.AbstractVar[Mean]
-        quadrature: eqx.AbstractVar[Quadrature | None]
+    dual: Abstract[Dual]
+    mean: Abstract[Mean]
+    quadrature: Abstract[Quadrature | None]
 
     @property
     def exactness(self) -> Exactness:
@@ -244,10 +235,7 @@ class WaveLoss(PatchObjective):
 
     problem: Problem
     target: Float[Array, " dim"]
-
-    @property
-    def exactness(self) -> Exactness:
-        return Exactness("closed form")
+    exactness = Exactness("closed form")
 
     @property
     def span_suffices(self) -> bool:
