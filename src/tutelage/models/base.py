@@ -4,13 +4,14 @@ import abc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals.norms import safe_norm as safe_norm
-from tutelage.instant import evaluated
+from tutelage.instant import evaluated, map_rows
 from tutelage.modules import Module
 from tutelage.points import Shape, Sizes, fitted, fitted_array, template_of
 
@@ -142,6 +143,19 @@ class Model(Module):
         return fitted("parameters", parameters, template_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
 
 
+class Unambiguous(Model):
+    """A model whose students compute other functions, unless vectors are exchanged, and do not run away."""
+
+    def canonical(self, parameters: PyTree) -> PyTree:
+        return parameters
+
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        return {}
+
+    def channel(self, parameters: PyTree, gradient: Callable[[PyTree], PyTree]) -> dict[int, float]:
+        return {}
+
+
 class NeuronModel(Model):
     """A model that is a sum of neurons, possibly after a change of variables of its parameters."""
 
@@ -207,9 +221,32 @@ class Neuronwise(NeuronModel):
             InvalidArgument: If the model has one neuron only.
         """
 
-    def where_smooth(
-        self, rows: Float[Array, "neuron row"], blocks: Float[Array, "neuron row row"]
-    ) -> Float[Array, "neuron row row"]:
-        """Return second derivatives in each row; not a number at a zero row, unless $u(w) = w$."""
+    def curvatures(
+        self,
+        parameters: PyTree,
+        group: Neurons,
+        neurons: Int[Array, " chosen"],
+        gradient: Callable[[Float[Array, " dim"]], Float[Array, " dim"]],
+    ) -> Float[Array, "chosen row row"]:
+        """Return the second derivatives of a function of each neuron's vector $u(w)$ in its row, times its coefficient.
+
+        They are not a number at a zero row, unless $u(w) = w$.
+
+        Args:
+            parameters: A student.
+            group: Its neurons, with their biases among their vectors where there are any.
+            neurons: Which of them.
+            gradient: The gradient of the function.
+        """
+        rows = self.rows(parameters)[neurons]
+
+        def by_row(row, rest):
+            vector, back = jax.vjp(lambda row: jnp.concatenate([self.weights(row), rest]), row)
+            return back(gradient(vector))[0]
+
+        # A bias that is not learned stands behind the row.
+        pairs = rows, group.weights[neurons, rows.shape[1] :]
+        blocks = map_rows(lambda pair: jax.jacfwd(by_row)(*pair), pairs)
+        blocks = jnp.asarray(group.coefficients)[neurons, None, None] * blocks
         zero = jnp.all(rows == 0, axis=-1) & (not self.plain)
-        return jnp.where(zero[:, None, None], jnp.nan, blocks)
+        return jnp.where(zero[:, None, None], jnp.nan, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))

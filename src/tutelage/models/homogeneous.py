@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation, Linear
 from tutelage.arrays import of_jax
-from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, Unambiguous, safe_norm
 
 
 class WithLinear(NamedTuple):
@@ -22,7 +22,7 @@ class WithLinear(NamedTuple):
     linear: Float[Array, " dim"]
 
 
-class Homogeneous(Neuronwise):
+class Homogeneous(Unambiguous, Neuronwise):
     r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ with $\sigma$ homogeneous of degree one.
 
     By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a change of variables with
@@ -89,15 +89,6 @@ class Homogeneous(Neuronwise):
         if self.linear:
             return Symmetry(np.append(labels, 2))
         return Symmetry(labels, self.activation.parity == "even")
-
-    def canonical(self, parameters):
-        return parameters
-
-    def redundancy(self, parameters) -> dict[str, int]:
-        return {}
-
-    def channel(self, parameters, gradient) -> dict[int, float]:
-        return {}
 
     def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
         positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))

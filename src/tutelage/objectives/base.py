@@ -137,7 +137,7 @@ class Objective(Module):
 
     def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
-        return _gradient(self, _point(self, point), key)
+        return evaluated(_slope, self, _point(self, point), key)
 
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
@@ -266,11 +266,6 @@ _COLUMNS = 128
 def _loss(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
     loss = objective._loss(point, key)
     return loss if objective.problem.decay is None else loss + objective.problem.penalty(point)
-
-
-@instantly
-def _gradient(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
-    return _slope(objective, point, key)
 
 
 def _slope(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:

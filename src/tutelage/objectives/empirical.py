@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.instant import evaluated, map_rows
+from tutelage.instant import evaluated
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
@@ -65,34 +65,25 @@ class Empirical(Sampled):
         return self.inputs, self.labels, self.weights
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-        return _curvatures(self, point, neurons)
+        student = self.problem.student
+        assert isinstance(student, Neuronwise)
+        residuals = student._predict(point, self.inputs) - self.labels
+        size = residuals.shape[0]
+        weights = jnp.full(size, 1.0 / size) if self.weights is None else self.weights
+        group, inputs = student._neurons(point)[0], self.inputs
+        if group.biases is not None:
+            group, inputs = group.with_bias(), jnp.concatenate([inputs, jnp.ones((size, 1))], axis=1)
+
+        def coupling(vector):
+            return jnp.sum(weights * residuals * group.activation(inputs @ vector))
+
+        return student.curvatures(point, group, neurons, jax.grad(coupling))
 
     def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student._predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
-
-
-def _curvatures(objective: Empirical, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-    student = objective.problem.student
-    assert isinstance(student, Neuronwise)
-    residuals = student._predict(point, objective.inputs) - objective.labels
-    size = residuals.shape[0]
-    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group, inputs = student._neurons(point)[0], objective.inputs
-    if group.biases is not None:
-        group, inputs = group.with_bias(), jnp.concatenate([inputs, jnp.ones((size, 1))], axis=1)
-
-    def coupling(row, rest):
-        vector = jnp.concatenate([student.weights(row), rest])
-        return jnp.sum(weights * residuals * group.activation(inputs @ vector))
-
-    rows = student.rows(point)[neurons]
-    # A bias that is not learned stands behind the row.
-    pairs = rows, group.weights[neurons, rows.shape[1] :]
-    blocks = map_rows(lambda pair: jax.hessian(coupling)(*pair), pairs)
-    return student.where_smooth(rows, jnp.asarray(group.coefficients)[neurons, None, None] * blocks)
 
 
 def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
