@@ -207,12 +207,9 @@ class Integrated(Kernel):
     tau: Activation
     step: float = eqx.field(static=True)
 
-    def _integrand(self) -> Integrand:
-        parities = {self.sigma.parity, self.tau.parity}
-        return Integrand(self.sigma, self.tau, self.frame.centred and len(parities) == 1 and "none" not in parities)
-
     def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
-        return _moments(self._integrand(), orders, Rule(self.step))(*pairs)
+        even = self.frame.centred and self.sigma.parity == self.tau.parity != "none"
+        return _moments(Integrand(self.sigma, self.tau, even), orders, Rule(self.step))(*pairs)
 
     @property
     def dimension(self) -> int | None:
