@@ -51,7 +51,7 @@ class EquinoxModules(griffe.Extension):
                 if not field.is_attribute or field.annotation is None or "property" in field.labels:
                     continue
                 constant = "class-attribute" in field.labels and "instance-attribute" not in field.labels
-                abstract = "AbstractVar" in str(field.annotation) or "AbstractClassVar" in str(field.annotation)
+                abstract = "Abstract" in str(field.annotation)
                 if not constant and not abstract:
                     parameters[field.name] = parameter(field)
         if parameters:

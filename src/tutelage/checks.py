@@ -95,14 +95,10 @@ def _real(argument: str, value: Any) -> Any:
 
 def _is_real(array: Any) -> bool:
     if array.dtype == object:
-        return all(isinstance(entry, (int, float, np.number, np.bool_)) or _is_rational(entry) for entry in array.flat)
+        # Fractions and decimal numbers of the standard library are ratios, too.
+        return all(isinstance(one, (np.number, np.bool_)) or hasattr(one, "as_integer_ratio") for one in array.flat)
     kinds = (jnp.floating, jnp.integer, jnp.bool_)
     return any(jnp.issubdtype(array.dtype, kind) for kind in kinds)
-
-
-def _is_rational(value: Any) -> bool:
-    """Whether a value is a fraction or a decimal number of the standard library."""
-    return hasattr(value, "as_integer_ratio")
 
 
 def finite_number(argument: str, value: Any) -> float:

@@ -35,6 +35,10 @@ class Template(NamedTuple):
     structure: Any
     shapes: tuple[Shape, ...]
 
+    def sized(self, **sizes: int | None) -> Template:
+        """Return the template with the sizes of some named axes."""
+        return Template(self.structure, tuple(tuple(sizes.get(size, size) for size in shape) for shape in self.shapes))
+
     def batched(self) -> Template:
         """Return the template of several such points, with a leading axis for the runs."""
         return Template(self.structure, tuple((RUNS, *shape) for shape in self.shapes))

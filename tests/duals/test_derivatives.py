@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tutelage import activations, duals, inputs
-from tutelage.activations.base import ElementKind
+from tutelage.activations.base import Element, ElementKind
 from tutelage.duals.elementary import DEGREES, WAVES, Elementary
 from tutelage.duals.gaussian import Frame, GaussianPair
 from tutelage.duals.quadrature import Integrated
@@ -168,10 +168,8 @@ def test_closed_forms_obey_the_heat_equation(first: ElementKind, second: Element
     """∂²k/∂c² = 4 ∂²k/∂a∂b, and with means ∂k/∂a = ½ ∂²k/∂μ², ∂k/∂c = ∂²k/∂μ∂ν: Price's theorem."""
     # Vectors in the plane, and a third coordinate that is constant: the pair's means.
     law = Frame(None if centred else np.eye(3)[2], np.eye(3)[:, :2])
-    if first in WAVES and second in WAVES:
-        kernel = GaussianWaves(law, np.ones(()), first == "sine", 1.0, second == "sine", 1.0)
-    else:
-        kernel = Elementary(law, np.ones(()), first, 1.0, second, 1.0)
+    dual = GaussianWaves if first in WAVES and second in WAVES else Elementary
+    kernel = dual(law, np.ones(()), Element(1.0, first), Element(1.0, second))
 
     def form(pair: GaussianPair):
         mu, nu, a, b, c = pair

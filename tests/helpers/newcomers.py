@@ -70,7 +70,7 @@ def alternating(
     """A difference of neurons that learns another."""
     vectors = jnp.asarray(teacher, float)
     model = Alternating(activations.get(activation))
-    return _problem("alternating", model, model, vectors, inputs, noise, (students, vectors.shape[1]))
+    return _problem("alternating", model, model, vectors, inputs, noise, students)
 
 
 class Corners(Inputs):

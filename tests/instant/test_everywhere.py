@@ -1,5 +1,6 @@
 """Objectives, duals and starts in NumPy: the same numbers as compiled, and nothing is compiled."""
 
+import operator
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
 from tutelage import duals
-from tutelage.duals.base import Scaled, Sum
+from tutelage.duals.base import Sum
 from tutelage.duals.quadrature import Integrated
 from tutelage.errors import UnsupportedCombination
 from tutelage.inputs.examples import registry
@@ -58,9 +59,9 @@ _EVERYTHING = eqx.filter_jit(_everything)
 def _compiled(kernel, *arguments):
     """The same by XLA: sums part by part, so that activations and laws with equal parts share their programs."""
     if isinstance(kernel, Sum):
-        return jax.tree.map(lambda *parts: sum(parts), *(_compiled(part, *arguments) for part in kernel.parts))
-    if isinstance(kernel, Scaled):
-        return jax.tree.map(lambda part: kernel.factor * part, _compiled(kernel.kernel, *arguments))
+        factors = kernel.factors or (1.0,) * len(kernel.parts)
+        parts = [_compiled(part, *arguments) for part in kernel.parts]
+        return jax.tree.map(lambda *parts: sum(map(operator.mul, factors, parts)), *parts)
     return jax.tree.map(np.asarray, _EVERYTHING(kernel, *arguments))
 
 

@@ -3,16 +3,20 @@
 import abc
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.checks import real_array
-from tutelage.instant import instantly
+from tutelage.instant import evaluated
 from tutelage.modules import Module
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 ElementKind = Literal["one", "identity", "absolute", "square", "sign", "erf", "cosine", "sine"]
 Parity = Literal["even", "odd", "none"]
@@ -48,24 +52,14 @@ class Activation(Module):
             harmlessly); it sets the step of the quadrature. `None` where the function has a kink.
     """
 
-    if TYPE_CHECKING:  # an abstract variable is not an argument of the constructor, which a type checker cannot know
-        name: ClassVar[str]
-        kink: ClassVar[float | None]
-        homogeneity: ClassVar[int | None]
-        parity: ClassVar[Parity]
-        monotone: ClassVar[bool]
-        lipschitz: ClassVar[float]
-        elements: ClassVar[tuple[Element, ...] | None]
-        strip: ClassVar[float | None]
-    else:
-        name: eqx.AbstractVar[str]
-        kink: eqx.AbstractVar[float | None]
-        homogeneity: eqx.AbstractVar[int | None]
-        parity: eqx.AbstractVar[Parity]
-        monotone: eqx.AbstractVar[bool]
-        lipschitz: eqx.AbstractVar[float]
-        elements: eqx.AbstractVar[tuple[Element, ...] | None]
-        strip: eqx.AbstractVar[float | None]
+    name: Abstract[str]
+    kink: Abstract[float | None]
+    homogeneity: Abstract[int | None]
+    parity: Abstract[Parity]
+    monotone: Abstract[bool]
+    lipschitz: Abstract[float]
+    elements: Abstract[tuple[Element, ...] | None]
+    strip: Abstract[float | None]
 
     @abc.abstractmethod
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -78,12 +72,7 @@ class Activation(Module):
     def __call__(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
         r"""Return $\sigma(z)$ elementwise, differentiable with the convention of `derivative`."""
         # Arrays of JAX as they are: formulas are evaluated on traced ones a thousand times.
-        return _applied(self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
-
-
-@instantly
-def _applied(activation: Activation, z: Float[Array, "..."]) -> Float[Array, "..."]:
-    return _apply(activation, z)
+        return evaluated(_apply, self, z if isinstance(z, jax.Array) and z.dtype == float else real_array("z", z))
 
 
 @jax.custom_jvp

@@ -3,16 +3,14 @@ r"""Activations with two slopes: ReLU, leaky ReLU, absolute value and the identi
 All four are $\sigma(z) = p\,z + q\,|z|$, so one closed form serves every pair of them.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.activations.base import Activation, Element
 from tutelage.checks import finite_number
-
-
-def _checked_kink(value: float) -> float:
-    return finite_number("kink", value)
 
 
 def _kinked(z, left: float, right: float, at_kink: float):
@@ -27,7 +25,7 @@ class ReLU(Activation):
             number between.
     """
 
-    kink: float = eqx.field(static=True, default=0.0, converter=_checked_kink)
+    kink: float = eqx.field(static=True, default=0.0, converter=partial(finite_number, "kink"))
     name = "relu"
     homogeneity = 1
     parity = "none"
@@ -91,7 +89,7 @@ class Absolute(Activation):
         kink: Value of $\sigma'(0)$.
     """
 
-    kink: float = eqx.field(static=True, default=0.0, converter=_checked_kink)
+    kink: float = eqx.field(static=True, default=0.0, converter=partial(finite_number, "kink"))
     name = "abs"
     homogeneity = 1
     parity = "even"

@@ -1,6 +1,7 @@
 """Polynomials: monomials, Hermite polynomials, and any other."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -76,10 +77,10 @@ class Polynomial(Activation):
         return tuple(Element(self.coefficients[power], _KINDS[power]) for power in self._powers)
 
     def value(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _horner(self.coefficients, z)
+        return horner(self.coefficients, z)
 
     def derivative(self, z: Float[Array, "..."]) -> Float[Array, "..."]:
-        return _horner(derived(self.coefficients, 1), z)
+        return horner(derived(self.coefficients, 1), z)
 
 
 def derived(coefficients: tuple[float, ...], order: int) -> tuple[float, ...]:
@@ -87,7 +88,8 @@ def derived(coefficients: tuple[float, ...], order: int) -> tuple[float, ...]:
     return tuple(one * math.perm(power, order) for power, one in enumerate(coefficients))[order:]
 
 
-def _horner(coefficients: tuple[float, ...], z: Float[Array, "..."]) -> Float[Array, "..."]:
+def horner(coefficients: Sequence[float], z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the value of a polynomial, from its coefficients, the constant first."""
     total = jnp.zeros_like(z)
     for one in reversed(coefficients):
         total = total * z + one

@@ -1,5 +1,7 @@
 """Periodic activations: cosine and sine of any frequency."""
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -8,14 +10,10 @@ from tutelage.activations.base import Activation, Element
 from tutelage.checks import positive
 
 
-def _checked_frequency(value: float) -> float:
-    return positive("frequency", value)
-
-
 class _Periodic(Activation):
     """What cosine and sine share."""
 
-    frequency: float = eqx.field(static=True, default=1.0, converter=_checked_frequency)
+    frequency: float = eqx.field(static=True, default=1.0, converter=partial(positive, "frequency"))
     kink = None
     homogeneity = None
     monotone = False

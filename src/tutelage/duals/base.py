@@ -11,7 +11,9 @@ gives Hessian–vector products and Hessians.
 """
 
 import abc
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -19,9 +21,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tutelage.checks import flag
-from tutelage.instant import instantly
+from tutelage.instant import evaluated
 from tutelage.modules import Module
 from tutelage.points import Sizes, fitted_array
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 
 class Kernel(Module):
@@ -29,12 +36,12 @@ class Kernel(Module):
 
     The public methods check what they are given once, here; a kernel supplies the formulas (the methods whose names
     start with an underscore).
+
+    Attributes:
+        dimension: Dimension of the inputs; `None` where vectors of any dimension will do.
     """
 
-    @property
-    @abc.abstractmethod
-    def dimension(self) -> int | None:
-        """Dimension of the inputs; `None` where vectors of any dimension will do."""
+    dimension: Abstract[int | None]
 
     @abc.abstractmethod
     def _gram(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"], same: bool) -> Float[Array, "n m"]:
@@ -64,7 +71,7 @@ class Kernel(Module):
         Raises:
             InvalidArgument: If an array is not real and finite, or its shape does not fit. So in all methods.
         """
-        return _gram(self, *self._rows(first, second, _sizes(self)), flag("same", same))
+        return evaluated(self._gram, *self._rows(first, second, _sizes(self)), flag("same", same))
 
     def pull(
         self,
@@ -76,29 +83,15 @@ class Kernel(Module):
         """Return the weighted sums of gradients in the first argument (see the module's text)."""
         sizes = _sizes(self)
         rows = self._rows(first, second, sizes)
-        return _pull(self, *rows, fitted_array("weights", weights, ("n", "m"), sizes), flag("same", same))
+        factors = fitted_array("weights", weights, ("n", "m"), sizes)
+        return evaluated(self._pull, *rows, factors, flag("same", same))
 
     def error_estimate(self, first: Float[Array, "n dim"], second: Float[Array, "m dim"]) -> Float[Array, "n m"]:
         """Return an estimate of the error of `gram` beyond rounding; zero for a closed form."""
-        return _error_estimate(self, *self._rows(first, second, _sizes(self)))
+        return evaluated(self._error_estimate, *self._rows(first, second, _sizes(self)))
 
     def _rows(self, first, second, sizes: Sizes) -> tuple[Array, Array]:
         return fitted_array("first", first, ("n", "dim"), sizes), fitted_array("second", second, ("m", "dim"), sizes)
-
-
-@instantly
-def _gram(kernel: Kernel, first, second, same: bool):
-    return kernel._gram(first, second, same)
-
-
-@instantly
-def _pull(kernel: Kernel, first, second, weights, same: bool):
-    return kernel._pull(first, second, weights, same)
-
-
-@instantly
-def _error_estimate(kernel: Kernel, first, second):
-    return kernel._error_estimate(first, second)
 
 
 def _sizes(kernel: Kernel) -> Sizes:
@@ -120,9 +113,7 @@ def over_pairs(function: Callable, first: Float[Array, "n dim"], second: Float[A
 class Zero(ClosedForm):
     """The dual of a pair whose expectation vanishes by symmetry."""
 
-    @property
-    def dimension(self) -> None:
-        return None
+    dimension = None
 
     def _gram(self, first, second, same=False):
         return jnp.zeros((first.shape[0], second.shape[0]))
@@ -132,42 +123,31 @@ class Zero(ClosedForm):
 
 
 class Sum(Kernel):
-    """A sum of duals."""
+    """A sum of duals.
+
+    Attributes:
+        parts: The duals.
+        factors: What each is multiplied by, as the shares of the components of a mixture of laws; `None` for ones.
+    """
 
     parts: tuple[Kernel, ...]
+    factors: tuple[Float[Array, ""], ...] | None = None
 
     @property
     def dimension(self) -> int | None:
         return next((part.dimension for part in self.parts if part.dimension is not None), None)
 
-    def _gram(self, first, second, same=False):
-        return sum(part._gram(first, second, same) for part in self.parts)
-
-    def _pull(self, first, second, weights, same=False):
-        return sum(part._pull(first, second, weights, same) for part in self.parts)
-
-    def _error_estimate(self, first, second):
-        return sum(part._error_estimate(first, second) for part in self.parts)
-
-
-class Scaled(Kernel):
-    """A dual times a number: the share of one component in a mixture of laws."""
-
-    kernel: Kernel
-    factor: Float[Array, ""]
-
-    @property
-    def dimension(self) -> int | None:
-        return self.kernel.dimension
+    def _sum(self, terms: Iterator[Array]) -> Any:
+        return sum(terms) if self.factors is None else sum(map(operator.mul, self.factors, terms))
 
     def _gram(self, first, second, same=False):
-        return self.factor * self.kernel._gram(first, second, same)
+        return self._sum(part._gram(first, second, same) for part in self.parts)
 
     def _pull(self, first, second, weights, same=False):
-        return self.factor * self.kernel._pull(first, second, weights, same)
+        return self._sum(part._pull(first, second, weights, same) for part in self.parts)
 
     def _error_estimate(self, first, second):
-        return self.factor * self.kernel._error_estimate(first, second)
+        return self._sum(part._error_estimate(first, second) for part in self.parts)
 
 
 class Transformed(Kernel):
@@ -241,34 +221,20 @@ class Dual(Module):
     backward: Kernel
 
     def __call__(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
-        return _value(self, *self._vectors(first=first, second=second))
+        return evaluated(_evaluate, self, *self._vectors(first=first, second=second))
 
     def own(self, vector: Float[Array, " dim"]) -> Float[Array, ""]:
         r"""Return $K(w, w)$ for a pair of equal activations, differentiable and exact where $K$ itself is singular."""
-        return _own_value(self, *self._vectors(vector=vector))
+        return evaluated(_evaluate_own, self, *self._vectors(vector=vector))
 
     def error_estimate(self, first: Float[Array, " dim"], second: Float[Array, " dim"]) -> Float[Array, ""]:
         """Return an estimate of the error beyond rounding; zero for a closed form."""
-        return _error_of_value(self, *self._vectors(first=first, second=second))
+        rows = (vector[None] for vector in self._vectors(first=first, second=second))
+        return self.forward.error_estimate(*rows)[0, 0]
 
     def _vectors(self, **vectors) -> list[Array]:
         sizes = _sizes(self.forward)
         return [fitted_array(name, vector, ("dim",), sizes) for name, vector in vectors.items()]
-
-
-@instantly
-def _value(dual: Dual, first, second):
-    return _evaluate(dual, first, second)
-
-
-@instantly
-def _own_value(dual: Dual, vector):
-    return _evaluate_own(dual, vector)
-
-
-@instantly
-def _error_of_value(dual: Dual, first, second):
-    return dual.forward._error_estimate(first[None], second[None])[0, 0]
 
 
 @jax.custom_jvp

@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from jaxtyping import Array
 
 from tutelage.activations.base import Activation, Element
 from tutelage.activations.polynomial import Polynomial
 from tutelage.activations.registry import get
 from tutelage.arrays import of_jax
 from tutelage.checks import flag, of_kind
-from tutelage.duals.base import Dual, Kernel, Scaled, Sum, Transformed, Zero
+from tutelage.duals.base import Dual, Kernel, Sum, Transformed, Zero
 from tutelage.duals.elementary import DEGREES, EVEN_KINDS, WAVES, AtZero, Elementary, is_closed
 from tutelage.duals.gaussian import Frame
 from tutelage.duals.moments import Affine, Atomic, Waves
@@ -62,12 +62,12 @@ def _kernel(sigma: Activation, tau: Activation, inputs: Inputs, quadrature: Quad
             of_jax(np.pad(points, ((0, 0), (0, 1)), constant_values=1.0)) if biased else points, weights, sigma, tau
         )
     if isinstance(inputs, Mixture):
-        shares = zip(inputs.components, inputs.weights, strict=True)
-        return _total([Scaled(_kernel(sigma, tau, law, quadrature, biased), of_jax(share)) for law, share in shares])
+        parts = tuple(_kernel(sigma, tau, law, quadrature, biased) for law in inputs.components)
+        return Sum(parts, tuple(map(of_jax, inputs.weights)))
     if not biased and inputs.symmetry == "rotation":
         if (found := _polynomials(sigma, tau)) is not None:
             return _spherical_polynomials(*found, inputs)
-        if _both_elementary(sigma, tau) and _all_in(DEGREES, sigma, tau):
+        if _all_in(DEGREES, sigma, tau):
             return _spherical(sigma, tau, inputs)
     if sigma.elements is not None and tau.elements is not None:
         parts = _from_moments(sigma.elements, tau.elements, inputs, biased)
@@ -88,7 +88,8 @@ def _total(parts: list[Kernel]) -> Kernel:
 
 
 def _all_in(kinds, *activations: Activation) -> bool:
-    return all(element.kind in kinds for activation in activations for element in activation.elements or ())
+    """Whether activations are sums of elementary functions of these kinds alone."""
+    return all(one.elements is not None and all(e.kind in kinds for e in one.elements) for one in activations)
 
 
 def _refusal(sigma: Activation, tau: Activation, inputs: Inputs, how: str = "") -> UnsupportedCombination:
@@ -116,15 +117,10 @@ def _piecewise_linear(sigma: Activation, tau: Activation, scale: float) -> Piece
     )
 
 
-def _elementary(first: Element, second: Element, frame: Frame, factor: float) -> Elementary:
-    return Elementary(
-        frame=frame,
-        factor=of_jax(factor * first.coefficient * second.coefficient),
-        first_kind=first.kind,
-        first_scale=first.scale,
-        second_kind=second.kind,
-        second_scale=second.scale,
-    )
+def _pair(first: Element, second: Element, factor: float = 1.0) -> tuple[Array, Element, Element]:
+    """Return the product of both coefficients and a factor, and the elements without their coefficients."""
+    product = of_jax(factor * first.coefficient * second.coefficient)
+    return product, first._replace(coefficient=1.0), second._replace(coefficient=1.0)
 
 
 def _same_parity(first: Element, second: Element) -> bool:
@@ -142,7 +138,7 @@ def _spherical(sigma: Activation, tau: Activation, inputs: Inputs) -> Kernel:
         return _moment_ratio(inputs, DEGREES[first.kind] + DEGREES[second.kind])
 
     parts: list[Kernel] = [
-        _elementary(first, second, Frame(), ratio(first, second))
+        Elementary(Frame(), *_pair(first, second, ratio(first, second)))
         for first in sigma.elements
         for second in tau.elements
         if _same_parity(first, second)
@@ -201,12 +197,13 @@ def _spherical_polynomials(first: tuple[float, ...], second: tuple[float, ...], 
 
 def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: Quadrature, biased: bool) -> Kernel:
     frame = Frame(inputs.location, inputs.factor, biased)
-    if frame.centred and _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau):
+    bent = _all_in(_TWO_SLOPES, sigma, tau)
+    if bent and frame.centred:
         if inputs.variance is not None:
             return _piecewise_linear(sigma, tau, inputs.variance)
         assert inputs.factor is not None
         return Transformed(_piecewise_linear(sigma, tau, 1.0), inputs.factor)
-    if _both_elementary(sigma, tau) and _all_in(_TWO_SLOPES, sigma, tau) and _slopes(sigma)[1] and _slopes(tau)[1]:
+    if bent and _slopes(sigma)[1] and _slopes(tau)[1]:
         (p, q), (p_other, q_other) = _slopes(sigma), _slopes(tau)
         kink = p if sigma.kink is None else sigma.kink
         slopes = (of_jax(float(p)), of_jax(float(q))), (of_jax(float(p_other)), of_jax(float(q_other)))
@@ -222,10 +219,6 @@ def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: 
     raise _refusal(sigma, tau, inputs)
 
 
-def _both_elementary(sigma: Activation, tau: Activation) -> bool:
-    return sigma.elements is not None and tau.elements is not None
-
-
 def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kernel] | None:
     """Return the closed forms of all pairs of elements, or `None` if one is missing."""
     if sigma.elements is None or tau.elements is None:
@@ -238,9 +231,9 @@ def _closed_parts(sigma: Activation, tau: Activation, frame: Frame) -> list[Kern
             if not is_closed(first.kind, second.kind):
                 return None
             if first.kind in WAVES and second.kind in WAVES:
-                parts.append(GaussianWaves(frame=frame, **_waves(first, second)))
+                parts.append(GaussianWaves(frame, *_pair(first, second)))
             else:
-                parts.append(_elementary(first, second, frame, 1.0))
+                parts.append(Elementary(frame, *_pair(first, second)))
     return parts + _kink_corrections(sigma, tau, frame)
 
 
@@ -257,7 +250,7 @@ def _kink_corrections(
     identity = Element(1.0, "identity")
     return [
         AtZero(
-            _elementary(identity, second, frame, 1.0 if ratio is None else ratio(identity, second)),
+            Elementary(frame, *_pair(identity, second, 1.0 if ratio is None else ratio(identity, second))),
             of_jax(missing),
         )
         for second in tau.elements or ()
@@ -276,30 +269,19 @@ def _from_moments(
             mean, moment = np.append(mean, 1.0), np.block([[moment, mean[:, None]], [mean, np.ones((1, 1))]])
         return [Affine(_affine(first), _affine(second), of_jax(mean), of_jax(moment))]
     if kinds <= {"one", *WAVES} and _has_characteristic(inputs):
-        return [Waves(inputs=inputs, **_waves(one, other), biased=biased) for one in first for other in second]
+        # The constant one is a cosine of frequency zero.
+        waves = [
+            [one._replace(kind="cosine", scale=0.0) if one.kind == "one" else one for one in side]
+            for side in (first, second)
+        ]
+        return [Waves(inputs, *_pair(one, other), biased) for one in waves[0] for other in waves[1]]
     return None
-
-
-def _waves(first: Element, second: Element) -> dict[str, Any]:
-    """Return what the duals of two waves need besides the law."""
-    return {
-        "factor": of_jax(first.coefficient * second.coefficient),
-        "first_sine": first.kind == "sine",
-        "first_scale": _frequency(first),
-        "second_sine": second.kind == "sine",
-        "second_scale": _frequency(second),
-    }
 
 
 def _affine(elements: tuple[Element, ...]) -> tuple[float, float]:
     """Return (p, q) of a function p + q·z."""
     constant = sum(e.coefficient for e in elements if e.kind == "one")
     return float(constant), float(sum(e.coefficient * e.scale for e in elements if e.kind == "identity"))
-
-
-def _frequency(wave: Element) -> float:
-    """Return the frequency of a wave; the constant one is a cosine of frequency zero."""
-    return 0.0 if wave.kind == "one" else wave.scale
 
 
 def _has_characteristic(inputs: Inputs) -> bool:

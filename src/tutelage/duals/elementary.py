@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import ElementKind
+from tutelage.activations.base import Element, ElementKind
 from tutelage.duals import arcs, kinked
 from tutelage.duals.base import ClosedForm, Kernel
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
@@ -120,34 +120,32 @@ class Elementary(ClosedForm):
     Attributes:
         frame: The Gaussian law.
         factor: What the closed form is multiplied by (coefficients, and the moment ratio of a spherical law).
-        first_kind: Elementary function of the first argument.
-        first_scale: Its scale.
-        second_kind: Elementary function of the second argument.
-        second_scale: Its scale.
+        first: Elementary function of the first argument; its coefficient is part of the factor.
+        second: Elementary function of the second argument, likewise.
     """
 
     frame: Frame
     factor: Float[Array, ""]
-    first_kind: ElementKind = eqx.field(static=True)
-    first_scale: float = eqx.field(static=True)
-    second_kind: ElementKind = eqx.field(static=True)
-    second_scale: float = eqx.field(static=True)
+    first: Element = eqx.field(static=True)
+    second: Element = eqx.field(static=True)
 
-    def _side(self, kind: ElementKind, scale: float, rows) -> Side:
-        rows = rows if scale == 1 else scale * rows
-        return self.frame.damped_side(rows) if kind in WAVES else self.frame.side(rows, 1.0 if kind == "erf" else 0.0)
-
-    def _sides(self, first, second) -> tuple[Side, Side]:
-        one = self._side(self.first_kind, self.first_scale, first)
-        return one, self._side(self.second_kind, self.second_scale, second)
+    def _side(self, element: Element, rows) -> Side:
+        rows = rows if element.scale == 1 else element.scale * rows
+        if element.kind in WAVES:
+            return self.frame.damped_side(rows)
+        return self.frame.side(rows, 1.0 if element.kind == "erf" else 0.0)
 
     def _degrees(self) -> tuple[int, int]:
-        return DEGREES.get(self.first_kind, 0), DEGREES.get(self.second_kind, 0)
+        return DEGREES.get(self.first.kind, 0), DEGREES.get(self.second.kind, 0)
+
+    @property
+    def _kinds(self) -> frozenset[ElementKind]:
+        return frozenset({self.first.kind, self.second.kind})
 
     def _form(self, same: bool) -> str:
         """Return which closed form serves the pair; `same` for the products of two functions of one neuron."""
-        kinds = {self.first_kind, self.second_kind}
-        if same and frozenset(kinds) in _SAME_NEURON and self.first_scale == self.second_scale:
+        kinds = self._kinds
+        if same and kinds in _SAME_NEURON and self.first.scale == self.second.scale:
             return "same neuron"
         if kinds <= {"sign", "erf"} and (self.frame.centred or "erf" in kinds):
             return "arc"
@@ -156,25 +154,24 @@ class Elementary(ClosedForm):
     def _by_rule(self, pair: GaussianPair, units, same: bool):
         if same:
             # Half from each argument, so that the derivative in the first one is half the derivative of the whole.
-            kinds: frozenset[ElementKind] = frozenset({self.first_kind, self.second_kind})
-            product = MEANS[_SAME_NEURON[kinds]]
+            product = MEANS[_SAME_NEURON[self._kinds]]
             return 0.5 * (product(pair.mu, pair.a, units[0]) + product(pair.nu, pair.b, units[1]))
-        if self.first_kind in _RULES:
-            return _RULES[self.first_kind](self.second_kind, pair, units[1])
-        return _RULES[self.second_kind](self.first_kind, pair.swapped(), units[0])
+        if self.first.kind in _RULES:
+            return _RULES[self.first.kind](self.second.kind, pair, units[1])
+        return _RULES[self.second.kind](self.first.kind, pair.swapped(), units[0])
 
     def _kinds_are(self, kind: ElementKind) -> tuple[bool, bool]:
-        return self.first_kind == kind, self.second_kind == kind
+        return self.first.kind == kind, self.second.kind == kind
 
     @property
     def dimension(self) -> int | None:
         return self.frame.dimension
 
     def _gram(self, first, second, same=False):
-        one, other = self._sides(first, second)
+        one, other = self._side(self.first, first), self._side(self.second, second)
         # A neuron alone: the general form, which may be an integral, is not needed at all.
         form = self._form(same and first.shape[0] == 1)
-        own = same and self.first_scale == self.second_scale
+        own = same and self.first.scale == self.second.scale
         if form == "arc":
             values = arcs.value(self.frame, one, other, *self._kinds_are("erf"), own)
         elif form == "kinks":
@@ -186,12 +183,12 @@ class Elementary(ClosedForm):
         return self.factor * _with_powers(values, one.scale, degree, other.scale, other_degree)
 
     def _pull(self, first, second, weights, same=False):
-        one, other = self._sides(first, second)
+        one, other = self._side(self.first, first), self._side(self.second, second)
         degree, other_degree = self._degrees()
-        weights = self.factor * self.first_scale * weights
+        weights = self.factor * self.first.scale * weights
         weights = _with_powers(weights, one.scale, degree - 1, other.scale, other_degree)
         form = self._form(same and first.shape[0] == 1)
-        own = same and self.first_scale == self.second_scale
+        own = same and self.first.scale == self.second.scale
         if form == "arc":
             by_mean, by_vectors = arcs.pull(self.frame, one, other, weights, *self._kinds_are("erf"), own)
         elif form == "kinks":

@@ -105,6 +105,16 @@ class Kinks(NamedTuple):
         return self.w.deviation[:, None] * standard + self.w.beyond[:, None] * self.both
 
     @property
+    def absolutes(self) -> Float[Array, "n m"]:
+        """The mean product of both absolute values."""
+        deviation = self.w.deviation[:, None]
+        return (
+            self.w.mean[:, None] * self.sign_absolute
+            + deviation * self.jump * self.given_zero
+            + deviation * self.v.deviation * self.pair.cosine * self.both
+        )
+
+    @property
     def jump(self) -> Float[Array, "n 1"]:
         """Twice the density of h + X at zero."""
         return 2 * normal_density(self.w.level)[:, None]
@@ -176,12 +186,7 @@ def value(first_sign: bool, second_sign: bool, frame: Frame, first: Side, second
         return kinks.sign_absolute
     if second_sign:
         return kinks.absolute_sign
-    deviation = kinks.w.deviation[:, None]
-    return (
-        kinks.w.mean[:, None] * kinks.sign_absolute
-        + deviation * kinks.jump * kinks.given_zero
-        + deviation * kinks.v.deviation * kinks.pair.cosine * kinks.both
-    )
+    return kinks.absolutes
 
 
 def pull(

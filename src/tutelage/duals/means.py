@@ -2,30 +2,16 @@ r"""Means $M(w) = E[\sigma(w\cdot x)]$ of one neuron: the dual of an activation 
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import Activation, Element
-from tutelage.activations.custom import Custom
+from tutelage.activations.base import Activation
+from tutelage.activations.constant import One
 from tutelage.duals.base import Dual
 from tutelage.duals.dispatch import dual
 from tutelage.duals.quadrature import Quadrature
 from tutelage.inputs import Inputs
 from tutelage.modules import Module
-
-# The constant one as an activation, so that means need no formulas of their own.
-ONE = Custom(
-    name="one",
-    function=jnp.ones_like,
-    strip=float("inf"),
-    slope=jnp.zeros_like,
-    homogeneity=0,
-    parity="even",
-    monotone=True,
-    lipschitz=0.0,
-    elements=(Element(1.0, "one"),),
-)
 
 
 class Mean(Module):
@@ -49,4 +35,4 @@ def _zero(vector) -> Any:
 
 def mean(activation: str | Activation, inputs: Inputs, quadrature: Quadrature | None = None) -> Mean:
     """Return the mean of `activation` under a law; arguments and errors as in `dual`."""
-    return Mean(dual(activation, ONE, inputs, quadrature))
+    return Mean(dual(activation, One(), inputs, quadrature))

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.activations.base import Activation
+from tutelage.activations.base import Activation, Element
 from tutelage.duals.base import ClosedForm, over_pairs
 from tutelage.inputs.base import Inputs
 
@@ -50,19 +50,15 @@ class Waves(ClosedForm):
     Attributes:
         inputs: The law.
         factor: What the dual is multiplied by.
-        first_sine: Whether the first activation is a sine (else a cosine).
-        first_scale: Its frequency.
-        second_sine: Whether the second activation is a sine.
-        second_scale: Its frequency.
+        first: The first wave; its coefficient is part of the factor.
+        second: The second one, likewise.
         biased: Whether the last number of a vector is a bias: it turns the characteristic function.
     """
 
     inputs: Inputs
     factor: Float[Array, ""]
-    first_sine: bool = eqx.field(static=True)
-    first_scale: float = eqx.field(static=True)
-    second_sine: bool = eqx.field(static=True)
-    second_scale: float = eqx.field(static=True)
+    first: Element = eqx.field(static=True)
+    second: Element = eqx.field(static=True)
     biased: bool = eqx.field(static=True, default=False)
 
     def _characteristic(self, row):
@@ -71,13 +67,14 @@ class Waves(ClosedForm):
         return jnp.exp(1j * row[-1]) * self.inputs.characteristic(row[:-1])
 
     def _value(self, w, v):
-        w, v = self.first_scale * w, self.second_scale * v
+        w, v = self.first.scale * w, self.second.scale * v
         difference, total = self._characteristic(w - v), self._characteristic(w + v)
-        if self.first_sine and self.second_sine:
+        first_sine, second_sine = self.first.kind == "sine", self.second.kind == "sine"
+        if first_sine and second_sine:
             return 0.5 * self.factor * (difference.real - total.real)
-        if self.first_sine:
+        if first_sine:
             return 0.5 * self.factor * (total.imag + difference.imag)
-        if self.second_sine:
+        if second_sine:
             return 0.5 * self.factor * (total.imag - difference.imag)
         return 0.5 * self.factor * (difference.real + total.real)
 

@@ -20,16 +20,15 @@ factor vanishes. The mild over-parameterization paper prints the last two (its T
 $\bar n_{w,v}\bar v^\top + \bar n_{v,w}\bar w^\top$, which equals $\sin\theta\,(bb^\top - ee^\top)$.
 """
 
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from tutelage.duals.base import ClosedForm
-from tutelage.duals.directions import moves, without_symbols
 from tutelage.duals.norms import polar
 from tutelage.duals.special import angle_of_cosine, quotient
 
@@ -39,7 +38,8 @@ _PARALLEL = 2.0**-53
 _ALIGNED = 1.0 - 2.0**-52
 
 
-class Axes(NamedTuple):
+@dataclass(frozen=True)
+class Axes:
     """The first coordinate axes as weight vectors: products with them are slices.
 
     Attributes:
@@ -65,20 +65,17 @@ class PiecewiseLinear(ClosedForm):
     odd: Float[Array, ""]
     even: Float[Array, ""]
     kink: Float[Array, ""]
-
-    @property
-    def dimension(self) -> None:
-        return None
+    dimension = None
 
     def _gram(self, first, second, same=False):
-        if isinstance(second, Axes):
-            return _differentiable_gram(False, Axes(second.count))(self, first, second.dense(first.shape[1]))
-        return _differentiable_gram(same, None)(self, first, second)
+        return _gram(self, first, second, same)
 
     def _pull(self, first, second, weights, same=False):
-        if isinstance(second, Axes):
-            return _differentiable_pull(False, Axes(second.count))(self, first, second.dense(first.shape[1]), weights)
-        return _differentiable_pull(same, None)(self, first, second, weights)
+        return _pull(self, first, second, weights, same)
+
+
+def _dense(second, dimension: int):
+    return second.dense(dimension) if isinstance(second, Axes) else second
 
 
 def _cosines(first_units, second, same: bool):
@@ -114,76 +111,69 @@ def _slopes(kernel: PiecewiseLinear, angle, first_norms):
     return constant[:, None] + turning[:, None] * (1.0 - (2 / np.pi) * angle)
 
 
-@lru_cache
-def _differentiable_gram(same: bool, axes: Axes | None):
-    # Python values, bound by closure: they never become traced arguments of the rule.
-    gram = jax.custom_jvp(lambda *arguments: _gram_value(*arguments, same=same, axes=axes))
-    gram.defjvp(lambda primals, tangents: _gram_jvp(primals, tangents, same=same, axes=axes), symbolic_zeros=True)
-    return gram
-
-
-def _gram_value(kernel: PiecewiseLinear, first, second, *, same: bool, axes: Axes | None):
+@eqx.filter_custom_jvp
+def _gram(kernel: PiecewiseLinear, first, second, same: bool):
     first_norms, first_units = polar(first)
-    second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
+    second_norms, cosine = _cosines(first_units, second, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     angle = angle_of_cosine(cosine)
     even = (2 / np.pi) * (sine + (np.pi / 2 - angle) * cosine)
     return first_norms[:, None] * second_norms * (kernel.odd * cosine + kernel.even * even)
 
 
-def _gram_jvp(primals, tangents, *, same: bool, axes: Axes | None):
+@_gram.def_jvp
+def _gram_jvp(primals, tangents):
     """Differentiate by the closed-form gradients: the angle has no derivative where vectors are parallel."""
-    kernel, first, second = primals
-    kernel_direction, first_direction, second_direction = tangents
-    gram = _differentiable_gram(same, axes)
-    value = gram(kernel, first, second)
+    kernel, first, second, same = primals
+    kernel_direction, first_direction, second_direction, _ = tangents
+    value = _gram(kernel, first, second, same)
 
+    second = _dense(second, first.shape[1])
     first_norms, w = polar(first)
     second_norms, v = polar(second)
     _, cosine = _cosines(w, second, same)
     slopes = _slopes(kernel, angle_of_cosine(cosine), first_norms)
     radial = (2 / np.pi) * kernel.even * jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     tangent = jnp.zeros_like(value)
-    if moves(kernel_direction):
-        tangent = tangent + gram(without_symbols(kernel_direction), first, second)
-    if moves(first_direction):
+    if jax.tree.leaves(kernel_direction):
+        moved = jax.tree.map(lambda number, move: 0.0 * number if move is None else move, kernel, kernel_direction)
+        tangent = tangent + _gram(moved, first, second, same)
+    if first_direction is not None:
         growth = jnp.sum(w * first_direction, axis=-1)
         tangent = tangent + slopes * (first_direction @ second.T) + radial * (growth[:, None] * second_norms)
-    if moves(second_direction):
+    if second_direction is not None:
         growth = jnp.sum(v * second_direction, axis=-1)
         tangent = tangent + slopes * (first @ second_direction.T) + radial * (first_norms[:, None] * growth)
     return value, tangent
 
 
-@lru_cache
-def _differentiable_pull(same: bool, axes: Axes | None):
-    pull = jax.custom_jvp(lambda *arguments: _pull_value(*arguments, same=same, axes=axes))
-    pull.defjvp(lambda primals, tangents: _pull_jvp(primals, tangents, same=same, axes=axes), symbolic_zeros=True)
-    return pull
-
-
-def _pull_value(kernel: PiecewiseLinear, first, second, weights, *, same: bool, axes: Axes | None):
+def _pull_value(kernel: PiecewiseLinear, first, second, weights, same: bool):
     first_norms, first_units = polar(first)
-    second_norms, cosine = _cosines(first_units, second if axes is None else axes, same)
+    second_norms, cosine = _cosines(first_units, second, same)
     sine = jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
     slopes = weights * _slopes(kernel, angle_of_cosine(cosine), first_norms)
     # A matrix–vector product: a sum over the last axis would not be fused as well.
     radial = (weights * sine) @ second_norms
-    if axes is None:
-        combined = slopes @ second
+    if isinstance(second, Axes):
+        combined = jnp.pad(slopes, ((0, 0), (0, first.shape[1] - second.count)))
     else:
-        combined = jnp.pad(slopes, ((0, 0), (0, first.shape[1] - axes.count)))
+        combined = slopes @ second
     return combined + ((2 / np.pi) * kernel.even * radial)[:, None] * first_units
 
 
-def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
-    kernel, first, second, weights = primals
-    _, first_direction, second_direction, weights_direction = tangents
-    value = _pull_value(kernel, first, second, weights, same=same, axes=axes)
-    tangent = jnp.zeros_like(value)
-    if moves(weights_direction):
-        tangent = tangent + _pull_value(kernel, first, second, weights_direction, same=same, axes=axes)
+_pull = eqx.filter_custom_jvp(_pull_value)
 
+
+@_pull.def_jvp
+def _pull_jvp(primals, tangents):
+    kernel, first, second, weights, same = primals
+    _, first_direction, second_direction, weights_direction, _ = tangents
+    value = _pull_value(kernel, first, second, weights, same)
+    tangent = jnp.zeros_like(value)
+    if weights_direction is not None:
+        tangent = tangent + _pull_value(kernel, first, second, weights_direction, same)
+
+    second = _dense(second, first.shape[1])
     first_norms, w = polar(first)
     second_norms, v = polar(second)
     half_sine, half_cosine = _half_angles(w, v)
@@ -193,7 +183,7 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
     half_cosine = jnp.where(half_cosine < _PARALLEL, 0.0, half_cosine)
     even = (2 / np.pi) * kernel.even
 
-    if moves(second_direction):
+    if second_direction is not None:
         # Mixed block, ∂_w∂_v K applied to the directions of the second vectors.
         angle = 2.0 * jnp.arctan2(half_sine, half_cosine)
         slopes = weights * _slopes(kernel, angle, first_norms)
@@ -203,7 +193,7 @@ def _pull_jvp(primals, tangents, *, same: bool, axes: Axes | None):
         minus = weights * 0.5 * quotient(half_cosine, half_sine) * (along_w - along_v)
         mixed = jnp.sum(plus - minus, axis=1)[:, None] * w + (plus + minus) @ v
         tangent = tangent + slopes @ second_direction + even * mixed
-    if moves(first_direction):
+    if first_direction is not None:
         # Curvature, ∂_w² K applied to the directions of the first vectors, in units of these: their quotient is in
         # range where that of the norms is not.
         sine = 2.0 * half_sine * half_cosine

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tutelage.activations.polynomial import derived
+from tutelage.activations.polynomial import derived, horner
 from tutelage.duals.base import ClosedForm
 from tutelage.duals.gaussian import Frame, GaussianPair, Side, sums_of_gradients
 
@@ -59,12 +59,7 @@ class Polynomials(ClosedForm):
 def _means(coefficients: tuple[float, ...], side: Side) -> list[Float[Array, " n"]]:
     """Return the means of a polynomial and of all its derivatives."""
     variance = jnp.sum(side.vectors * side.vectors, axis=-1)
-    values = []
-    for order in range(len(coefficients)):
-        total = jnp.zeros_like(side.means)
-        for one in reversed(derived(coefficients, order)):
-            total = total * side.means + one
-        values.append(total)
+    values = [horner(derived(coefficients, order), side.means) for order in range(len(coefficients))]
     return [
         sum(values[k + 2 * j] * variance**j / (2**j * math.factorial(j)) for j in range((len(values) - k + 1) // 2))
         for k in range(len(values))

@@ -51,10 +51,6 @@ def _checked_tolerance(value: float) -> float:
     return tolerance
 
 
-def _checked_radius(value: float) -> float:
-    return positive("radius", value)
-
-
 class Quadrature(Module):
     """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
 
@@ -65,7 +61,7 @@ class Quadrature(Module):
     """
 
     tolerance: float = eqx.field(static=True, default=1e-10, converter=_checked_tolerance)
-    radius: float = eqx.field(static=True, default=4.0, converter=_checked_radius)
+    radius: float = eqx.field(static=True, default=4.0, converter=partial(positive, "radius"))
 
     def step(self, strip: float) -> float:
         """Return the step of the trapezoidal rule for functions analytic in a strip of this half-width."""
@@ -211,12 +207,9 @@ class Integrated(Kernel):
     tau: Activation
     step: float = eqx.field(static=True)
 
-    def _integrand(self) -> Integrand:
-        parities = {self.sigma.parity, self.tau.parity}
-        return Integrand(self.sigma, self.tau, self.frame.centred and len(parities) == 1 and "none" not in parities)
-
     def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
-        return _moments(self._integrand(), orders, Rule(self.step))(*pairs)
+        even = self.frame.centred and self.sigma.parity == self.tau.parity != "none"
+        return _moments(Integrand(self.sigma, self.tau, even), orders, Rule(self.step))(*pairs)
 
     @property
     def dimension(self) -> int | None:

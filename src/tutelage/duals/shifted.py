@@ -43,13 +43,12 @@ class TwoSlopes(ClosedForm):
         one, other = self.frame.side(first), self.frame.side(second)
         kinks = kinks_of(self.frame, one, other, same)
         (p, q), (p_other, q_other) = self.first, self.second
-        w, v, mean, deviation = kinks.w, kinks.v, kinks.w.mean[:, None], kinks.w.deviation[:, None]
+        w, v, mean = kinks.w, kinks.v, kinks.w.mean[:, None]
         covariance = one.vectors @ other.vectors.T
         odd = mean * (p_other * v.mean + q_other * _mean(v)) + covariance * (p_other + q_other * _sign(v))
         mixed = v.mean * _mean(w)[:, None] + covariance * _sign(w)[:, None]
-        even = mean * kinks.sign_absolute + deviation * kinks.jump * kinks.given_zero
-        even = even + deviation * v.deviation * kinks.pair.cosine * kinks.both
-        return (one.scale[:, None] * other.scale) * (p * odd + (q * p_other) * mixed + (q * q_other) * even)
+        sums = p * odd + (q * p_other) * mixed + (q * q_other) * kinks.absolutes
+        return (one.scale[:, None] * other.scale) * sums
 
     def _pull(self, first, second, weights, same=False):
         one, other = self.frame.side(first), self.frame.side(second)

@@ -93,11 +93,10 @@ def normal_density(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-def _distribution_change(arrays, changes):
-    return normal_density(arrays[0]) * changes[0]
-
-
-@leaf(_distribution_change, in_numpy=lambda x: scipy.special.ndtr(x))
+@leaf(
+    lambda arrays, changes: normal_density(arrays[0]) * changes[0],
+    in_numpy=lambda x: scipy.special.ndtr(x),
+)
 def normal_distribution(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return the standard normal distribution function $\Phi(x)$."""
     return jax.scipy.special.ndtr(x)
@@ -140,9 +139,7 @@ def _folded_sign_change(arrays, changes):
 @leaf(_folded_sign_change)
 def folded_sign(xp, mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the mean sign of a normal number; zero for the number zero."""
-    far = xp.abs(mean) >= FAR * deviation
-    ratio = xp.where(far, FAR * xp.sign(mean), mean / xp.where(far, 1.0, deviation))
-    return _erf(xp, ratio / math.sqrt(2))
+    return _erf(xp, standardised.formula(xp, mean, deviation) / math.sqrt(2))
 
 
 def _erf(xp, x):
@@ -160,10 +157,8 @@ def _folded_mean_change(arrays, changes):
 @leaf(_folded_mean_change)
 def folded_mean(xp, mean: Float[Array, "..."], deviation: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the mean absolute value of a normal number, whose slope at the number zero is that of both sides, none."""
-    far = xp.abs(mean) >= FAR * deviation
-    ratio = xp.where(far, FAR * xp.sign(mean), mean / xp.where(far, 1.0, deviation))
-    density = xp.exp(-0.5 * ratio * ratio) / math.sqrt(2 * math.pi)
-    return 2 * deviation * density + mean * _erf(xp, ratio / math.sqrt(2))
+    ratio = standardised.formula(xp, mean, deviation)
+    return 2 * deviation * normal_density.formula(xp, ratio) + mean * _erf(xp, ratio / math.sqrt(2))
 
 
 class StandardPair(NamedTuple):
@@ -235,11 +230,6 @@ def _upper_orthant_moderate(xp, h, k, correlation):
     return integral * arc / (4 * np.pi) + _distribution(xp, -h) * _distribution(xp, -k)
 
 
-def _ratio(xp, numerator, denominator):
-    vanishes = denominator == 0
-    return xp.where(vanishes, 0.0, numerator / xp.where(vanishes, 1.0, denominator))
-
-
 def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
     """Integral from the degenerate law |correlation| = 1 inwards, its singular part in closed form."""
     k = xp.where(negative, -k, k)
@@ -252,7 +242,7 @@ def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
 
     def exponent_at(square):
         # At width zero nothing is left to add, and 0 · exp(∞) must not be, where the product is very negative.
-        return xp.where(square > 0, -0.5 * (_ratio(xp, gap, square) + product), -np.inf)
+        return xp.where(square > 0, -0.5 * (quotient.formula(xp, gap, square) + product), -np.inf)
 
     exponent = exponent_at(tail)
     start = (
@@ -261,7 +251,7 @@ def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
         * (1.0 - c * (gap - tail) * (1.0 - d * gap / 5.0) / 3.0 + c * d * tail * tail / 5.0)
     )
     distance = xp.abs(difference)
-    scaled = xp.where(width > 0, _ratio(xp, distance, width), np.inf)
+    scaled = xp.where(width > 0, quotient.formula(xp, distance, width), np.inf)
     correction = (
         xp.exp(-0.5 * xp.maximum(product, -100.0))
         * math.sqrt(2 * math.pi)

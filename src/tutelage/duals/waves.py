@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from tutelage.activations.base import Element
 from tutelage.duals.base import ClosedForm
 from tutelage.duals.gaussian import Frame, Side
 from tutelage.duals.norms import moving, over_coordinates, over_rows, pairs_shape, products, squares_of_pairs
@@ -32,26 +33,23 @@ class GaussianWaves(ClosedForm):
     Attributes:
         frame: The law.
         factor: What the dual is multiplied by.
-        first_sine: Whether the first activation is a sine (else a cosine).
-        first_scale: Its frequency.
-        second_sine: Whether the second activation is a sine.
-        second_scale: Its frequency.
+        first: The first wave; its coefficient is part of the factor.
+        second: The second one, likewise.
     """
 
     frame: Frame
     factor: Float[Array, ""]
-    first_sine: bool = eqx.field(static=True)
-    first_scale: float = eqx.field(static=True)
-    second_sine: bool = eqx.field(static=True)
-    second_scale: float = eqx.field(static=True)
+    first: Element = eqx.field(static=True)
+    second: Element = eqx.field(static=True)
 
     def _parts(self, first: Side, second: Side):
         """Return K, k_- and k_+ without the factor, and the derivative of K in the first mean."""
         minus, plus = _damping(first.vectors, second.vectors, 1.0), _damping(first.vectors, second.vectors, -1.0)
+        sine, other_sine = self.first.kind == "sine", self.second.kind == "sine"
         if self.frame.centred:
             # An odd and an even wave have no dual without a mean.
-            sign = -1.0 if self.first_sine else 1.0
-            value = 0.5 * (_gap(minus, plus, first, second) if self.first_sine else minus + plus)
+            sign = -1.0 if sine else 1.0
+            value = 0.5 * (_gap(minus, plus, first, second) if sine else minus + plus)
             return value, minus, sign * plus, jnp.zeros_like(value)
         mu, nu = first.means[:, None], second.means
         location = self.frame.location(first.weights.shape[1])
@@ -69,11 +67,11 @@ class GaussianWaves(ClosedForm):
             sign = 1.0 if first_sine == second_sine else -1.0
             return 0.5 * jnp.where(short, (minus + plus) * along + sign * gap * across, one + other), one, other
 
-        slope = parts(not self.first_sine, self.second_sine)[0]
-        return *parts(self.first_sine, self.second_sine), slope if self.first_sine else -slope
+        slope = parts(not sine, other_sine)[0]
+        return *parts(sine, other_sine), slope if sine else -slope
 
     def _sides(self, first, second) -> tuple[Side, Side]:
-        return self.frame.plain_side(self.first_scale * first), self.frame.plain_side(self.second_scale * second)
+        return self.frame.plain_side(self.first.scale * first), self.frame.plain_side(self.second.scale * second)
 
     @property
     def dimension(self) -> int | None:
@@ -85,7 +83,7 @@ class GaussianWaves(ClosedForm):
     def _pull(self, first, second, weights, same=False):
         one, other = self._sides(first, second)
         value, minus, plus, by_mean = self._parts(one, other)
-        weights = self.factor * self.first_scale * weights
+        weights = self.factor * self.first.scale * weights
         aligned = one.vectors @ other.vectors.T >= 0
         signs = jnp.where(aligned, 1.0, -1.0)
         along = weights * signs * value

@@ -5,14 +5,11 @@ supplies the formulas (the methods whose names start with an underscore). What a
 refuses by name with `UnsupportedCombination`; nothing is ever estimated by sampling instead.
 """
 
-from __future__ import annotations
-
 import abc
 import math
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -22,8 +19,13 @@ from tutelage import checks
 from tutelage._html import facts
 from tutelage.arrays import of_jax
 from tutelage.errors import UnsupportedCombination, invalid
-from tutelage.instant import instantly
+from tutelage.instant import evaluated, instantly
 from tutelage.modules import Module
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 Symmetry: TypeAlias = Literal["rotation", "reflection", "none"]
 """What leaves a law unchanged: every orthogonal map, the map from $x$ to $-x$, or nothing that is known."""
@@ -43,28 +45,15 @@ class Inputs(Module):
         name: A short human name for messages, such as `gaussian(3)`.
         symmetry: The strongest symmetry the law is known to have: `"rotation"` (invariant under every
             orthogonal map), `"reflection"` ($x$ and $-x$ have the same law) or `"none"`.
+        surrounds_zero: Whether inputs come close to every point of every hyperplane through zero, up to their scale.
+            Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons
+            with positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
     """
 
-    dimension: eqx.AbstractVar[int]
-
-    @property
-    @abc.abstractmethod
-    def name(self) -> str:
-        """A short human name for messages, such as `gaussian(3)`."""
-
-    @property
-    @abc.abstractmethod
-    def symmetry(self) -> Symmetry:
-        """The strongest symmetry the law is known to have."""
-
-    @property
-    @abc.abstractmethod
-    def surrounds_zero(self) -> bool:
-        """Whether inputs come close to every point of every hyperplane through zero, up to their scale.
-
-        Otherwise functions that agree on the inputs may have other kinks: on a box of positive numbers all neurons with
-        positive weights are linear, and on corners of a cube $(u + v) + (u - v)$ makes up for $2u$.
-        """
+    dimension: Abstract[int]
+    name: Abstract[str]
+    symmetry: Abstract[Symmetry]
+    surrounds_zero: Abstract[bool]
 
     @abc.abstractmethod
     def mean(self) -> Float[Array, " dim"]:
@@ -100,9 +89,11 @@ class Inputs(Module):
     def _repr_html_(self) -> str:
         return facts(self.name, {"law": type(self).__name__, "dimension": self.dimension, "symmetry": self.symmetry})
 
+    @instantly
     def second_moment(self) -> Float[Array, "dim dim"]:
         """The uncentred second moment $E[x x^T]$."""
-        return _second_moment(self)
+        mean = self.mean()
+        return self.covariance() + mean[:, None] * mean[None, :]
 
     def sample(self, key: PRNGKeyArray, shape: int | tuple[int, ...] = ()) -> Float[Array, "*shape dim"]:
         """Draw independent inputs.
@@ -196,18 +187,19 @@ class Inputs(Module):
                 f"shape {array.shape}",
                 "Pass one frequency per coordinate",
             )
-        return _characteristic(self, array)
+        return evaluated(self._characteristic, array)
 
 
-@instantly
-def _second_moment(law: Inputs) -> Float[Array, "dim dim"]:
-    mean = law.mean()
-    return law.covariance() + mean[:, None] * mean[None, :]
+class Discrete(Inputs):
+    """A law of finite support, which is not invariant under rotations."""
 
+    surrounds_zero = False
 
-@instantly
-def _characteristic(law: Inputs, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
-    return law._characteristic(frequency)
+    def _density(self, basis: Float[Array, "2 dim"]) -> PlaneDensity:
+        raise unsupported("plane density", self, "a law of finite support has no density")
+
+    def _radial_moment(self, order: float) -> float:
+        raise unsupported("radial moment", self, "it is not rotation symmetric")
 
 
 def checked_dimension(value: Any) -> int:

@@ -20,10 +20,7 @@ _SMALL, _TERMS = 2.0, 18
 def spherical_bessel(order: int) -> Callable:
     """Return the function $g_n$, elementwise and with all its derivatives; for the first few orders."""
 
-    def change(arrays, changes):
-        return -arrays[0] * spherical_bessel(order + 1)(arrays[0]) * changes[0]
-
-    @leaf(change)
+    @leaf(lambda arrays, changes: -arrays[0] * spherical_bessel(order + 1)(arrays[0]) * changes[0])
     def spherical_bessel_function(xp, x):
         square = x * x
         small = xp.abs(x) < _SMALL

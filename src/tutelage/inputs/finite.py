@@ -12,11 +12,11 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 
 from tutelage import checks
 from tutelage.arrays import of_jax
-from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_weights, unsupported
+from tutelage.inputs.base import Atoms, Discrete, Symmetry, checked_weights
 from tutelage.instant import instantly
 
 
-class Finite(Inputs):
+class Finite(Discrete):
     """A law on finitely many points; build one with `finite` or `data`.
 
     Attributes:
@@ -24,18 +24,14 @@ class Finite(Inputs):
         points: The points, one per row.
         weights: Their probabilities.
         symmetric: Whether every point and its negative have the same probability.
-        label: The name of the law.
+        name: The name of the law.
     """
 
     dimension: int = eqx.field(static=True)
     points: Float[Array, "atom dim"]
     weights: Float[Array, " atom"]
     symmetric: bool = eqx.field(static=True)
-    label: str = eqx.field(static=True)
-
-    @property
-    def name(self) -> str:
-        return self.label
+    name: str = eqx.field(static=True)
 
     @property
     def symmetry(self) -> Symmetry:
@@ -50,10 +46,6 @@ class Finite(Inputs):
         centred = self.points - self.mean()
         return (centred * self.weights[:, None]).T @ centred
 
-    @property
-    def surrounds_zero(self) -> bool:
-        return False
-
     def atoms(self) -> Atoms:
         return self.points, self.weights
 
@@ -63,12 +55,6 @@ class Finite(Inputs):
         # zero is never drawn: the search looks for the first cumulative weight strictly above the draw.
         level = jax.random.uniform(key, shape) * cumulative[-1]
         return self.points[jnp.searchsorted(cumulative, level, side="right")]
-
-    def _density(self, basis: Float[Array, "2 dim"]) -> PlaneDensity:
-        raise unsupported("plane density", self, "a law of finite support has no density")
-
-    def _radial_moment(self, order: float) -> float:
-        raise unsupported("radial moment", self, "it is not rotation symmetric")
 
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         return jnp.exp(1j * (frequency @ self.points.T)) @ self.weights.astype(complex)
@@ -89,9 +75,9 @@ def finite(points: Any, weights: Any = None) -> Finite:
     return build(array, checked_weights(weights, number, of="points"), f"finite({number} points, {dimension})")
 
 
-def build(points: np.ndarray, weights: np.ndarray, label: str) -> Finite:
+def build(points: np.ndarray, weights: np.ndarray, name: str) -> Finite:
     """The law of checked points and weights."""
-    return Finite(points.shape[1], of_jax(points), of_jax(weights), _symmetric(points, weights), label)
+    return Finite(points.shape[1], of_jax(points), of_jax(weights), _symmetric(points, weights), name)
 
 
 def _symmetric(points: np.ndarray, weights: np.ndarray) -> bool:

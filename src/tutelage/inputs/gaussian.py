@@ -161,23 +161,14 @@ def gaussian(dimension: int, mean: Any = None, covariance: Any = None) -> Gaussi
                 "Pass a mean of that length or change `dimension`",
             )
         location = of_jax(location) if isinstance(location, Tracer) or location.any() else None
-    if covariance is None:
-        return Gaussian(dimension, location, None, None, 1.0, False)
-
-    matrix = _checked_covariance(covariance, dimension)
-    if np.array_equal(matrix, np.eye(dimension)):
+    matrix = None if covariance is None else _checked_covariance(covariance, dimension)
+    if matrix is None or np.array_equal(matrix, np.eye(dimension)):
         return Gaussian(dimension, location, None, None, 1.0, False)
     factor, singular = _factored(matrix)
     diagonal = float(matrix[0, 0])
     isotropic = diagonal > 0 and np.array_equal(matrix, diagonal * np.eye(dimension))
-    return Gaussian(
-        dimension,
-        location,
-        of_jax(matrix),
-        of_jax(factor),
-        diagonal if isotropic else None,
-        singular,
-    )
+    variance = diagonal if isotropic else None
+    return Gaussian(dimension, location, of_jax(matrix), of_jax(factor), variance, singular)
 
 
 def _checked_covariance(covariance: Any, dimension: int) -> np.ndarray:

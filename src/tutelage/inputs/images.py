@@ -16,7 +16,7 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray, UInt8
 from tutelage import checks
 from tutelage.arrays import of_jax
 from tutelage.errors import MissingDependency, invalid
-from tutelage.inputs.base import Inputs, PlaneDensity, Symmetry, unsupported
+from tutelage.inputs.base import Discrete, unsupported
 from tutelage.inputs.idx import read_idx_images
 
 # Images of at most this many values are summed up whole, larger ones patch by patch: see `_patch_sums`.
@@ -27,7 +27,7 @@ _FEW_PRODUCTS = 1e7
 _BLOCK_ROWS = 16_384
 
 
-class ImagePatches(Inputs):
+class ImagePatches(Discrete):
     """Square patches at uniformly random positions of uniformly random images.
 
     An input is a flattened patch, $x = g (p - b)$, with pixels $p$ from 0 to 1 in the order row, column,
@@ -41,7 +41,7 @@ class ImagePatches(Inputs):
         gain: The number $g$ that multiplies.
         average: The exact mean of the law, over all positions of all images.
         scatter: The exact covariance of the law.
-        label: The name of the law.
+        name: The name of the law.
     """
 
     dimension: int = eqx.field(static=True)
@@ -51,25 +51,14 @@ class ImagePatches(Inputs):
     gain: Float[Array, ""]
     average: Float[Array, " dim"]
     scatter: Float[Array, "dim dim"]
-    label: str = eqx.field(static=True)
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    @property
-    def symmetry(self) -> Symmetry:
-        return "none"
+    name: str = eqx.field(static=True)
+    symmetry = "none"
 
     def mean(self) -> Float[Array, " dim"]:
         return self.average
 
     def covariance(self) -> Float[Array, "dim dim"]:
         return self.scatter
-
-    @property
-    def surrounds_zero(self) -> bool:
-        return False
 
     def atoms(self) -> None:
         return None
@@ -85,12 +74,6 @@ class ImagePatches(Inputs):
 
         patches = jax.vmap(cut)(corners).reshape(*shape, self.dimension)
         return self.gain * (patches.astype(float) / 255 - self.offset)
-
-    def _density(self, basis: Float[Array, "2 dim"]) -> PlaneDensity:
-        raise unsupported("plane density", self, "a law of finite support has no density")
-
-    def _radial_moment(self, order: float) -> float:
-        raise unsupported("radial moment", self, "it is not rotation symmetric")
 
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         raise unsupported("characteristic function", self, "image patches have none in closed form")
@@ -142,7 +125,7 @@ def photo_patches(size: int = 5, *, center: bool = True, scale: str | None = "un
     return _patches(_photographs(), size, center, scale, f"photo_patches({size})")
 
 
-def _patches(images: np.ndarray, size: int, center: bool, scale: str | None, label: str) -> ImagePatches:
+def _patches(images: np.ndarray, size: int, center: bool, scale: str | None, name: str) -> ImagePatches:
     """The law of the patches of images `[image, row, column, channel]`."""
     _, height, width, channels = images.shape
     if size > min(height, width):
@@ -174,7 +157,7 @@ def _patches(images: np.ndarray, size: int, center: bool, scale: str | None, lab
         of_jax(float(gain)),
         of_jax(gain * average),
         of_jax(gain**2 * covariance),
-        label,
+        name,
     )
 
 

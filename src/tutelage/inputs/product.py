@@ -14,7 +14,16 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 from tutelage import checks
 from tutelage.arrays import of_jax
 from tutelage.errors import invalid
-from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
+from tutelage.inputs.base import (
+    Atoms,
+    Discrete,
+    Inputs,
+    PlaneDensity,
+    Symmetry,
+    checked_dimension,
+    identity,
+    unsupported,
+)
 from tutelage.inputs.bessel import spherical_bessel
 from tutelage.instant import instantly
 
@@ -30,18 +39,14 @@ class UniformBox(Inputs):
         low: The lower corner.
         high: The upper corner.
         symmetric: Whether the box is centred at zero.
-        label: The name of the law.
+        name: The name of the law.
     """
 
     dimension: int = eqx.field(static=True)
     low: Float[Array, " dim"]
     high: Float[Array, " dim"]
     symmetric: bool = eqx.field(static=True)
-    label: str = eqx.field(static=True)
-
-    @property
-    def name(self) -> str:
-        return self.label
+    name: str = eqx.field(static=True)
 
     @property
     def symmetry(self) -> Symmetry:
@@ -86,7 +91,7 @@ class UniformBox(Inputs):
         return jnp.exp(1j * (frequency @ self.mean())) * jnp.prod(waves, axis=-1)
 
 
-class Rademacher(Inputs):
+class Rademacher(Discrete):
     r"""Independent signs times a scale, $x_j = \pm s$; build one with `rademacher`.
 
     Attributes:
@@ -96,15 +101,12 @@ class Rademacher(Inputs):
 
     dimension: int = eqx.field(static=True)
     scale: float = eqx.field(static=True)
+    symmetry = "reflection"
 
     @property
     def name(self) -> str:
         scale = "" if self.scale == 1 else f", scale={self.scale:g}"
         return f"rademacher({self.dimension}{scale})"
-
-    @property
-    def symmetry(self) -> Symmetry:
-        return "reflection"
 
     @instantly
     def mean(self) -> Float[Array, " dim"]:
@@ -113,10 +115,6 @@ class Rademacher(Inputs):
     @instantly
     def covariance(self) -> Float[Array, "dim dim"]:
         return self.scale**2 * identity(self)
-
-    @property
-    def surrounds_zero(self) -> bool:
-        return False
 
     def atoms(self) -> Atoms | None:
         if self.dimension > _LISTED_DIMENSION:
@@ -127,12 +125,6 @@ class Rademacher(Inputs):
 
     def _draw(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape dim"]:
         return self.scale * jax.random.rademacher(key, (*shape, self.dimension), dtype=float)
-
-    def _density(self, basis: Float[Array, "2 dim"]) -> PlaneDensity:
-        raise unsupported("plane density", self, "a law of finite support has no density")
-
-    def _radial_moment(self, order: float) -> float:
-        raise unsupported("radial moment", self, "it is not rotation symmetric")
 
     def _characteristic(self, frequency: Float[Array, "*batch dim"]) -> Complex[Array, "*batch"]:
         return jnp.prod(jnp.cos(self.scale * frequency), axis=-1).astype(complex)
@@ -171,8 +163,8 @@ def uniform_box(dimension: int, low: Any = -1.0, high: Any = 1.0) -> UniformBox:
             "Exchange them or widen the box",
         )
     usual = bool((lower == -1).all() and (upper == 1).all())
-    label = f"uniform_box({dimension})" if usual else f"uniform_box({dimension}, {_shown(lower)}, {_shown(upper)})"
-    return UniformBox(dimension, of_jax(lower), of_jax(upper), bool(np.array_equal(lower, -upper)), label)
+    name = f"uniform_box({dimension})" if usual else f"uniform_box({dimension}, {_shown(lower)}, {_shown(upper)})"
+    return UniformBox(dimension, of_jax(lower), of_jax(upper), bool(np.array_equal(lower, -upper)), name)
 
 
 def rademacher(dimension: int, scale: float = 1.0) -> Rademacher:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Complex, Float, PRNGKeyArray
 from tutelage import checks
 from tutelage.arrays import of_jax
 from tutelage.errors import invalid
-from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, Symmetry, checked_dimension, identity, unsupported
+from tutelage.inputs.base import Atoms, Inputs, PlaneDensity, checked_dimension, identity, unsupported
 from tutelage.inputs.radii import BallRadius, GivenRadius, RadialDensity, Radius, SphereRadius, StudentRadius
 
 # An input beyond 1e308 has about the probability 10 ** (-308 degrees).
@@ -34,14 +34,11 @@ class Spherical(Inputs):
 
     dimension: int = eqx.field(static=True)
     radius: Radius
+    symmetry = "rotation"
 
     @property
     def name(self) -> str:
         return self.radius.name(self.dimension)
-
-    @property
-    def symmetry(self) -> Symmetry:
-        return "rotation"
 
     def mean(self) -> Float[Array, " dim"]:
         """Zero.

@@ -24,6 +24,7 @@ from tutelage.instant import keys
 from tutelage.instant.programs import Program
 from tutelage.instant.rules import Unsupported
 from tutelage.instant.tracing import inlined, is_of_ours, is_ours
+from tutelage.modules import BoundMethod
 
 F = TypeVar("F", bound=Callable)
 
@@ -61,6 +62,12 @@ def instantly(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+@instantly
+def evaluated(function: Callable, *arguments: Any) -> Any:
+    """Return what a function of a module returns, or a method, which takes the arrays of its own module along."""
+    return function(*arguments)
+
+
 def trace(function: Callable, *arguments: Any) -> None:
     """Trace a function of `instantly` for arguments of these shapes, so that the first call need not."""
     leaves, structure = jax.tree.flatten(arguments)
@@ -80,7 +87,7 @@ def _are_of_numpy(arguments: tuple) -> bool:
     for argument in arguments:
         if isinstance(argument, _ARRAYS):
             leaves.append(argument)
-        elif not isinstance(argument, eqx.Module):
+        elif not isinstance(argument, (eqx.Module, BoundMethod)):
             leaves.extend(jax.tree.leaves(argument))
     arrays = [
         leaf for leaf in leaves if isinstance(leaf, _ARRAYS) and leaf.dtype != np.uint32 and not keys.is_key(leaf)

@@ -94,8 +94,8 @@ def _seed(seed: Any) -> np.ndarray:
     return np.asarray(seed).astype(f"u{np.asarray(seed).dtype.itemsize}").astype(np.uint64)
 
 
-def _fold_in(parameters: dict[str, Any], shapes) -> Function:
-    return lambda keys, number: _blocks(keys, np.asarray(number).astype(np.uint32))
+def _fold_in(keys, number):
+    return _blocks(keys, np.asarray(number).astype(np.uint32))
 
 
 def of_jax(keys: np.ndarray) -> Any:
@@ -117,7 +117,7 @@ def is_known(dtype: Any) -> bool:
 RULES = {
     "random_bits": _bits,
     "random_seed": _of_ours(_seed),
-    "random_fold_in": _fold_in,
+    "random_fold_in": lambda parameters, shapes: _fold_in,
     "random_split": lambda parameters, shapes: _counted(tuple(parameters["shape"])),
     "random_wrap": _of_ours(packed),
     "random_unwrap": lambda parameters, shapes: unpacked,

@@ -6,7 +6,9 @@ should be one. It is written over a namespace of arrays, and evaluated with NumP
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -21,10 +23,60 @@ from tutelage.instant.rules import COSTS, ENTRIES, SEVERAL, STRUCTURAL
 from tutelage.instant.tracing import compiled
 
 _FLOAT = np.dtype(float)
+# Formulas may have the same name, as those that a function makes; operations may not.
+_NUMBERS = itertools.count()
+
+Derivative = Callable[[Sequence[Any], Sequence[Any]], Any]
+
+
+def _operation(
+    name: str,
+    traced: Callable[..., Any],
+    shape: Callable[..., tuple[int, ...]],
+    derivative: Derivative | None,
+    transposed: Callable[..., Any] | None = None,
+    results: int | None = None,
+) -> Primitive:
+    """Return an operation of float64 arrays: how JAX compiles, batches and differentiates it.
+
+    Args:
+        name: What to call it.
+        traced: The function in JAX.
+        shape: The shape of the result, or of all results, from those of the arguments.
+        derivative: The change of the result, as in `leaf`; a list of changes where there are several.
+        transposed: The rule of a function that is linear in some of its arguments.
+        results: The number of results, where there are several.
+    """
+    primitive = Primitive(f"{name}.{next(_NUMBERS)}")
+    primitive.multiple_results = results is not None
+
+    def each(result: Any) -> Any:
+        return result if results is None else [result] * results
+
+    def moved(value, change):
+        return ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
+
+    def changed(arrays, changes):
+        values = primitive.bind(*arrays)
+        known = [None if type(change) is ad.Zero else change for change in changes]
+        found = each(None) if derivative is None else derivative(arrays, known)
+        return values, moved(values, found) if results is None else list(map(moved, values, found))
+
+    def abstract(*avals):
+        return each(ShapedArray(shape(*(aval.shape for aval in avals)), _FLOAT))
+
+    primitive.def_impl(compiled(traced))
+    primitive.def_abstract_eval(abstract)
+    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=results is not None))
+    batching.primitive_batchers[primitive] = lambda arrays, axes: (primitive.bind(*_in_front(arrays, axes)), each(0))
+    ad.primitive_jvps[primitive] = changed
+    if transposed is not None:
+        ad.primitive_transposes[primitive] = transposed
+    return primitive
 
 
 def leaf(
-    derivative: Callable[[Sequence[Any], Sequence[Any]], Any] | None = None,
+    derivative: Derivative | None = None,
     in_numpy: Callable[..., Any] | None = None,
     linear: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -42,24 +94,6 @@ def leaf(
     """
 
     def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
-        # Formulas may have the same name, as those that a function makes; operations may not.
-        primitive = Primitive(f"{formula.__module__}.{formula.__name__}.{len(ENTRIES)}")
-
-        def traced(*arrays):
-            return formula(jnp, *arrays)
-
-        def at_once(*arrays):
-            return formula(np, *arrays)
-
-        def batched(arrays, axes):
-            return primitive.bind(*_in_front(arrays, axes)), 0
-
-        def changed(arrays, changes):
-            value = primitive.bind(*arrays)
-            known = [None if type(change) is ad.Zero else change for change in changes]
-            change = None if derivative is None else derivative(arrays, known)
-            return value, ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
-
         def transposed(change, _, *others):
             return change if type(change) is ad.Zero else primitive.bind(change, *others), *(None for _ in others)
 
@@ -67,14 +101,9 @@ def leaf(
             shape = np.broadcast_shapes(*map(np.shape, arrays))
             return primitive.bind(*(_aligned(array, shape) for array in arrays))
 
-        primitive.def_impl(compiled(traced))
-        primitive.def_abstract_eval(lambda *avals: ShapedArray(avals[0].shape, _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=False))
-        batching.primitive_batchers[primitive] = batched
-        ad.primitive_jvps[primitive] = changed
-        if linear:
-            ad.primitive_transposes[primitive] = transposed
-        ENTRIES[primitive.name] = at_once if in_numpy is None else in_numpy
+        name, traced = f"{formula.__module__}.{formula.__name__}", partial(formula, jnp)
+        primitive = _operation(name, traced, lambda *shapes: shapes[0], derivative, transposed if linear else None)
+        ENTRIES[primitive.name] = partial(formula, np) if in_numpy is None else in_numpy
         call.formula = formula  # type: ignore[attr-defined]
         call.__doc__, call.__module__ = formula.__doc__, formula.__module__
         call.__name__ = call.__qualname__ = formula.__name__
@@ -104,25 +133,7 @@ def several(
         results: Number of results.
         cost: About how many numbers are computed for each of a result.
     """
-    primitive = Primitive(f"{name}.{len(STRUCTURAL)}")
-    primitive.multiple_results = True
-
-    def batched(arrays, axes):
-        return primitive.bind(*_in_front(arrays, axes)), [0] * results
-
-    def changed(arrays, changes):
-        values = primitive.bind(*arrays)
-        found = derivative(arrays, [None if type(change) is ad.Zero else change for change in changes])
-        return values, [
-            ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
-            for value, change in zip(values, found, strict=True)
-        ]
-
-    primitive.def_impl(compiled(traced))
-    primitive.def_abstract_eval(lambda *avals: [ShapedArray(avals[0].shape, _FLOAT)] * results)
-    mlir.register_lowering(primitive, mlir.lower_fun(traced, multiple_results=True))
-    batching.primitive_batchers[primitive] = batched
-    ad.primitive_jvps[primitive] = changed
+    primitive = _operation(name, traced, lambda *shapes: shapes[0], derivative, results=results)
     STRUCTURAL[primitive.name] = lambda parameters, shapes: in_numpy
     SEVERAL.append(primitive.name)
     COSTS[primitive.name] = cost
@@ -131,7 +142,7 @@ def several(
 
 def matrix_leaf(
     shape: Callable[..., tuple[int, ...]],
-    derivative: Callable[[Sequence[Any], Sequence[Any]], Any],
+    derivative: Derivative,
     linear: Sequence[int] = (),
     in_numpy: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -148,14 +159,6 @@ def matrix_leaf(
     """
 
     def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
-        primitive = Primitive(f"{formula.__module__}.{formula.__name__}.{len(STRUCTURAL)}")
-
-        def changed(arrays, changes):
-            known = [None if type(change) is ad.Zero else change for change in changes]
-            value = primitive.bind(*arrays)
-            change = derivative(arrays, known)
-            return value, ad.Zero(jax.typeof(value).to_tangent_aval()) if change is None else change
-
         def transposed(change, *arrays):
             places = [place for place, array in enumerate(arrays) if ad.is_undefined_primal(array)]
 
@@ -167,13 +170,8 @@ def matrix_leaf(
             found = dict(zip(places, jax.linear_transpose(of_linear, *parts)(change), strict=True))
             return [found.get(place) for place in range(len(arrays))]
 
-        primitive.def_impl(compiled(formula))
-        primitive.def_abstract_eval(lambda *avals: ShapedArray(shape(*(aval.shape for aval in avals)), _FLOAT))
-        mlir.register_lowering(primitive, mlir.lower_fun(formula, multiple_results=False))
-        batching.primitive_batchers[primitive] = lambda arrays, axes: (primitive.bind(*_in_front(arrays, axes)), 0)
-        ad.primitive_jvps[primitive] = changed
-        if linear:
-            ad.primitive_transposes[primitive] = transposed
+        name = f"{formula.__module__}.{formula.__name__}"
+        primitive = _operation(name, formula, shape, derivative, transposed if linear else None)
         at_once = instantly(formula) if in_numpy is None else in_numpy
         STRUCTURAL[primitive.name] = lambda parameters, shapes: at_once
         return primitive.bind

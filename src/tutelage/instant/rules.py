@@ -46,10 +46,6 @@ def _converted(dtype: np.dtype) -> Function:
     return lambda x: x.real.astype(dtype)
 
 
-def _bitcast(dtype: np.dtype) -> Function:
-    return lambda x: np.asarray(x).view(dtype)
-
-
 def _select(which, *cases):
     return np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
 
@@ -57,10 +53,6 @@ def _select(which, *cases):
 def _logical_shift(x, places):
     unsigned = np.asarray(x).view(f"u{x.dtype.itemsize}")
     return np.right_shift(unsigned, places.astype(unsigned.dtype)).view(x.dtype)
-
-
-def _clamp(low, x, high):
-    return np.minimum(np.maximum(x, low), high)
 
 
 # By the name of the operation: a function, or (for operations with parameters) how to make one.
@@ -71,7 +63,8 @@ ENTRIES: dict[str, Function] = {
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "max": np.maximum, "min": np.minimum, "rem": np.fmod, "floor": np.floor,
-    "ceil": np.ceil, "nextafter": np.nextafter, "is_finite": np.isfinite, "clamp": _clamp,
+    "ceil": np.ceil, "nextafter": np.nextafter, "is_finite": np.isfinite,
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift, "shift_right_logical": _logical_shift,
@@ -108,30 +101,37 @@ def elementwise(name: str, parameters: dict[str, Any], dtype: Any) -> Function |
     return None
 
 
-def _reduction(ufunc: np.ufunc) -> Callable[..., Function]:
+def _with(function: Function, *names: str) -> Callable[..., Function]:
+    """Return the rule of an operation that is a function of one array and of some of its parameters."""
+
     def rule(parameters, shapes):
-        axes = tuple(parameters["axes"])
-        return lambda x: ufunc.reduce(x, axis=axes)
+        values = [parameters[name] for name in names]
+        return lambda x: function(x, *values)
+
+    return rule
+
+
+def _of_several(function: Function, name: str) -> Callable[..., Function]:
+    """Return the rule of an operation that is a function of a list of arrays and of one of its parameters."""
+
+    def rule(parameters, shapes):
+        value = parameters[name]
+        return lambda *arrays: function(arrays, value)
 
     return rule
 
 
 def _argument(function: Function) -> Callable[..., Function]:
-    def rule(parameters, shapes):
-        (axis,), dtype = parameters["axes"], parameters["index_dtype"]
-        return lambda x: function(x, axis=axis).astype(dtype)
-
-    return rule
+    return _with(lambda x, axes, dtype: function(x, axis=axes[0]).astype(dtype), "axes", "index_dtype")
 
 
 def _cumulative(ufunc: np.ufunc) -> Callable[..., Function]:
-    def rule(parameters, shapes):
-        axis = parameters["axis"]
-        if parameters["reverse"]:
-            return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis=axis), axis)
-        return lambda x: ufunc.accumulate(x, axis=axis)
+    def along(x, axis, reverse):
+        if reverse:
+            return np.flip(ufunc.accumulate(np.flip(x, axis), axis), axis)
+        return ufunc.accumulate(x, axis)
 
-    return rule
+    return _with(along, "axis", "reverse")
 
 
 def _reshape(parameters, shapes):
@@ -139,42 +139,6 @@ def _reshape(parameters, shapes):
     if order is None:
         return lambda x: np.reshape(x, shape)
     return lambda x: np.reshape(np.transpose(x, order), shape)
-
-
-def _squeeze(parameters, shapes):
-    axes = set(parameters["dimensions"])
-    shape = tuple(size for axis, size in enumerate(shapes[0]) if axis not in axes)
-    return lambda x: np.reshape(x, shape)
-
-
-def _transpose(parameters, shapes):
-    order = parameters["permutation"]
-    return lambda x: np.transpose(x, order)
-
-
-def _reverse(parameters, shapes):
-    axes = parameters["dimensions"]
-    return lambda x: np.flip(x, axes)
-
-
-def _concatenate(parameters, shapes):
-    axis = parameters["dimension"]
-    return lambda *arrays: np.concatenate(arrays, axis)
-
-
-def _stack(parameters, shapes):
-    axis = parameters["axis"]
-    return lambda *arrays: np.stack(arrays, axis)
-
-
-def _unstack(parameters, shapes):
-    axis = parameters["axis"]
-    return lambda x: list(np.moveaxis(x, axis, 0))
-
-
-def _split(parameters, shapes):
-    axis, ends = parameters["axis"], np.cumsum(parameters["sizes"])[:-1]
-    return lambda x: np.split(x, ends, axis)
 
 
 def _slice(parameters, shapes):
@@ -208,11 +172,7 @@ def _pad(parameters, shapes):
 
 def _dynamic_slice(parameters, shapes):
     sizes, limits = parameters["slice_sizes"], shapes[0]
-
-    def function(x, *starts):
-        return x[window(starts, sizes, limits)]
-
-    return function
+    return lambda x, *starts: x[window(starts, sizes, limits)]
 
 
 def _dynamic_update_slice(parameters, shapes):
@@ -267,15 +227,19 @@ def _sort(parameters, shapes):
 
 
 STRUCTURAL: dict[str, Callable[[dict[str, Any], list[tuple[int, ...]]], Function]] = {
-    "reduce_sum": _reduction(np.add), "reduce_max": _reduction(np.maximum), "reduce_min": _reduction(np.minimum),
-    "reduce_prod": _reduction(np.multiply), "reduce_and": _reduction(np.logical_and),
-    "reduce_or": _reduction(np.logical_or), "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
+    "reduce_sum": _with(np.add.reduce, "axes"), "reduce_prod": _with(np.multiply.reduce, "axes"),
+    "reduce_max": _with(np.maximum.reduce, "axes"), "reduce_min": _with(np.minimum.reduce, "axes"),
+    "reduce_and": _with(np.logical_and.reduce, "axes"), "reduce_or": _with(np.logical_or.reduce, "axes"),
+    "argmax": _argument(np.argmax), "argmin": _argument(np.argmin),
     "cumsum": _cumulative(np.add), "cumprod": _cumulative(np.multiply), "cummax": _cumulative(np.maximum),
-    "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _reverse, "concatenate": _concatenate,
-    "stack": _stack, "unstack": _unstack, "split": _split, "slice": _slice, "pad": _pad,
+    "reshape": _reshape, "squeeze": _with(np.squeeze, "dimensions"), "transpose": _with(np.transpose, "permutation"),
+    "rev": _with(np.flip, "dimensions"), "concatenate": _of_several(np.concatenate, "dimension"),
+    "stack": _of_several(np.stack, "axis"), "unstack": _with(lambda x, axis: list(np.moveaxis(x, axis, 0)), "axis"),
+    "split": _with(lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis), "sizes", "axis"),
+    "slice": _slice, "pad": _pad,
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice, "dot_general": _dot, "sort": _sort,
-    "bitcast_convert_type": lambda parameters, shapes: _bitcast(np.dtype(parameters["new_dtype"])),
+    "bitcast_convert_type": _with(lambda x, dtype: np.asarray(x).view(dtype), "new_dtype"),
 }  # fmt: skip
 
 # What says where and how accurately, or promises something of the arguments, but not what is computed.

@@ -2,18 +2,23 @@
 
 import abc
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.activations import Activation
 from tutelage.duals.norms import safe_norm as safe_norm
-from tutelage.instant import instantly
+from tutelage.instant import evaluated, map_rows
 from tutelage.modules import Module
 from tutelage.points import Shape, Sizes, fitted, fitted_array, template_of
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 
 class Neurons(NamedTuple):
@@ -63,10 +68,7 @@ class Model(Module):
         patches: Number of input patches the model reads; `None` if it reads one plain input.
     """
 
-    if TYPE_CHECKING:  # see Activation
-        patches: ClassVar[int | None]
-    else:
-        patches: eqx.AbstractVar[int | None]
+    patches: Abstract[int | None]
 
     @property
     @abc.abstractmethod
@@ -123,35 +125,35 @@ class Model(Module):
         sizes: Sizes = {}
         parameters = self._fitted(parameters, sizes)
         shape = ("batch", "dim") if self.patches is None else ("batch", self.patches, "dim")
-        return _predict(self, parameters, fitted_array("inputs", inputs, shape, sizes, owner="these parameters"))
+        inputs = fitted_array("inputs", inputs, shape, sizes, owner="these parameters")
+        return evaluated(self._predict, parameters, inputs)
 
     def vectors(self, parameters: PyTree) -> Float[Array, "vector dim"]:
         """Return the parameters that live in the space of the inputs, one vector per row."""
-        return _vectors(self, self._fitted(parameters))
+        return evaluated(self._vectors, self._fitted(parameters))
 
     def with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
         """Return the parameters with other vectors in the space of the inputs (of any dimension)."""
         parameters = self._fitted(parameters)
-        shape = (_vectors(self, parameters).shape[0], "other")
-        return _with_vectors(self, parameters, fitted_array("vectors", vectors, shape, owner="these parameters"))
+        shape = (evaluated(self._vectors, parameters).shape[0], "other")
+        vectors = fitted_array("vectors", vectors, shape, owner="these parameters")
+        return evaluated(self._with_vectors, parameters, vectors)
 
     def _fitted(self, parameters: PyTree, sizes: Sizes | None = None) -> PyTree:
         return fitted("parameters", parameters, template_of(self.shapes), sizes, owner=f"a {type(self).__name__}")
 
 
-@instantly
-def _predict(model: Model, parameters: PyTree, inputs: Float[Array, "batch ..."]) -> Float[Array, " batch"]:
-    return model._predict(parameters, inputs)
+class Unambiguous(Model):
+    """A model whose students compute other functions, unless vectors are exchanged, and do not run away."""
 
+    def canonical(self, parameters: PyTree) -> PyTree:
+        return parameters
 
-@instantly
-def _vectors(model: Model, parameters: PyTree) -> Float[Array, "vector dim"]:
-    return model._vectors(parameters)
+    def redundancy(self, parameters: PyTree) -> dict[str, int]:
+        return {}
 
-
-@instantly
-def _with_vectors(model: Model, parameters: PyTree, vectors: Float[Array, "vector dim"]) -> PyTree:
-    return model._with_vectors(parameters, vectors)
+    def channel(self, parameters: PyTree, gradient: Callable[[PyTree], PyTree]) -> dict[int, float]:
+        return {}
 
 
 class NeuronModel(Model):
@@ -163,7 +165,7 @@ class NeuronModel(Model):
 
     def neurons(self, parameters: PyTree) -> tuple[Neurons, ...]:
         """Return the neurons whose sum the model computes; differentiable in the parameters."""
-        return _neurons(self, self._fitted(parameters))
+        return evaluated(self._neurons, self._fitted(parameters))
 
     def _predict(self, parameters: PyTree, inputs: Float[Array, "batch dim"]) -> Float[Array, " batch"]:
         outputs: Any = 0.0
@@ -174,42 +176,22 @@ class NeuronModel(Model):
         return outputs
 
 
-@instantly
-def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
-    return model._neurons(parameters)
-
-
 class Neuronwise(NeuronModel):
     r"""A sum of neurons $c_i\,\sigma(u(w_i)\cdot x)$, each with a row $w_i$ of numbers of its own, its bias among them.
 
     Attributes:
         activation: The activation $\sigma$.
+        biased: Whether neurons have biases.
+        fixed_coefficients: Whether the coefficients of the neurons do not depend on the parameters.
+        degree: Degree of homogeneity of a neuron in what is shared out when it is split; `None` where it cannot be.
+        plain: Whether $u(w) = w$; else $u$ is smooth, but for second derivatives at zero.
     """
 
-    if TYPE_CHECKING:  # see Activation
-        activation: ClassVar[Activation]
-    else:
-        activation: eqx.AbstractVar[Activation]
-
-    @property
-    @abc.abstractmethod
-    def biased(self) -> bool:
-        """Whether neurons have biases."""
-
-    @property
-    @abc.abstractmethod
-    def fixed_coefficients(self) -> bool:
-        """Whether the coefficients of the neurons do not depend on the parameters."""
-
-    @property
-    @abc.abstractmethod
-    def degree(self) -> int | None:
-        """Degree of homogeneity of a neuron in what is shared out when it is split; `None` where it cannot be."""
-
-    @property
-    @abc.abstractmethod
-    def plain(self) -> bool:
-        """Whether $u(w) = w$; else $u$ is smooth, but for second derivatives at zero."""
+    activation: Abstract[Activation]
+    biased: Abstract[bool]
+    fixed_coefficients: Abstract[bool]
+    degree: Abstract[int | None]
+    plain: Abstract[bool]
 
     @abc.abstractmethod
     def rows(self, parameters: PyTree) -> Float[Array, "neuron row"]:
@@ -239,9 +221,32 @@ class Neuronwise(NeuronModel):
             InvalidArgument: If the model has one neuron only.
         """
 
-    def where_smooth(
-        self, rows: Float[Array, "neuron row"], blocks: Float[Array, "neuron row row"]
-    ) -> Float[Array, "neuron row row"]:
-        """Return second derivatives in each row; not a number at a zero row, unless $u(w) = w$."""
+    def curvatures(
+        self,
+        parameters: PyTree,
+        group: Neurons,
+        neurons: Int[Array, " chosen"],
+        gradient: Callable[[Float[Array, " dim"]], Float[Array, " dim"]],
+    ) -> Float[Array, "chosen row row"]:
+        """Return the second derivatives of a function of each neuron's vector $u(w)$ in its row, times its coefficient.
+
+        They are not a number at a zero row, unless $u(w) = w$.
+
+        Args:
+            parameters: A student.
+            group: Its neurons, with their biases among their vectors where there are any.
+            neurons: Which of them.
+            gradient: The gradient of the function.
+        """
+        rows = self.rows(parameters)[neurons]
+
+        def by_row(row, rest):
+            vector, back = jax.vjp(lambda row: jnp.concatenate([self.weights(row), rest]), row)
+            return back(gradient(vector))[0]
+
+        # A bias that is not learned stands behind the row.
+        pairs = rows, group.weights[neurons, rows.shape[1] :]
+        blocks = map_rows(lambda pair: jax.jacfwd(by_row)(*pair), pairs)
+        blocks = jnp.asarray(group.coefficients)[neurons, None, None] * blocks
         zero = jnp.all(rows == 0, axis=-1) & (not self.plain)
-        return jnp.where(zero[:, None, None], jnp.nan, blocks)
+        return jnp.where(zero[:, None, None], jnp.nan, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))

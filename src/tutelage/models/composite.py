@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation
-from tutelage.models.base import Model
+from tutelage.models.base import Model, Unambiguous
 from tutelage.models.patchwise import Patchwise
 
 
@@ -78,7 +78,7 @@ class FirstAndOuter(NamedTuple):
     outer: OuterLayer
 
 
-class LearnedComposite(Model):
+class LearnedComposite(Unambiguous):
     """A first layer over patches and a learned outer function: one hidden layer and a linear output.
 
     Attributes:
@@ -112,15 +112,6 @@ class LearnedComposite(Model):
 
     def symmetry(self, parameters: FirstAndOuter) -> None:
         return None
-
-    def canonical(self, parameters: FirstAndOuter) -> FirstAndOuter:
-        return parameters
-
-    def redundancy(self, parameters: FirstAndOuter) -> dict[str, int]:
-        return {}
-
-    def channel(self, parameters, gradient) -> dict[int, float]:
-        return {}
 
     def contains(self, parameters: FirstAndOuter, teacher: Model, target: PyTree) -> bool:
         return False  # only approximately, with enough units

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import Activation, Linear
 from tutelage.arrays import of_jax
-from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, safe_norm
+from tutelage.models.base import Model, Neurons, Neuronwise, Symmetry, Unambiguous, safe_norm
 
 
 class WithLinear(NamedTuple):
@@ -22,7 +22,7 @@ class WithLinear(NamedTuple):
     linear: Float[Array, " dim"]
 
 
-class Homogeneous(Neuronwise):
+class Homogeneous(Unambiguous, Neuronwise):
     r"""The sum $x \mapsto \sum_i a_i\,\|w_i\|\,\sigma(w_i\cdot x)$ with $\sigma$ homogeneous of degree one.
 
     By homogeneity each term is $a_i\,\sigma(u_i\cdot x)$ with $u_i = \|w_i\|\,w_i$, a change of variables with
@@ -38,27 +38,15 @@ class Homogeneous(Neuronwise):
     signs: Float[Array, " student"] | None = None
     linear: bool = eqx.field(static=True, default=False)
     patches = None
+    biased = False
+    fixed_coefficients = True
+    degree = 2
+    plain = False
 
     @property
     def shapes(self):
         matrix = ("neuron" if self.signs is None else self.signs.shape[0], "dim")
         return WithLinear(matrix, ("dim",)) if self.linear else matrix  # type: ignore[arg-type]
-
-    @property
-    def plain(self) -> bool:
-        return False
-
-    @property
-    def biased(self) -> bool:
-        return False
-
-    @property
-    def fixed_coefficients(self) -> bool:
-        return True
-
-    @property
-    def degree(self) -> int | None:
-        return 2
 
     def _neurons(self, parameters) -> tuple[Neurons, ...]:
         rows = self.rows(parameters)
@@ -101,15 +89,6 @@ class Homogeneous(Neuronwise):
         if self.linear:
             return Symmetry(np.append(labels, 2))
         return Symmetry(labels, self.activation.parity == "even")
-
-    def canonical(self, parameters):
-        return parameters
-
-    def redundancy(self, parameters) -> dict[str, int]:
-        return {}
-
-    def channel(self, parameters, gradient) -> dict[int, float]:
-        return {}
 
     def contains(self, parameters, teacher: Model, target: PyTree) -> bool:
         positive = self.rows(parameters).shape[0] if self.signs is None else int(jnp.sum(self.signs > 0))

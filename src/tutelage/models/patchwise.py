@@ -1,28 +1,28 @@
 """What the models of the weight-sharing paper have in common: one vector for all patches, or one a patch."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from tutelage.models.base import Model, Symmetry
+from tutelage.models.base import Model, Symmetry, Unambiguous
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 
-class Patchwise(Model):
+class Patchwise(Unambiguous):
     """A model with one weight vector per patch, or one vector shared by all patches.
 
     Attributes:
         sharing: Whether all patches share one vector. Parameters are then that vector, else one row per patch.
     """
 
-    if TYPE_CHECKING:  # see Activation
-        patches: ClassVar[int]
-        sharing: ClassVar[bool]
-    else:
-        patches: eqx.AbstractVar[int]
-        sharing: eqx.AbstractVar[bool]
+    patches: Abstract[int]
+    sharing: Abstract[bool]
 
     @property
     def shapes(self):
@@ -43,15 +43,6 @@ class Patchwise(Model):
     def symmetry(self, parameters: Float[Array, "..."]) -> Symmetry:
         # Patches are not exchanged, but the inputs of each may be rotated.
         return Symmetry(np.arange(1 if self.sharing else self.patches), patchwise=True)
-
-    def canonical(self, parameters: Float[Array, "..."]) -> Float[Array, "..."]:
-        return parameters
-
-    def redundancy(self, parameters: Float[Array, "..."]) -> dict[str, int]:
-        return {}
-
-    def channel(self, parameters, gradient) -> dict[int, float]:
-        return {}
 
     def contains(self, parameters: Float[Array, "..."], teacher: Model, target: PyTree) -> bool:
         return True

@@ -88,6 +88,7 @@ class TwoLayer(Neuronwise):
     scale: Float[Array, ""] | None = None
     single: bool = eqx.field(static=True, default=False)
     patches = None
+    plain = True
 
     @property
     def bare(self) -> bool:
@@ -144,10 +145,6 @@ class TwoLayer(Neuronwise):
 
     def _with_vectors(self, parameters: PyTree, vectors: Float[Array, "vector other"]) -> PyTree:
         return self._with(parameters, weights=vectors) if "weights" in self.learn else parameters
-
-    @property
-    def plain(self) -> bool:
-        return True
 
     @property
     def degree(self) -> int | None:

@@ -7,9 +7,8 @@ weight decay, where a problem has it, half its rate times the squared norm.
 import abc
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,13 +17,18 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, sequence
 from tutelage.errors import TutelageError, UnsupportedCombination
-from tutelage.instant import instantly, map_rows
+from tutelage.instant import evaluated, instantly, map_rows
 from tutelage.models import Neuronwise
 from tutelage.modules import Module
 from tutelage.objectives.exactness import Exactness
 from tutelage.points import fitted_array
 from tutelage.problems import Problem
 from tutelage.problems.problem import fitted_point
+
+if TYPE_CHECKING:  # a type checker would take an abstract variable for an argument of the constructor
+    from typing import ClassVar as Abstract
+else:
+    from equinox import AbstractVar as Abstract
 
 
 class Reduction(NamedTuple):
@@ -53,52 +57,28 @@ class Objective(Module):
     Attributes:
         problem: The problem; its `template` is in the coordinates of the target.
         target: The teacher's parameters; in other coordinates than those of the inputs after a reduction.
+        exactness: How the expectation is taken.
+        span_suffices: Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to
+            it.
+        deterministic: Whether the loss is the same at every call, without a random key.
+        floor: A lower bound of the loss: half the noise variance, or zero for a fixed sample.
+        taught: Whether students that compute the teacher have the loss `floor`.
+        samples: Number of samples that an evaluation takes; zero where there are none.
+        sample: The arrays that an expectation is taken over; empty where it is taken over the law of the inputs.
     """
 
-    if TYPE_CHECKING:  # see Activation
-        problem: ClassVar[Problem]
-        target: ClassVar[PyTree]
-    else:
-        problem: eqx.AbstractVar[Problem]
-        target: eqx.AbstractVar[PyTree]
+    problem: Abstract[Problem]
+    target: Abstract[PyTree]
+    exactness: Abstract[Exactness]
+    span_suffices: Abstract[bool]
+    deterministic: Abstract[bool]
+    floor: Abstract[float]
+    taught: Abstract[bool]
+    samples: Abstract[int]
+    sample: Abstract[PyTree]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.problem.summary()}: {self.exactness})"
-
-    @property
-    @abc.abstractmethod
-    def exactness(self) -> Exactness:
-        """How the expectation is taken."""
-
-    @property
-    @abc.abstractmethod
-    def span_suffices(self) -> bool:
-        """Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to it."""
-
-    @property
-    @abc.abstractmethod
-    def deterministic(self) -> bool:
-        """Whether the loss is the same at every call, without a random key."""
-
-    @property
-    @abc.abstractmethod
-    def floor(self) -> float:
-        """A lower bound of the loss: half the noise variance, or zero for a fixed sample."""
-
-    @property
-    @abc.abstractmethod
-    def taught(self) -> bool:
-        """Whether students that compute the teacher have the loss `floor`."""
-
-    @property
-    @abc.abstractmethod
-    def samples(self) -> int:
-        """Number of samples that an evaluation takes; zero where there are none."""
-
-    @property
-    @abc.abstractmethod
-    def sample(self) -> PyTree:
-        """The arrays that an expectation is taken over; empty where it is taken over the law of the inputs."""
 
     @abc.abstractmethod
     def with_target(self, target: PyTree) -> "Objective":
@@ -157,7 +137,7 @@ class Objective(Module):
 
     def gradient(self, point: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the gradient of the loss, a pytree like the point. Arguments as in `loss`."""
-        return _gradient(self, _point(self, point), key)
+        return evaluated(_slope, self, _point(self, point), key)
 
     def hessian_vector(self, point: PyTree, direction: PyTree, key: PRNGKeyArray | None = None) -> PyTree:
         """Return the Hessian applied to a direction, a pytree like the point."""
@@ -172,15 +152,15 @@ class Objective(Module):
 
         The error of the part that depends on the teacher alone is not in it.
         """
-        return _error_estimate(self, _point(self, point))
+        return evaluated(self._error_estimate, _point(self, point))
 
     def singular(self, point: PyTree) -> Bool[Array, ""]:
         """Return whether the loss has no gradient at a point, so that `gradient` follows a convention there."""
-        return _singular(self, _point(self, point))
+        return evaluated(self._singular, _point(self, point))
 
     def hessian_lipschitz(self, point: PyTree, radius: float) -> Float[Array, ""]:
         """Return a Lipschitz constant of the Hessian in the ball of a radius around a point; infinite if unknown."""
-        return _hessian_lipschitz(self, _point(self, point), fitted_array("radius", radius, ()))
+        return evaluated(self._hessian_lipschitz, _point(self, point), fitted_array("radius", radius, ()))
 
     def neuron_curvatures(self, point: PyTree, neurons: Sequence[int] | None = None) -> Float[Array, "chosen dim dim"]:
         r"""Return $E[r\,\nabla^2\varphi(w_i, x)]$ for neurons $\varphi(w_i, x)$ of a student with residual $r$.
@@ -200,7 +180,7 @@ class Objective(Module):
             raise self._without_curvatures()
         given = range(number) if neurons is None else sequence("neurons", neurons, "a list of neurons")
         chosen = np.array([count("neurons", one, least=0, most=number - 1) for one in given], int)
-        return _neuron_curvatures(self, _point(self, point), chosen)  # type: ignore[arg-type]  # arrays of NumPy stay so
+        return evaluated(self._neuron_curvatures, _point(self, point), chosen)
 
     def _without_curvatures(self) -> UnsupportedCombination:
         return UnsupportedCombination(
@@ -229,9 +209,9 @@ class Objective(Module):
 class Expected(Objective):
     """A loss whose expectation is taken over the law of the inputs."""
 
-    @property
-    def deterministic(self) -> bool:
-        return True
+    deterministic = True
+    samples = 0
+    sample = ()
 
     @property
     def floor(self) -> float:
@@ -241,26 +221,16 @@ class Expected(Objective):
     def taught(self) -> bool:
         return self.problem.decay is None
 
-    @property
-    def samples(self) -> int:
-        return 0
-
-    @property
-    def sample(self) -> PyTree:
-        return ()
-
 
 class Sampled(Objective):
     """A loss over samples: nothing is known of it but its value and its derivatives."""
+
+    span_suffices = False
 
     @property
     def target(self) -> PyTree:
         """The teacher's parameters."""
         return self.problem.target
-
-    @property
-    def span_suffices(self) -> bool:
-        return False
 
     def with_target(self, target: PyTree) -> "Objective":
         raise TutelageError(
@@ -298,11 +268,6 @@ def _loss(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> Floa
     return loss if objective.problem.decay is None else loss + objective.problem.penalty(point)
 
 
-@instantly
-def _gradient(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
-    return _slope(objective, point, key)
-
-
 def _slope(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyTree:
     """Return the gradient, that of weight decay included."""
     gradient, decay = objective._gradient(point, key), objective.problem.decay
@@ -311,28 +276,6 @@ def _slope(objective: Objective, point: PyTree, key: PRNGKeyArray | None) -> PyT
     leaves, structure = jax.tree.flatten(gradient)
     parts = zip(leaves, decay, jax.tree.leaves(point), strict=True)
     return jax.tree.unflatten(structure, [slope + rate * leaf for slope, rate, leaf in parts])
-
-
-@instantly
-def _error_estimate(objective: Objective, point: PyTree) -> Float[Array, ""]:
-    return objective._error_estimate(point)
-
-
-@instantly
-def _singular(objective: Objective, point: PyTree) -> Bool[Array, ""]:
-    return objective._singular(point)
-
-
-@instantly
-def _hessian_lipschitz(objective: Objective, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
-    return objective._hessian_lipschitz(point, radius)
-
-
-@instantly
-def _neuron_curvatures(
-    objective: Objective, point: PyTree, neurons: Int[Array, " chosen"]
-) -> Float[Array, "chosen dim dim"]:
-    return objective._neuron_curvatures(point, neurons)
 
 
 @instantly

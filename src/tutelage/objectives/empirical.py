@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
 from tutelage.errors import invalid
-from tutelage.instant import instantly, map_rows
+from tutelage.instant import evaluated
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
@@ -36,6 +36,7 @@ class Empirical(Sampled):
     weights: Float[Array, " sample"] | None
     offset: Float[Array, ""]
     support: bool = eqx.field(static=True)
+    deterministic = True
 
     @property
     def exactness(self) -> Exactness:
@@ -43,10 +44,6 @@ class Empirical(Sampled):
         if self.support:
             return Exactness("exact sum", detail=f"over a support of {size} points")
         return Exactness("sampling", detail=f"fixed sample of {size}")
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     @property
     def floor(self) -> float:
@@ -68,40 +65,25 @@ class Empirical(Sampled):
         return self.inputs, self.labels, self.weights
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-        return _curvatures(self, point, neurons)
+        student = self.problem.student
+        assert isinstance(student, Neuronwise)
+        residuals = student._predict(point, self.inputs) - self.labels
+        size = residuals.shape[0]
+        weights = jnp.full(size, 1.0 / size) if self.weights is None else self.weights
+        group, inputs = student._neurons(point)[0], self.inputs
+        if group.biases is not None:
+            group, inputs = group.with_bias(), jnp.concatenate([inputs, jnp.ones((size, 1))], axis=1)
+
+        def coupling(vector):
+            return jnp.sum(weights * residuals * group.activation(inputs @ vector))
+
+        return student.curvatures(point, group, neurons, jax.grad(coupling))
 
     def _loss(self, point: PyTree, key) -> Float[Array, ""]:
         residuals = self.problem.student._predict(point, self.inputs) - self.labels
         if self.weights is None:
             return 0.5 * jnp.mean(residuals**2) + self.offset
         return 0.5 * jnp.sum(self.weights * residuals**2) + self.offset
-
-
-def _curvatures(objective: Empirical, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-    student = objective.problem.student
-    assert isinstance(student, Neuronwise)
-    residuals = student._predict(point, objective.inputs) - objective.labels
-    size = residuals.shape[0]
-    weights = jnp.full(size, 1.0 / size) if objective.weights is None else objective.weights
-    group, inputs = student._neurons(point)[0], objective.inputs
-    if group.biases is not None:
-        group, inputs = group.with_bias(), jnp.concatenate([inputs, jnp.ones((size, 1))], axis=1)
-
-    def coupling(row, rest):
-        vector = jnp.concatenate([student.weights(row), rest])
-        return jnp.sum(weights * residuals * group.activation(inputs @ vector))
-
-    rows = student.rows(point)[neurons]
-    # A bias that is not learned stands behind the row.
-    pairs = rows, group.weights[neurons, rows.shape[1] :]
-    blocks = map_rows(lambda pair: jax.hessian(coupling)(*pair), pairs)
-    return student.where_smooth(rows, jnp.asarray(group.coefficients)[neurons, None, None] * blocks)
-
-
-@instantly
-def _labels(problem: Problem, inputs: Float[Array, "sample ..."]) -> Float[Array, " sample"]:
-    """Return the teacher's labels, without noise."""
-    return problem.teacher._predict(problem.target, inputs)
 
 
 def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
@@ -126,7 +108,7 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
             "Put samples on the first axis",
         )
     if labels is None:
-        values = _labels(problem, array)
+        values = evaluated(problem.teacher._predict, problem.target, array)
     else:
         values = finite_array("labels", labels, dimensions=1)
         if values.shape[0] != array.shape[0]:
@@ -136,6 +118,5 @@ def empirical(problem: Problem, inputs: Any, labels: Any = None) -> Empirical:
 
 def over_support(problem: Problem, points: Float[Array, "atom dim"], weights: Float[Array, " atom"]) -> Empirical:
     """The population loss under a law with finite support, an exact sum."""
-    return Empirical(
-        problem, points, of_jax(_labels(problem, points)), weights, of_jax(0.5 * problem.noise**2), support=True
-    )
+    labels = evaluated(problem.teacher._predict, problem.target, points)
+    return Empirical(problem, points, of_jax(labels), weights, of_jax(0.5 * problem.noise**2), support=True)

@@ -21,30 +21,21 @@ class Stream(Sampled):
 
     problem: Problem
     batch: int = eqx.field(static=True)
+    deterministic = False
+    taught = False  # a batch has noise of its own
+    sample = ()
 
     @property
     def exactness(self) -> Exactness:
         return Exactness("sampling", detail=f"a fresh batch of {self.batch} at every call")
 
     @property
-    def deterministic(self) -> bool:
-        return False
-
-    @property
     def floor(self) -> float:
         return 0.5 * float(self.problem.noise) ** 2
 
     @property
-    def taught(self) -> bool:
-        return False  # a batch has noise of its own
-
-    @property
     def samples(self) -> int:
         return self.batch
-
-    @property
-    def sample(self) -> PyTree:
-        return ()
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()

@@ -1,7 +1,7 @@
 """The families of problems, each a line to write down."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,15 +27,12 @@ from tutelage.models import (
     Composite,
     Convolution,
     FilterAndOutput,
-    FirstAndOuter,
     Homogeneous,
     LearnedComposite,
     Model,
-    OuterLayer,
     Parity,
     TwoLayer,
     Wave,
-    WithLinear,
 )
 from tutelage.models.composite import OUTER_FUNCTIONS
 from tutelage.points import template_of
@@ -72,7 +69,7 @@ def _problem(
     target: Any,
     inputs: Inputs | None,
     noise: float,
-    template: Any,
+    neurons: int | None = None,
     decay: tuple[Array, ...] | None = None,
 ) -> Problem:
     """Return a problem after its law and its noise were checked.
@@ -84,12 +81,13 @@ def _problem(
         target: The teacher's parameters, vectors of the inputs first.
         inputs: Law of the inputs, or of one patch; standard Gaussian if there is none.
         noise: Standard deviation of the label noise.
-        template: The student's parameters, with shapes in place of arrays.
+        neurons: Number of the student's neurons, where its model does not say it.
         decay: Rates of weight decay, one per array of the student, or `None`.
     """
     dimension = jax.tree.leaves(target)[0].shape[-1]
     law, noise = _law(inputs, dimension), not_negative("noise", noise)
-    return Problem(name, student, teacher, target, law, noise, template_of(template), decay)
+    template = template_of(student.shapes).sized(dim=dimension, neuron=neurons)
+    return Problem(name, student, teacher, target, law, noise, template, decay)
 
 
 def _number_of(argument: str, value: Any, dimension: int) -> int:
@@ -118,7 +116,7 @@ def neuron(
     """
     target = _nonzero_rows("target", target, 1)
     model = TwoLayer(activations.get(activation), single=True)
-    return _problem("neuron", model, model, target, inputs, noise, target)
+    return _problem("neuron", model, model, target, inputs, noise)
 
 
 def committee(
@@ -147,7 +145,7 @@ def committee(
     teacher = _nonzero_rows("teacher", teacher, 2)
     students = _number_of("students", students, teacher.shape[1])
     model = TwoLayer(activations.get(activation))
-    return _problem("committee", model, model, teacher, inputs, noise, (students, teacher.shape[1]))
+    return _problem("committee", model, model, teacher, inputs, noise, students)
 
 
 def homogeneous(
@@ -192,10 +190,8 @@ def homogeneous(
         signs = finite_array("signs", signs, dimensions=1)
         if signs.shape[0] != students or not bool(np.all(np.abs(signs) == 1)):
             raise invalid("signs", f"be {students} numbers ±1", f"{signs.tolist()}", "Pass one sign per student")
-    matrix = (students, teacher.shape[1])
-    template: Any = WithLinear(matrix, (teacher.shape[1],)) if linear else matrix  # type: ignore[arg-type]
     models = Homogeneous(activation, signs, linear), TwoLayer(activation)
-    return _problem("homogeneous", *models, teacher, inputs, noise, template)
+    return _problem("homogeneous", *models, teacher, inputs, noise, students)
 
 
 def convolution(
@@ -228,26 +224,13 @@ def convolution(
         Convolution(activations.get(activation), output.shape[0], divided)
         for divided in (flag("normalized", normalized), False)
     )
-    target = FilterAndOutput(filter, output)
-    return _problem("convolution", student, teacher, target, inputs, noise, target)
+    return _problem("convolution", student, teacher, FilterAndOutput(filter, output), inputs, noise)
 
 
-class _Patches(NamedTuple):
-    """What a problem over patches with one teacher's vector begins with."""
-
-    target: Float[Array, " dim"]
-    number: int
-    sharing: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the student's vectors."""
-        return tuple(self.target.shape) if self.sharing else (self.number, *self.target.shape)
-
-
-def _patches(target: Any, patches: Any, sharing: Any) -> _Patches:
+def _patches(target: Any, patches: Any, sharing: Any) -> tuple[Float[Array, " dim"], int, tuple[bool, bool]]:
+    """Return the teacher's vector, the number of patches, and whether student and teacher share one vector for all."""
     target = _nonzero_rows("target", target, 1)
-    return _Patches(target, _number_of("patches", patches, target.shape[0]), flag("sharing", sharing))
+    return target, _number_of("patches", patches, target.shape[0]), (flag("sharing", sharing), True)
 
 
 def wave(
@@ -274,10 +257,10 @@ def wave(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 3.
     """
-    over = _patches(target, patches, sharing)
-    factor = 3 * over.number**0.5 if slope is None else finite_number("slope", slope)
-    student, teacher = (Wave(factor, over.number, shared) for shared in (over.sharing, True))
-    return _problem("wave", student, teacher, over.target, inputs, noise, over.shape)
+    target, patches, sharings = _patches(target, patches, sharing)
+    factor = 3 * patches**0.5 if slope is None else finite_number("slope", slope)
+    student, teacher = (Wave(factor, patches, shared) for shared in sharings)
+    return _problem("wave", student, teacher, target, inputs, noise)
 
 
 def parity(
@@ -306,24 +289,23 @@ def parity(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 4.
     """
-    over = _patches(target, patches, sharing)
+    target, patches, sharings = _patches(target, patches, sharing)
     if degrees is None:
-        degrees = {1, over.number}
+        degrees = {1, patches}
     elif isinstance(degrees, (int, np.integer)):
         degrees = (degrees,)
     degrees = tuple(count("degrees", degree) for degree in sequence("degrees", degrees, "several whole numbers"))
-    if not degrees or max(degrees) > over.number or len(set(degrees)) != len(degrees):
+    if not degrees or max(degrees) > patches or len(set(degrees)) != len(degrees):
         raise invalid(
             "degrees",
-            f"be different numbers from 1 to {over.number}",
+            f"be different numbers from 1 to {patches}",
             f"{degrees}",
             "Leave out repeated or large degrees",
         )
     student, teacher = (
-        Parity(activations.get(activation), over.number, tuple(sorted(degrees)), shared)
-        for shared in (over.sharing, True)
+        Parity(activations.get(activation), patches, tuple(sorted(degrees)), shared) for shared in sharings
     )
-    return _problem("parity", student, teacher, over.target, inputs, noise, over.shape)
+    return _problem("parity", student, teacher, target, inputs, noise)
 
 
 def _require_number(outer: Callable, patches: int) -> None:
@@ -379,16 +361,11 @@ def composite(
     Reference:
         Shalev-Shwartz, Shamir and Shammah, Weight sharing is crucial to successful optimization, 2017, Section 2.
     """
-    over = _patches(target, patches, sharing)
-    units, learn_outer = _number_of("units", units, over.number), flag("learn_outer", learn_outer)
+    target, patches, sharings = _patches(target, patches, sharing)
+    units, learn_outer = _number_of("units", units, patches), flag("learn_outer", learn_outer)
     if not callable(outer):
         outer = OUTER_FUNCTIONS[one_of("outer", outer, tuple(OUTER_FUNCTIONS))]
-    _require_number(outer, over.number)
-    student, teacher = (
-        Composite(activations.get(activation), outer, over.number, shared) for shared in (over.sharing, True)
-    )
-    template: Any = over.shape
-    if learn_outer:
-        layer = OuterLayer((units, over.number), (units,), (units,), ())  # type: ignore[arg-type]
-        student, template = LearnedComposite(student, ReLU(), units), FirstAndOuter(over.shape, layer)  # type: ignore[arg-type]
-    return _problem("composite", student, teacher, over.target, inputs, noise, template)
+    _require_number(outer, patches)
+    student, teacher = (Composite(activations.get(activation), outer, patches, shared) for shared in sharings)
+    student = LearnedComposite(student, ReLU(), units) if learn_outer else student
+    return _problem("composite", student, teacher, target, inputs, noise)

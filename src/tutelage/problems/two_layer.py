@@ -86,18 +86,9 @@ def two_layer(
     shown = tuple(name for name, part in zip(PARTS, target, strict=True) if part is not None)
     student_model = TwoLayer(activation, names, fixed, _scale(scale, students))
     teacher_model = TwoLayer(activation, shown, scale=_scale(scale, teachers))
-    shapes = Layers((students, dimension), (students,), (students,), ())  # type: ignore[arg-type]
-    learned = Layers(*(shape if name in names else None for name, shape in zip(PARTS, shapes, strict=True)))  # type: ignore[arg-type]
-    return _problem(
-        "two_layer",
-        student_model,
-        teacher_model,
-        teacher if teacher_model.bare else target,
-        inputs,
-        noise,
-        learned.weights if student_model.bare else learned,
-        _decay(decay, names),
-    )
+    taught = teacher if teacher_model.bare else target
+    rates = _decay(decay, names)
+    return _problem("two_layer", student_model, teacher_model, taught, inputs, noise, students, rates)
 
 
 def _parts(learn: Any) -> tuple[str, ...]:

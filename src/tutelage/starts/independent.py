@@ -52,11 +52,10 @@ def gaussian(problem: Problem, runs: int, scale: float = 1.0, seed: int = 0, fir
         seed: Seed; start $i$ depends on the seed and on $i$ alone.
         first_run: Number of the first run.
     """
-    draw = Partial(_normal, np.asarray(positive("scale", scale)))
-    return batch(problem, runs, seed, first_run, leafwise(problem, draw))
+    return product(problem, runs, Partial(_normal, np.asarray(positive("scale", scale))), seed, first_run)
 
 
-def _normal(scale, key, _, shape):
+def _normal(scale, key, shape):
     return scale * jax.random.normal(key, shape)
 
 

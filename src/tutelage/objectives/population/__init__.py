@@ -14,14 +14,14 @@ from tutelage.models import Convolution, NeuronModel, Parity, Wave
 from tutelage.objectives.base import Objective
 from tutelage.objectives.empirical import over_support
 from tutelage.objectives.population.neuron_sum import neuron_sum
-from tutelage.objectives.population.patches import convolution_loss, parity_loss, wave_loss
+from tutelage.objectives.population.patches import patch_loss, wave_loss
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
 _BUILDERS: tuple[tuple[type, Callable[[Problem, Quadrature], Objective]], ...] = (
     (NeuronModel, neuron_sum),
-    (Convolution, convolution_loss),
-    (Parity, parity_loss),
+    (Convolution, patch_loss),
+    (Parity, patch_loss),
     (Wave, wave_loss),
 )
 

@@ -23,7 +23,7 @@ from tutelage.duals import Kernel, Quadrature, kernel
 from tutelage.duals.base import differentiable_gram
 from tutelage.duals.piecewise_linear import Axes, PiecewiseLinear
 from tutelage.duals.quadrature import Integrated
-from tutelage.instant import instantly, map_rows
+from tutelage.instant import evaluated, instantly
 from tutelage.models import Model, NeuronModel, Neurons, Neuronwise
 from tutelage.objectives.base import Expected, Reduction
 from tutelage.objectives.exactness import Exactness
@@ -158,7 +158,18 @@ class NeuronSum(Expected):
         )
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-        return _curvatures(self, point, neurons)
+        student = self.problem.student
+        assert isinstance(student, Neuronwise)
+        groups, teachers = self._groups(point), self._teacher_groups()
+
+        def gradient(vector):
+            # That of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
+            total = jnp.zeros_like(vector)
+            for dual, sign, other, _ in self._pairs(0, groups, teachers):
+                total = total + sign * dual._pull(vector[None], other.weights, other.coefficients[None], False)[0]
+            return total
+
+        return student.curvatures(point, groups[0], neurons, gradient)
 
     def _hessian_lipschitz(self, point: PyTree, radius: Float[Array, ""]) -> Float[Array, ""]:
         r"""Return a Lipschitz constant of the Hessian for plain neurons with two slopes; infinite for other models.
@@ -205,30 +216,6 @@ class NeuronSum(Expected):
         return reduction._replace(objective=_with_axes(reduction.objective))
 
 
-def _curvatures(objective: NeuronSum, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
-    student = objective.problem.student
-    assert isinstance(student, Neuronwise)
-    groups, teachers = objective._groups(point), objective._teacher_groups()
-
-    def by_neuron(row, rest):
-        # The gradient of E[r φ(w)] in w, the residual r held fixed: its copy of the neuron itself stays.
-        moved, back = jax.vjp(lambda row: jnp.concatenate([student.weights(row), rest]), row)
-        total = jnp.zeros_like(moved)
-        for dual, other in zip(objective.student_duals[0], groups, strict=True):
-            total = total + dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
-        for dual, other in zip(objective.teacher_duals[0], teachers, strict=True):
-            total = total - dual._pull(moved[None], other.weights, other.coefficients[None], False)[0]
-        return back(total)[0]
-
-    rows = student.rows(point)[neurons]
-    # A bias that is not learned stands behind the row.
-    pairs = rows, groups[0].weights[neurons, rows.shape[1] :]
-    blocks = jnp.asarray(groups[0].coefficients)[neurons, None, None] * map_rows(
-        lambda pair: jax.jacfwd(by_neuron)(*pair), pairs
-    )
-    return student.where_smooth(rows, 0.5 * (blocks + jnp.swapaxes(blocks, 1, 2)))
-
-
 @eqx.filter_custom_jvp
 def _loss(objective: NeuronSum, point: PyTree) -> Float[Array, ""]:
     return objective._value(point)
@@ -255,9 +242,9 @@ def _loss_jvp(primals, tangents):
 def neuron_sum(problem: Problem, quadrature: Quadrature) -> NeuronSum:
     """Build the population loss of a sum of neurons."""
     assert isinstance(problem.student, NeuronModel) and isinstance(problem.teacher, NeuronModel)
-    groups = _neurons(problem.student, problem.zero())
+    groups = evaluated(problem.student._neurons, problem.zero())
     students = [group.activation for group in groups]
-    teachers = _neurons(problem.teacher, problem.target)
+    teachers = evaluated(problem.teacher._neurons, problem.target)
     biased = any(group.biases is not None for group in (*groups, *teachers))
 
     def dual(sigma, tau):
@@ -284,11 +271,6 @@ def _groups_of(model: Model, parameters: PyTree, biased: bool) -> tuple[Neurons,
     """Return the neurons of a model, with their biases among their vectors where a problem has biases."""
     groups = model._neurons(parameters)  # type: ignore[attr-defined]
     return tuple(group.with_bias() for group in groups) if biased else groups
-
-
-@instantly
-def _neurons(model: NeuronModel, parameters: PyTree) -> tuple[Neurons, ...]:
-    return model._neurons(parameters)
 
 
 @instantly

@@ -1,14 +1,11 @@
 """Population losses of the models that read independent patches, from duals of single patches."""
 
-from typing import TYPE_CHECKING, ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from tutelage.activations import Activation
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
 from tutelage.duals.norms import binary_scale, safe_norm
 from tutelage.duals.special import quotient
@@ -24,16 +21,7 @@ from tutelage.problems import Problem
 
 
 class PatchObjective(Expected):
-    """A population loss of a model that reads patches.
-
-    Attributes:
-        target: The teacher's parameters (in reduced coordinates after a reduction).
-    """
-
-    if TYPE_CHECKING:  # see Activation
-        target: ClassVar[PyTree]
-    else:
-        target: eqx.AbstractVar[PyTree]
+    """A population loss of a model that reads patches."""
 
     def _gradient(self, point: PyTree, key) -> PyTree:
         return jax.grad(self._loss)(point, key)
@@ -53,16 +41,21 @@ class PatchObjective(Expected):
 
 
 class DualsOfPatches(PatchObjective):
-    """A population loss made of the dual and the mean of one patch."""
+    """A population loss made of the dual and the mean of one patch.
 
-    if TYPE_CHECKING:  # see Activation
-        dual: ClassVar[Dual]
-        mean: ClassVar[Mean]
-        quadrature: ClassVar[Quadrature | None]
-    else:
-        dual: eqx.AbstractVar[Dual]
-        mean: eqx.AbstractVar[Mean]
-        quadrature: eqx.AbstractVar[Quadrature | None]
+    Attributes:
+        problem: The problem.
+        target: The teacher's parameters.
+        dual: Dual of one patch.
+        mean: Mean of one patch.
+        quadrature: How finely integrals are taken; `None` where there are none.
+    """
+
+    problem: Problem
+    target: PyTree
+    dual: Dual
+    mean: Mean
+    quadrature: Quadrature | None
 
     @property
     def exactness(self) -> Exactness:
@@ -83,20 +76,7 @@ class ConvolutionLoss(DualsOfPatches):
 
     The convolutional-filter paper prints its loss (Theorem 2.1) from this, for ReLU; the cross term there misses a
     factor $1/(2\pi)$.
-
-    Attributes:
-        problem: The problem.
-        target: The teacher's parameters.
-        dual: Dual of one patch.
-        mean: Mean of one patch.
-        quadrature: How finely integrals are taken; `None` where there are none.
     """
-
-    problem: Problem
-    target: FilterAndOutput
-    dual: Dual
-    mean: Mean
-    quadrature: Quadrature | None
 
     def _product(self, first: FilterAndOutput, second: FilterAndOutput, both: Float[Array, ""], means=None):
         """Return E[ff'], given the dual of the two filters and, if at hand, the product of their means."""
@@ -160,20 +140,7 @@ class ParityLoss(DualsOfPatches):
       = \prod_{l\le r}K(w_l, u_l)\prod_{r<l\le s}M(u_l).$$
 
     For odd activations the means vanish, and different degrees decouple (the weight-sharing paper's Lemma 3).
-
-    Attributes:
-        problem: The problem.
-        target: The teacher's vector.
-        dual: Dual of one patch.
-        mean: Mean of one patch.
-        quadrature: How finely integrals are taken; `None` where there are none.
     """
-
-    problem: Problem
-    target: Float[Array, " dim"]
-    dual: Dual
-    mean: Mean
-    quadrature: Quadrature | None
 
     def _products(self, first: Float[Array, "vector dim"], second: Float[Array, "vector dim"] | None = None):
         """Return the expected product of two sums of products; of one with itself if the second is left out."""
@@ -244,10 +211,7 @@ class WaveLoss(PatchObjective):
 
     problem: Problem
     target: Float[Array, " dim"]
-
-    @property
-    def exactness(self) -> Exactness:
-        return Exactness("closed form")
+    exactness = Exactness("closed form")
 
     @property
     def span_suffices(self) -> bool:
@@ -287,25 +251,13 @@ class WaveLoss(PatchObjective):
         return jnp.zeros((), bool)
 
 
-def _patch_duals(
-    activation: Activation, problem: Problem, quadrature: Quadrature
-) -> tuple[Dual, Mean, Quadrature | None]:
-    """Return dual and mean of one patch, and the quadrature if they use one."""
+def patch_loss(problem: Problem, quadrature: Quadrature) -> DualsOfPatches:
+    """Build the population loss of a one-filter network, or of sums of products over patches."""
+    activation = problem.student.activation  # type: ignore[attr-defined]
     both = dual(activation, activation, problem.inputs, quadrature)
     average = mean(activation, problem.inputs, quadrature)
-    return both, average, quadrature if uses_quadrature((both, average)) else None
-
-
-def convolution_loss(problem: Problem, quadrature: Quadrature) -> ConvolutionLoss:
-    """Build the population loss of a one-filter network."""
-    activation = problem.student.activation  # type: ignore[attr-defined]
-    return ConvolutionLoss(problem, problem.target, *_patch_duals(activation, problem, quadrature))
-
-
-def parity_loss(problem: Problem, quadrature: Quadrature) -> ParityLoss:
-    """Build the population loss of sums of products over patches."""
-    activation = problem.student.activation  # type: ignore[attr-defined]
-    return ParityLoss(problem, problem.target, *_patch_duals(activation, problem, quadrature))
+    kind = ConvolutionLoss if isinstance(problem.student, Convolution) else ParityLoss
+    return kind(problem, problem.target, both, average, quadrature if uses_quadrature((both, average)) else None)
 
 
 def wave_loss(problem: Problem, quadrature: Quadrature) -> WaveLoss:
