@@ -146,7 +146,7 @@ class Claim:
             if isinstance(form, str):
                 checks.settle(self, **{name: Form(form)})
             elif not (name in ("corrected", "as_meant") and form is None):
-                checks.of_kind(name, form, Form, "a Form", "Pass tutelage.claims.Form(statement, …)")
+                checks.of_kind(name, form, Form, "a Form or a statement", "Pass tutelage.claims.Form(statement, …)")
         if self.as_meant is not None and not self.supplied:
             remedy = "Say in `supplied` which place of the paper supplies what is added"
             raise invalid("as_meant", "name the place that supplies it", "none", remedy)
