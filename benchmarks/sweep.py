@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from harness import cores, publish
 
-from tutelage.sweeps import Outcome, Range, open_sweep, run_sweep
+from tutelage.sweeps import Computed, Range, open_sweep, run_sweep
 from tutelage.sweeps.tables import RECORD_COLUMNS
 from tutelage.work.engines import Here
 
@@ -53,7 +53,7 @@ class Spinning:
             for first in range(0, self._runs, width)
         ]
 
-    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Outcome:
+    def run(self, covered: Range, stop: Callable[[], bool] | None = None, *, progress: Any = None) -> Computed:
         seconds = []
         for _ in range(covered.runs):
             begun = time.perf_counter()
@@ -71,7 +71,7 @@ class Spinning:
                 "seconds": seconds,
             }
         )
-        return Outcome(runs, pl.DataFrame(schema=RECORD_COLUMNS), {})
+        return Computed(runs, pl.DataFrame(schema=RECORD_COLUMNS), {})
 
 
 def spin(turns: int) -> float:

@@ -4,6 +4,7 @@ And its classes are abstract or final: no method overrides another that has a bo
 """
 
 import ast
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -31,6 +32,23 @@ def test_every_room_is_on_the_page():
     package = ROOT / "src" / "tutelage"
     there = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert set().union(*_floors_of_the_page()) == there - {"__init__", "__main__"}
+
+
+def _imported(path):
+    """The names that a script imports from the package, with their modules."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tutelage"):
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "examples"])
+def test_scripts_import_what_there_is(folder):
+    """Nobody runs all benchmarks when a name changes."""
+    names = {name for path in (ROOT / folder).rglob("*.py") for name in _imported(path)}
+    assert names or folder == "examples"
+    for module, name in names:
+        found = importlib.import_module(module)
+        assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), f"{module} has no {name}"
 
 
 def _read(root):
