@@ -18,8 +18,9 @@ from typing import IO
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ONE_XLA_THREAD = "--xla_cpu_multi_thread_eigen=false"
 QUICK_XLA = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-# How far the second pass gives way: it has a tenth of the weight of the others, and what they leave.
-NICENESS = 10
+# How far the second pass gives way: it has a third of the weight of the others, and what they leave. With less it would
+# hardly move on a machine that others keep busy.
+NICENESS = 5
 # Pytest's exit codes: all passed; no test was selected, as may be where arguments select some.
 FINE = (0, 5)
 
