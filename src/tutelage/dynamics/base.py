@@ -126,6 +126,11 @@ def norm(tree: PyTree) -> Float[Array, ""]:
     return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(tree)))
 
 
+def taught(objective: Objective, teacher: PyTree) -> Objective:
+    """Return the objective of a run with a teacher of its own, or the given one if it has none."""
+    return objective if teacher is None else objective.with_target(teacher)
+
+
 @instantly
 def values_at(objective: Objective, point: PyTree, key: PRNGKeyArray | None = None):
     """Return loss, gradient norm, error estimate and whether there is no gradient at a point."""

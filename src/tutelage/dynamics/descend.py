@@ -14,7 +14,7 @@ from jaxtyping import Array, PyTree
 
 from tutelage.arrays import of_jax, row_of
 from tutelage.checks import count, flag, of_kind, random_seed
-from tutelage.dynamics.base import Method, values_at
+from tutelage.dynamics.base import Method, taught, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
@@ -352,8 +352,7 @@ class _Follower:
 
     def _slope(self, run: int, point: PyTree) -> PyTree:
         """Return the gradient of a run's own objective."""
-        own = self.objective if self.teachers is None else self.objective.with_target(row_of(self.teachers, run))
-        return own.gradient(point)
+        return taught(self.objective, row_of(self.teachers, run)).gradient(point)
 
     def _reason(self, run: int) -> str:
         stop, step = self.stop, int(self.state.step[run])
@@ -376,7 +375,7 @@ def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array,
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step, teacher):
         key = None if objective.deterministic else jax.random.fold_in(run_key(seed, run), step)
-        return values_at(objective if teacher is None else objective.with_target(teacher), point, key)
+        return values_at(taught(objective, teacher), point, key)
 
     return jax.vmap(one)(*rows)
 

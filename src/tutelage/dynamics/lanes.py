@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage import keys
-from tutelage.dynamics.base import Method, norm, select
+from tutelage.dynamics.base import Method, norm, select, taught
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
@@ -62,10 +62,6 @@ class Task(Module):
     record: Record | None
     seed: Int[Array, ""]
     most_steps: Int[Array, ""]
-
-    def of(self, teacher: PyTree) -> "Task":
-        """Return the task of a run with a teacher of its own, or this one if it has none."""
-        return self if teacher is None else replace(self, objective=self.objective.with_target(teacher))
 
 
 def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
@@ -137,7 +133,7 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     count = runs.shape[0]
     return Lanes(
         point=points,
-        method=jax.vmap(lambda point, own: task.method.init(task.of(own).objective, point))(points, teachers),
+        method=jax.vmap(lambda point, own: task.method.init(taught(task.objective, own), point))(points, teachers),
         run=runs,
         step=jnp.zeros(count, int),
         code=jnp.zeros(count, int),
@@ -156,7 +152,7 @@ def _key(task: Task, lane: Lanes):
 
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
-    task = task.of(lane.teacher)
+    task = replace(task, objective=taught(task.objective, lane.teacher))
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
     key = _key(task, lane)
@@ -212,7 +208,7 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        values = task.record(task.of(lane.teacher).objective, lane.point, _key(task, lane))
+        values = task.record(taught(task.objective, lane.teacher), lane.point, _key(task, lane))
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)
