@@ -20,13 +20,17 @@ from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import (
     FAR,
+    Stretch,
     Task,
+    as_they_stand,
+    batch_key,
     begin,
+    draw,
     follow,
     follow_at_once,
     lane_work,
     late_tile_size,
-    run_key,
+    stretch_length,
     thoroughness,
     tile_size,
 )
@@ -39,7 +43,7 @@ from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
 from tutelage.errors import invalid
 from tutelage.instant import instantly, trace
-from tutelage.objectives import Objective, Reduction
+from tutelage.objectives import Objective, Reduction, Stream
 from tutelage.objectives.tiles import Thoroughness, in_tiles
 
 # Codes with which a run may be continued.
@@ -185,8 +189,7 @@ class _Follower:
         """Follow all runs to their end, in rounds."""
         stop = self.stop
         self._order()
-        # Runs that are recorded go on together.
-        least = self.tile if self.recorder is None else len(self.state.code)
+        least = len(self.state.code) if self._together else self.tile
         pace = _Pace(_FIRST_ROUND, 8 * least)
         while np.isin(self.state.code, (Code.RUNNING, Code.PAUSED)).any():
             if stop.seconds is not None and time.monotonic() - self.started > stop.seconds:
@@ -202,8 +205,20 @@ class _Follower:
                 ended = int(np.isin(self.state.code, (Code.RUNNING, Code.PAUSED), invert=True).sum())
                 progress(ended, len(self.state.code), int(self.state.step.max()))
 
+    @property
+    def _together(self) -> bool:
+        """Whether runs go on together, step by step: those that are recorded, and those that share batches."""
+        return self.recorder is not None or self.task.objective.shared
+
+    @property
+    def _late_tile(self) -> int:
+        # A batch that all runs share would be read by fewer of them.
+        return self.tile if self.task.objective.shared else late_tile_size(self.tile)
+
     def _order(self) -> None:
         """Begin to compile what will be needed, in the order in which it will be."""
+        if self.task.objective.shared:
+            return  # the program takes batches, which have to be drawn first
         if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
             cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
             lanes = jax.tree.map(lambda leaf: leaf[cohort], self.state)
@@ -221,10 +236,10 @@ class _Follower:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
         running = (self.state.code == Code.RUNNING) & (self.state.step < _LATE)
         soon = np.flatnonzero(running & (self.state.step >= _LATE // 2))
-        if soon.size and self.recorder is None:
+        if soon.size and not self._together:
             lanes = jax.tree.map(lambda leaf: leaf[soon], self.state)
             shared, rows = (self.task, np.asarray(0)), (lanes, lanes.step[:, None])
-            self.programs.order(self.follow, late_tile_size(self.tile), shared, rows, self.thoroughness)
+            self.programs.order(self.follow, self._late_tile, shared, rows, self.thoroughness)
 
     def _round(self, open_runs: np.ndarray, length: int) -> None:
         # An interruption in the middle of a round must find the runs as they were before it.
@@ -232,7 +247,7 @@ class _Follower:
         recorder = None if self.recorder is None else self.recorder.copy()
         for cohort, tile, ends, remembered in self._cohorts(open_runs, length):
             lanes = jax.tree.map(lambda leaf, cohort=cohort: leaf[cohort], self.state)
-            shared = (self.task, np.asarray(remembered))
+            shared = (self._supplied(int(lanes.step[0])), np.asarray(remembered))
             outcome, values = self.programs(self.follow, tile, shared, (lanes, ends), self.thoroughness)
             for whole, part in zip(jax.tree.leaves(state), jax.tree.leaves(outcome), strict=True):
                 whole[cohort] = part
@@ -240,12 +255,21 @@ class _Follower:
                 recorder.add(cohort, values, remembered)
         self.state, self.recorder = state, recorder
 
+    def _supplied(self, step: int) -> Task:
+        """Return the task with the batches from a step on, where runs share them."""
+        objective = self.task.objective
+        if not isinstance(objective, Stream) or not objective.shared:
+            return self.task
+        steps = step + np.arange(stretch_length(objective))
+        batches = self.programs(draw, len(steps) // 4, (objective, self.task.seed), steps, Thoroughness.LOOP)
+        return replace(self.task, stretch=Stretch(np.asarray(step), batches))
+
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
         """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""
         steps = self.state.step[open_runs]
         most = int(self.task.most_steps) + 1
-        late = late_tile_size(self.tile)
-        if self.recorder is None:
+        late = self._late_tile
+        if not self._together:
             for chosen, tile, last in ((steps < _LATE, self.tile, _LATE), (steps >= _LATE, late, most)):
                 if chosen.any():
                     ends = np.minimum(steps[chosen] + length, min(last, most))
@@ -256,6 +280,8 @@ class _Follower:
         behind = steps == current
         limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
         limit = min(limit, most, _LATE if current < _LATE else most)
+        if (objective := self.task.objective).shared:
+            limit = min(limit, current + stretch_length(objective) - 1)
         ends, remembered = self._ends(current, limit)
         cohort = open_runs[behind]
         tile = self.tile if current < _LATE else late
@@ -263,7 +289,8 @@ class _Follower:
 
     def _ends(self, current: int, limit: int) -> tuple[np.ndarray, int]:
         """Return the steps at which a round pauses, and how many of them are remembered."""
-        assert self.recorder is not None
+        if self.recorder is None:
+            return np.array([limit]), 0
         schedule = self.recorder.record.schedule(current)
         chosen = list(takewhile(lambda step: step <= limit, islice(schedule, _SLOTS - 1)))
         last = limit if len(chosen) < _SLOTS - 1 else chosen[-1]
@@ -308,9 +335,13 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
-        shared = self.task.objective, self.task.seed
-        rows = self.state.point, self.state.run, self.state.step, self.state.teacher
-        losses, gradient_norms, errors, singular = in_tiles(_evaluate_tile, self.tile, shared, rows)
+        task, rows = self.task, (self.state.point, self.state.run, self.state.step, self.state.teacher)
+
+        def values(objective: Objective, own: np.ndarray):
+            chosen = jax.tree.map(lambda leaf: leaf[own], rows)
+            return in_tiles(_evaluate_tile, self.tile, (objective, task.seed), chosen)
+
+        losses, gradient_norms, errors, singular = as_they_stand(task.objective, task.seed, self.state.step, values)
         self.state.code[singular & (self.state.code == Code.GRADIENT)] = Code.SINGULAR
         points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
@@ -374,8 +405,7 @@ class _Follower:
 def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array, PyTree]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, run, step, teacher):
-        key = None if objective.deterministic else jax.random.fold_in(run_key(seed, run), step)
-        return values_at(taught(objective, teacher), point, key)
+        return values_at(taught(objective, teacher), point, batch_key(objective, seed, run, step))
 
     return jax.vmap(one)(*rows)
 

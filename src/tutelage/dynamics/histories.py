@@ -1,13 +1,15 @@
 """Keeping what was remembered along the runs, in bounded memory."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import jax
 import numpy as np
 
-from tutelage.dynamics.lanes import Lanes, Task, remember
+from tutelage.dynamics.lanes import Lanes, Task, as_they_stand, remember
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import History
+from tutelage.objectives import Objective
 from tutelage.objectives.tiles import in_tiles
 
 
@@ -52,7 +54,12 @@ class Recorder:
 
     def add_current(self, state: Lanes, task: Task) -> None:
         """Add the state of all runs as they stand."""
-        values = in_tiles(remember, self._tile, (task,), state)
+
+        def remembered(objective: Objective, own: np.ndarray):
+            lanes = jax.tree.map(lambda leaf: leaf[own], state)
+            return in_tiles(remember, self._tile, (replace(task, objective=objective),), lanes)
+
+        values = as_they_stand(task.objective, task.seed, state.step, remembered)
         current = jax.tree.map(lambda leaf: leaf[:, None], values)
         self.add(np.arange(len(self._runs)), current, 1)
 

@@ -6,9 +6,10 @@ between two calls the caller refills them with other runs.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -24,8 +25,9 @@ from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
 from tutelage.instant import instantly
 from tutelage.modules import Module
-from tutelage.objectives import Objective
+from tutelage.objectives import Objective, Stream
 from tutelage.objectives.tiles import Thoroughness
+from tutelage.problems.problem import Batch
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -53,6 +55,13 @@ class Lanes(NamedTuple):
     teacher: PyTree  # the run's own teacher; none where the objective's is that of all runs
 
 
+class Stretch(NamedTuple):
+    """The batches of some steps, where all runs see the same ones."""
+
+    first: Int[Array, ""]  # the step of the first batch
+    batches: Batch  # steps first
+
+
 class Task(Module):
     """Everything that is the same for all runs of a batch."""
 
@@ -62,6 +71,16 @@ class Task(Module):
     record: Record | None
     seed: Int[Array, ""]
     most_steps: Int[Array, ""]
+    stretch: Stretch | None = None  # where runs share batches, while they are followed
+
+    def standing(self, lanes: Lanes) -> "Task":
+        """Return the task with the batch of the step at which the runs of a tile stand, where they share batches."""
+        if self.stretch is None:
+            return self
+        # Those that have ended stay behind.
+        number = jnp.max(lanes.step) - self.stretch.first
+        batch = jax.tree.map(lambda leaf: leaf[number], self.stretch.batches)
+        return replace(self, objective=cast(Stream, self.objective).holding(batch))
 
 
 def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
@@ -84,8 +103,10 @@ def _exact_work(objective: Objective, point: PyTree) -> int:
 
 def _sample_work(objective: Objective, method: Method) -> int:
     """Return the part of the work that samples make."""
-    samples = max(method.traits.batch, objective.samples)
-    samples = samples * (objective.problem.student.patches or 1) * objective.problem.dimension
+    samples = max(method.traits.batch, objective.samples) * (objective.problem.student.patches or 1)
+    if objective.shared:
+        return samples  # what is drawn, and read, for all lanes at once is not a lane's own
+    samples *= objective.problem.dimension
     return samples if objective.deterministic else 10 * samples  # a fresh number costs as much as ten that are there
 
 
@@ -126,6 +147,59 @@ def run_key(seed, run):
     return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
+def step_key(seed, run, step):
+    """Return the random key of a step of a run."""
+    return jax.random.fold_in(run_key(seed, run), step)
+
+
+def batch_key(objective: Objective, seed, run, step):
+    """Return the random key of the batch that a run sees at a step; none where nothing is drawn."""
+    if objective.deterministic:
+        return None
+    # Where all runs see the same batches, these are the ones of a number that no run has.
+    return step_key(seed, jnp.uint64(2**64 - 1) if objective.shared else run, step)
+
+
+# Numbers that are drawn before runs that share batches go on: 16 MB.
+_DRAWN = 2**21
+
+
+def stretch_length(objective: Objective) -> int:
+    """Return how many batches are drawn at once where runs share them; a function of the problem alone."""
+    size = objective.samples * (objective.problem.student.patches or 1) * objective.problem.dimension
+    return int(np.clip(2 ** int(math.log2(max(_DRAWN / size, 1))), 4, 256))
+
+
+@eqx.filter_jit
+def draw(objective: Stream, seed: Int[Array, ""], steps: Int[Array, " step"]) -> Batch:
+    """Draw the batches of some steps, one after another: each is the same whichever are drawn with it."""
+    return jax.lax.map(lambda step: objective.draw(batch_key(objective, seed, 0, step)), steps)
+
+
+@instantly
+def _drawn(objective: Stream, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
+    return objective.draw(batch_key(objective, seed, 0, step))
+
+
+def as_they_stand(
+    objective: Objective, seed, steps: Int[np.ndarray, " run"], evaluate: Callable[[Objective, np.ndarray], PyTree]
+) -> PyTree:
+    """Evaluate runs that stand at some steps; where they share batches, each batch is drawn once.
+
+    Args:
+        objective: The objective.
+        seed: The seed.
+        steps: The steps at which runs stand.
+        evaluate: Takes an objective and positions of runs, and returns arrays with as many rows.
+    """
+    if not objective.shared:
+        return evaluate(objective, np.arange(len(steps)))
+    stream, groups = cast(Stream, objective), [np.flatnonzero(steps == step) for step in np.unique(steps)]
+    parts = [evaluate(stream.holding(_drawn(stream, seed, steps[own[0]])), own) for own in groups]
+    back = np.argsort(np.concatenate(groups))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[back], *parts)
+
+
 @instantly
 def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " run"], PyTree]) -> Lanes:
     """Return the lanes of fresh runs, given their points, their numbers and their teachers, if they have some."""
@@ -143,19 +217,13 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     )
 
 
-def _key(task: Task, lane: Lanes):
-    """Return the random key of a run's present step; none where nothing is drawn, which makes programs smaller."""
-    if task.objective.deterministic and not task.method.traits.random:
-        return None
-    return jax.random.fold_in(run_key(task.seed, lane.run), lane.step)
-
-
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     task = replace(task, objective=taught(task.objective, lane.teacher))
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
-    key = _key(task, lane)
+    drawing = not objective.deterministic or method.traits.random  # without keys programs are smaller
+    key = step_key(task.seed, lane.run, lane.step) if drawing else None
 
     gradient = objective.gradient(lane.point, key)
     size = norm(gradient)
@@ -183,6 +251,11 @@ def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     return new
 
 
+def _moved(task: Task, lanes: Lanes, ends: Int[Array, " lane"]) -> Lanes:
+    """Move the runs of a tile that have not ended by one step."""
+    return jax.vmap(partial(_move, task.standing(lanes)))(lanes, ends)
+
+
 def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
     """Return why a run ends where it stands, or `RUNNING`."""
     objective, method, stop = task.objective, task.method, task.stop
@@ -204,11 +277,13 @@ def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
 
 def _remembered(task: Task, lanes: Lanes) -> PyTree:
     """Return what is to be remembered of each lane as it stands."""
+    task = task.standing(lanes)
 
     def at(lane):
         if task.record is None:
             return {}
-        values = task.record(taught(task.objective, lane.teacher), lane.point, _key(task, lane))
+        key = batch_key(task.objective, task.seed, lane.run, lane.step)
+        values = task.record(taught(task.objective, lane.teacher), lane.point, key)
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)
@@ -235,7 +310,7 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
         def going(lanes):
             return jnp.any((lanes.code == Code.RUNNING) & (lanes.step < end))
 
-        return jax.lax.while_loop(going, lambda lanes: jax.vmap(partial(_move, task))(lanes, end), lanes)
+        return jax.lax.while_loop(going, lambda lanes: _moved(task, lanes, end), lanes)
 
     if task.record is None:
         return until(lanes, ends[:, -1]), {}
@@ -254,9 +329,7 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
     return lanes, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), values)
 
 
-@instantly
-def _moved(task: Task, lanes: Lanes, ends: Int[Array, " lane"]) -> Lanes:
-    return jax.vmap(partial(_move, task))(lanes, ends)
+_moved_at_once = instantly(_moved)
 
 
 def follow_at_once(task: Task, remembered: np.ndarray, rows: tuple[Lanes, np.ndarray]) -> tuple[Lanes, PyTree]:
@@ -265,7 +338,7 @@ def follow_at_once(task: Task, remembered: np.ndarray, rows: tuple[Lanes, np.nda
     values = []
     for end in ends.T:
         while np.any((lanes.code == Code.RUNNING) & (lanes.step < end)):
-            lanes = _moved(task, lanes, end)
+            lanes = _moved_at_once(task, lanes, end)
         # Slots that nobody reads repeat the last one.
         if task.record is not None and (len(values) < remembered or not values):
             values.append(remember(task, lanes))

@@ -16,7 +16,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.checks import count, sequence
-from tutelage.errors import TutelageError, UnsupportedCombination
+from tutelage.errors import UnsupportedCombination
 from tutelage.instant import evaluated, instantly, map_rows
 from tutelage.models import Neuronwise
 from tutelage.modules import Module
@@ -61,6 +61,7 @@ class Objective(Module):
         span_suffices: Whether gradients stay in the span of the point and the teacher, so that runs can be reduced to
             it.
         deterministic: Whether the loss is the same at every call, without a random key.
+        shared: Whether runs that are followed side by side see the same batches.
         floor: A lower bound of the loss: half the noise variance, or zero for a fixed sample.
         taught: Whether students that compute the teacher have the loss `floor`.
         samples: Number of samples that an evaluation takes; zero where there are none.
@@ -72,6 +73,7 @@ class Objective(Module):
     exactness: Abstract[Exactness]
     span_suffices: Abstract[bool]
     deterministic: Abstract[bool]
+    shared: Abstract[bool]
     floor: Abstract[float]
     taught: Abstract[bool]
     samples: Abstract[int]
@@ -210,6 +212,7 @@ class Expected(Objective):
     """A loss whose expectation is taken over the law of the inputs."""
 
     deterministic = True
+    shared = False
     samples = 0
     sample = ()
 
@@ -231,11 +234,6 @@ class Sampled(Objective):
     def target(self) -> PyTree:
         """The teacher's parameters."""
         return self.problem.target
-
-    def with_target(self, target: PyTree) -> "Objective":
-        raise TutelageError(
-            f"{type(self).__name__} has its labels from its teacher. Build it anew, for problem.with_teacher(...)."
-        )
 
     def _gradient(self, point, key):
         return jax.grad(self._loss)(point, key)

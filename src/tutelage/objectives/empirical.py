@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
-from tutelage.errors import invalid
+from tutelage.errors import TutelageError, invalid
 from tutelage.instant import evaluated
 from tutelage.models import Neuronwise
 from tutelage.objectives.base import Sampled
@@ -37,6 +37,7 @@ class Empirical(Sampled):
     offset: Float[Array, ""]
     support: bool = eqx.field(static=True)
     deterministic = True
+    shared = False
 
     @property
     def exactness(self) -> Exactness:
@@ -59,6 +60,9 @@ class Empirical(Sampled):
     @property
     def samples(self) -> int:
         return self.labels.shape[0]
+
+    def with_target(self, target: PyTree) -> "Empirical":
+        raise TutelageError("Empirical has its labels from its teacher. Build it anew, for problem.with_teacher(...).")
 
     @property
     def sample(self) -> PyTree:

@@ -1,6 +1,6 @@
 """What a problem is: a student model, a fixed teacher, the law of the inputs and the label noise."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,6 +17,18 @@ from tutelage.inputs import Inputs
 from tutelage.models import Model, Neuronwise
 from tutelage.modules import Module
 from tutelage.points import Template, fitted, template_of
+
+
+class Batch(NamedTuple):
+    """Samples without their teacher.
+
+    Attributes:
+        inputs: Inputs, `[batch, dim]` or `[batch, patch, dim]`.
+        errors: What noise adds to their labels; `None` where labels have none.
+    """
+
+    inputs: Float[Array, "batch ..."]
+    errors: Float[Array, " batch"] | None
 
 
 class Problem(Module):
@@ -89,12 +101,21 @@ class Problem(Module):
         Returns:
             Inputs, `[batch, dim]` or `[batch, patch, dim]`, and labels.
         """
-        input_key, noise_key = jax.random.split(random_key("key", key))
+        drawn = self.draw(random_key("key", key), batch)
+        return drawn.inputs, self.labels(drawn)
+
+    def draw(self, key: PRNGKeyArray, batch: int) -> "Batch":
+        """Draw what no student and no teacher has a part in: inputs, and the errors of their labels."""
+        input_key, noise_key = jax.random.split(key)
         inputs = self.inputs.sample(input_key, self.input_shape(batch))
-        labels = self.teacher.predict(self.target, inputs)
         if not isinstance(self.noise, Tracer) and self.noise == 0:
-            return inputs, labels  # random numbers that count for nothing would take half the time to compile
-        return inputs, labels + self.noise * jax.random.normal(noise_key, (batch,))
+            return Batch(inputs, None)  # random numbers that count for nothing would take half the time to compile
+        return Batch(inputs, self.noise * jax.random.normal(noise_key, (batch,)))
+
+    def labels(self, drawn: "Batch") -> Float[Array, " batch"]:
+        """Return the labels that the teacher gives a batch, its errors included."""
+        labels = self.teacher.predict(self.target, drawn.inputs)
+        return labels if drawn.errors is None else labels + drawn.errors
 
     def with_teacher(self, target: PyTree) -> "Problem":
         """Return this problem with another teacher of the same shapes.

@@ -3,19 +3,24 @@ r"""What the studies of this paper share: the inputs, and stochastic training of
 Symbols as in the paper: teacher $u_0$, shared student $w_0$, unshared student $w_1, \dots, w_k$, $k$ patches of dimension $d$.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import ReLU
+from tutelage.dynamics import GradientDescent, Runs, descend, record, step_limit
 from tutelage.inputs import Inputs, gaussian, mnist_patches, photo_patches
-from tutelage.models import OuterLayer
-from tutelage.models.composite import OUTER_FUNCTIONS
+from tutelage.models.base import Model, Unambiguous
+from tutelage.models.composite import OUTER_FUNCTIONS, OuterLayer
+from tutelage.objectives import stream
+from tutelage.points import template_of
+from tutelage.problems import Problem
 from tutelage.studies.compiling import LITTLE_EFFORT
 
 DATA = {"gaussian": "Gaussian inputs", "mnist": "MNIST patches", "photos": "photograph patches"}
@@ -29,139 +34,151 @@ def inputs_of(data: str, dimension: int) -> Inputs:
     return mnist_patches(10) if data == "mnist" else photo_patches(5)
 
 
-class Student(NamedTuple):
-    """One kind of student: which outer function, whether it is learned, whether weights are shared, and its start."""
-
-    outer: str
-    learned: bool
-    sharing: bool
-    scale: float  # of the first layer's entries, in units of 1/√d
-    step: float
-
-    @property
-    def name(self) -> str:
-        """A name for tables and files."""
-        known = "learned" if self.learned else "known"
-        return f"{self.outer}-{known}-{'shared' if self.sharing else 'unshared'}"
-
-
 def teacher_of(inputs: Inputs, norm: float, seed: int) -> np.ndarray:
     """A teacher's vector: a random direction with a given norm."""
     direction = np.random.default_rng([seed, 1]).normal(size=inputs.dimension)
     return norm * direction / np.linalg.norm(direction)
 
 
-class _Kinds(NamedTuple):
-    """What differs between students, as arrays: one compiled program serves all of them."""
+class Student(NamedTuple):
+    """One kind of student: which outer function, whether it is learned, and whether weights are shared."""
 
-    outer: Float[np.ndarray, "student outer"]  # one at the student's outer function, zero at the others
-    sharing: Bool[np.ndarray, " student"]
-    step: Float[np.ndarray, " student"]
+    outer: str
+    learned: bool
+    sharing: bool
 
-
-class _Points(NamedTuple):
-    """The parameters of students; those that learn their outer function come last."""
-
-    first: Float[Array | np.ndarray, "student patch dim"]  # a shared vector is the first row
-    outer: OuterLayer | None  # of the students that learn it
+    @property
+    def known(self) -> np.ndarray:
+        """One at the outer function that it knows, zero at the others, and at all of them where it learns its own."""
+        return np.array([float(self.outer == name and not self.learned) for name in OUTERS])
 
 
-def _kinds(students: Sequence[Student]) -> _Kinds:
-    outer = np.array([[float(student.outer == name) for name in OUTERS] for student in students])
-    return _Kinds(outer, np.array([one.sharing for one in students]), np.array([one.step for one in students]))
+class Network(NamedTuple):
+    """The parameters of a student of any kind; what its kind is does not move."""
+
+    first: Float[Array | np.ndarray, "patch dim"]  # a shared vector is the first row
+    sharing: Float[Array | np.ndarray, ""]
+    known: Float[Array | np.ndarray, " outer"]
+    learned: OuterLayer | None  # zero where the outer function is known; `None` where it is so in all networks
 
 
-def _start(student: Student, patches: int, dimension: int, units: int, random: np.random.Generator) -> _Points:
-    """A start: Gaussian entries in the first layer, and the usual uniform law for a learned outer function."""
+class AnyKind(Unambiguous):
+    """Shared or unshared vectors, tanh, and a known or a learned outer function, by what its parameters say.
+
+    All kinds are runs of one `descend`, which share batches and one program.
+    """
+
+    patches: int = eqx.field(static=True)
+    units: int = eqx.field(static=True)  # of a learned outer function; zero for none
+
+    @property
+    def shapes(self):
+        layer: Any = OuterLayer((self.units, self.patches), (self.units,), (self.units,), ())  # type: ignore[arg-type]
+        first: Any = (self.patches, "dim")
+        return Network(first, (), (len(OUTERS),), layer if self.units else None)  # type: ignore[arg-type]
+
+    def _predict(self, parameters: Network, inputs: Float[Array, "batch patch dim"]) -> Float[Array, " batch"]:
+        kind = jax.lax.stop_gradient(parameters)
+        rows = jnp.where(kind.sharing > 0, parameters.first[:1], parameters.first)
+        hidden = jnp.tanh(jnp.einsum("bpd,pd->bp", inputs, rows))
+        outputs = _outers(hidden) @ kind.known
+        return outputs if parameters.learned is None else outputs + parameters.learned(hidden, ReLU())
+
+    def _vectors(self, parameters: Network) -> Float[Array, "patch dim"]:
+        return jnp.where(parameters.sharing > 0, parameters.first[:1], parameters.first)
+
+    def _with_vectors(self, parameters: Network, vectors: Float[Array, "patch dim"]) -> Network:
+        return parameters._replace(first=vectors)
+
+    def symmetry(self, parameters: Network) -> None:
+        return None
+
+    def contains(self, parameters: Network, teacher: Model, target: PyTree) -> bool:
+        return False
+
+
+def _outers(hidden: Float[Array, "batch patch"]) -> Float[Array, "batch outer"]:
+    """All outer functions side by side."""
+    return jnp.stack([jax.vmap(OUTER_FUNCTIONS[name])(hidden) for name in OUTERS], axis=-1)
+
+
+def start(student: Student, scale: float, patches: int, dimension: int, units: int, random) -> Network:
+    """A start: entries of the first layer of a size, in units of 1/√d, and the usual uniform law for a learned outer function.
+
+    It has a layer of `units` units, all zero if the outer function is known.
+    """
     shape = (dimension,) if student.sharing else (patches, dimension)
-    first = np.broadcast_to(student.scale / np.sqrt(dimension) * random.normal(size=shape), (patches, dimension))
-    if not student.learned:
-        return _Points(first, None)
-    inner, outer = 1 / np.sqrt(patches), 1 / np.sqrt(units)
-    layer = OuterLayer(
-        jnp.asarray(random.uniform(-inner, inner, size=(units, patches))),
-        jnp.asarray(random.uniform(-inner, inner, size=units)),
-        jnp.asarray(random.uniform(-outer, outer, size=units)),
-        jnp.asarray(random.uniform(-outer, outer)),
+    first = np.broadcast_to(scale / np.sqrt(dimension) * random.normal(size=shape), (patches, dimension))
+    layer = None
+    if units:
+        inner, outer = student.learned / np.sqrt(patches), student.learned / np.sqrt(units)
+        layer = OuterLayer(
+            random.uniform(-inner, inner, size=(units, patches)),
+            random.uniform(-inner, inner, size=units),
+            random.uniform(-outer, outer, size=units),
+            random.uniform(-outer, outer),
+        )
+    return Network(first, np.array(float(student.sharing)), student.known, layer)
+
+
+def train(
+    inputs: Inputs,
+    starts: Sequence[Network],
+    teachers: Sequence[tuple[np.ndarray, str]],
+    step: float,
+    batch: int,
+    iterations: int,
+    seed: int,
+    last: int | None = None,
+) -> tuple[np.ndarray, Runs]:
+    """Train students by stochastic descent, all on the same batches.
+
+    Args:
+        inputs: Law of one patch.
+        starts: The starts.
+        teachers: The vector and the outer function of the teacher of each.
+        step: Step of the descent.
+        batch: Batch size.
+        iterations: Number of steps.
+        seed: Seed of the batches.
+        last: How many of the last losses to keep; all if left out.
+
+    Returns:
+        The batch losses before each step, `[student, iteration]`, and the runs.
+    """
+    first = 0 if last is None else max(iterations - last, 0)
+    patches = starts[0].first.shape[0]
+    units = 0 if starts[0].learned is None else len(starts[0].learned.output)
+    student, teacher = AnyKind(patches, units), AnyKind(patches, 0)
+    targets = [
+        Network(np.tile(vector, (patches, 1)), np.array(1.0), Student(outer, learned=False, sharing=True).known, None)
+        for vector, outer in teachers
+    ]
+    template = template_of(student.shapes).sized(dim=inputs.dimension)
+    problem = Problem("composite", student, teacher, jax.tree.map(jnp.asarray, targets[0]), inputs, 0.0, template)
+    runs = descend(
+        stream(problem, batch, shared=True),
+        _stacked(starts),
+        GradientDescent(step),
+        step_limit(iterations),
+        record("loss", steps=range(first, iterations)),
+        seed=seed,
+        teachers=_stacked(targets),
     )
-    return _Points(first, layer)
+    curves = [dict(zip(*runs.curve("loss", run), strict=True)) for run in range(len(runs))]
+    return np.array([[curve[step] for step in range(first, iterations)] for curve in curves]), runs
 
 
 def _stacked(trees: Sequence):
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
-def train(
-    inputs: Inputs,
-    students: Sequence[Student],
-    teachers: np.ndarray,
-    patches: int,
-    batch: int,
-    iterations: int,
-    units: int,
-    seeds: Sequence[int],
-) -> Mapping[str, np.ndarray]:
-    """Train every kind of student for every seed, all kinds on the same batches.
-
-    Args:
-        inputs: Law of one patch.
-        students: The kinds of students; those that learn their outer function last.
-        teachers: The teachers' vectors, one per seed.
-        patches: Number of patches.
-        batch: Batch size.
-        iterations: Number of steps of stochastic descent.
-        units: Units of a learned outer function.
-        seeds: One run of every kind a seed.
-
-    Returns:
-        `loss`, the batch losses before each step, `[seed, student, iteration]`; `cosine`, the mean over patches of the
-        final cosine with the teacher, `[seed, student]`.
-    """
-    starts = []
-    for seed in seeds:
-        random = np.random.default_rng([seed, 2])
-        points = [_start(student, patches, inputs.dimension, units, random) for student in students]
-        layers = [point.outer for point in points if point.outer is not None]
-        starts.append(_Points(np.stack([point.first for point in points]), _stacked(layers) if layers else None))
-    kinds = _stacked([_kinds(students)] * len(seeds))
-    losses, rows = _train(inputs, kinds, _stacked(starts), teachers, np.array(seeds), batch, iterations)
-    return {"loss": np.moveaxis(np.asarray(losses), 1, 2), "cosine": _cosines(rows, teachers)}
-
-
-def train_starts(
-    inputs: Inputs,
-    students: Sequence[Sequence[Student]],
-    teachers: np.ndarray,
-    starts: np.ndarray,
-    batch: int,
-    iterations: int,
-    seed: int,
-) -> np.ndarray:
-    """Train students with known outer functions from given starts, for several teachers, all on the same batches.
-
-    Args:
-        inputs: Law of one patch.
-        students: The kind of each student of each teacher; its scale is not used.
-        teachers: The teachers' vectors.
-        starts: The starts, `[student, patch, dim]`, the same for every teacher; a shared vector is the first row.
-        batch: Batch size.
-        iterations: Number of steps of stochastic descent.
-        seed: Seed of the batches.
-
-    Returns:
-        The batch losses before each step, `[teacher, student, iteration]`.
-    """
-    kinds = _stacked([_kinds(one) for one in students])
-    points = _stacked([_Points(starts, None)] * len(teachers))
-    losses, _ = _train(inputs, kinds, points, teachers, np.array(seed), batch, iterations)
-    return np.moveaxis(np.asarray(losses), 1, 2)
-
-
-def _cosines(rows, teachers: np.ndarray) -> np.ndarray:
-    """The mean cosine of the rows of each student with its teacher, `[seed, student]`."""
-    rows, teachers = np.asarray(rows), teachers[:, None, None]
-    norms = np.linalg.norm(rows, axis=-1) * np.linalg.norm(teachers, axis=-1)
-    return np.mean(np.sum(rows * teachers, axis=-1) / (norms + 1e-300), axis=-1)
+def cosines(runs: Runs, teachers: Sequence[tuple[np.ndarray, str]]) -> np.ndarray:
+    """The mean cosine of the vectors of each student with its teacher."""
+    rows, vectors = np.asarray(runs.points.first), np.stack([vector for vector, _ in teachers])[:, None]
+    rows = np.where(np.asarray(runs.points.sharing)[:, None, None] > 0, rows[:, :1], rows)
+    norms = np.linalg.norm(rows, axis=-1) * np.linalg.norm(vectors, axis=-1)
+    return np.mean(np.sum(rows * vectors, axis=-1) / (norms + 1e-300), axis=-1)
 
 
 def zero_losses(inputs: Inputs, teachers: np.ndarray, patches: int, samples: int, seed: int) -> np.ndarray:
@@ -172,69 +189,4 @@ def zero_losses(inputs: Inputs, teachers: np.ndarray, patches: int, samples: int
 @partial(jax.jit, static_argnames=("patches", "samples"), compiler_options=LITTLE_EFFORT)
 def _zero_losses(inputs: Inputs, teachers, seed, patches: int, samples: int):
     drawn = inputs.sample(jax.random.key(seed), (samples, patches))
-    return jax.vmap(lambda teacher: 0.5 * jnp.mean(_labels(teacher, drawn) ** 2, axis=0))(teachers)
-
-
-@partial(jax.jit, static_argnames=("batch", "iterations"), compiler_options=LITTLE_EFFORT)
-def _train(inputs: Inputs, kinds: _Kinds, starts: _Points, teachers, seeds, batch: int, iterations: int):
-    """Train the students of several teachers, each teacher's on batches of their own or, with one seed, all on the same.
-
-    Returns:
-        Batch losses, `[teacher, iteration, student]`, and the vectors at the end, `[teacher, student, patch, dim]`.
-    """
-    patches = starts.first.shape[-2]
-
-    def of_teacher(kinds, points, teacher, seed):
-        def draw(number):
-            return inputs.sample(jax.random.fold_in(jax.random.key(seed), number), (batch, patches))
-
-        def step(points, number):
-            # Always taken: XLA draws once in a branch, but else again for every order in which the batch is read.
-            drawn = jax.lax.cond(number >= 0, draw, lambda _: jnp.zeros((batch, patches, inputs.dimension)), number)
-            slopes, losses = jax.grad(_losses, has_aux=True)(points, kinds, drawn, _labels(teacher, drawn))
-            return jax.tree.map(lambda leaf, slope: leaf - _last(kinds.step, leaf) * slope, points, slopes), losses
-
-        ends, losses = jax.lax.scan(step, points, jnp.arange(iterations))
-        return losses, _rows(kinds, ends)
-
-    if seeds.ndim:
-        # One after another: a batch then stays in the cache, and the program is smaller.
-        return jax.lax.map(lambda one: of_teacher(*one), (kinds, starts, teachers, seeds))
-    return jax.vmap(of_teacher, in_axes=(0, 0, 0, None))(kinds, starts, teachers, seeds)
-
-
-def _losses(points: _Points, kinds: _Kinds, inputs, labels):
-    """Return the sum of all losses, whose gradient holds that of every student, and the losses.
-
-    The first layers of all students are one product of matrices.
-    """
-    hidden = jnp.tanh(jnp.einsum("bpd,spd->sbp", inputs, _rows(kinds, points)))
-    learned = 0 if points.outer is None else len(points.outer.offset)
-    known = len(hidden) - learned
-    outputs = jnp.einsum("sbo,so->sb", _outers(hidden[:known]), kinds.outer[:known])
-    if points.outer is not None:
-        outputs = jnp.concatenate(
-            [outputs, jax.vmap(lambda layer, hidden: layer(hidden, ReLU()))(points.outer, hidden[known:])]
-        )
-    losses = 0.5 * jnp.mean((outputs - kinds.outer @ labels.T) ** 2, axis=1)
-    return jnp.sum(losses), losses
-
-
-def _rows(kinds: _Kinds, points: _Points) -> Float[Array, "student patch dim"]:
-    """The vector of each patch."""
-    return jnp.where(kinds.sharing[:, None, None], points.first[:, :1], points.first)
-
-
-def _last(steps: Float[Array, " student"], leaf: Array) -> Array:
-    """The steps of the students that have a leaf, the last ones, shaped to multiply it."""
-    return steps[len(steps) - len(leaf) :].reshape(-1, *(1,) * (leaf.ndim - 1))
-
-
-def _labels(teacher: Float[Array, " dim"], inputs: Float[Array, "batch patch dim"]) -> Float[Array, "batch outer"]:
-    """The teacher's outputs under each outer function."""
-    return _outers(jnp.tanh(inputs @ teacher))
-
-
-def _outers(hidden: Float[Array, "... patch"]) -> Float[Array, "... outer"]:
-    """All outer functions side by side."""
-    return jnp.stack([jnp.vectorize(OUTER_FUNCTIONS[name], signature="(p)->()")(hidden) for name in OUTERS], axis=-1)
+    return jax.vmap(lambda teacher: 0.5 * jnp.mean(_outers(jnp.tanh(drawn @ teacher)) ** 2, axis=0))(teachers)

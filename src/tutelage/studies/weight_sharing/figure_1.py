@@ -12,10 +12,11 @@ from tutelage.studies.weight_sharing.common import (
     DATA,
     OUTERS,
     Student,
+    cosines,
     inputs_of,
+    start,
     teacher_of,
     train,
-    train_starts,
     zero_losses,
 )
 
@@ -23,13 +24,9 @@ _LEARNED, _FAILED = 0.2, 0.5
 _TAIL = 200
 
 
-def _students(values: Values) -> list[Student]:
-    return [
-        Student(outer, learned, sharing, values.start_scale, values.step)
-        for learned in (False, True)
-        for outer in OUTERS
-        for sharing in (True, False)
-    ]
+_STUDENTS = [
+    Student(outer, learned, sharing) for learned in (False, True) for outer in OUTERS for sharing in (True, False)
+]
 
 
 def _pieces(values: Values):
@@ -46,22 +43,26 @@ def _measure(values: Values, seed: int, kind: str, data: str) -> Arrays:
 def _train(values: Values, seed: int, inputs: Inputs, data: str) -> Arrays:
     number = values.seeds if data == "gaussian" else values.image_seeds
     seeds = [1000 * seed + run for run in range(number)]
-    teachers = np.stack([teacher_of(inputs, values.teacher_norm, run) for run in seeds])
-    measured = train(
-        inputs, _students(values), teachers, values.patches, values.batch, values.iterations, values.units, seeds
-    )
-    loss = measured["loss"]
+    vectors = np.stack([teacher_of(inputs, values.teacher_norm, run) for run in seeds])
+    starts, teachers = [], []
+    for run, vector in zip(seeds, vectors, strict=True):
+        random = np.random.default_rng([run, 2])
+        for student in _STUDENTS:
+            starts.append(start(student, values.start_scale, values.patches, inputs.dimension, values.units, random))
+            teachers.append((vector, student.outer))
+    losses, runs = train(inputs, starts, teachers, values.step, values.batch, values.iterations, seed)
+    loss = losses.reshape(number, len(_STUDENTS), -1)
     # Curves are shown as means over a few iterations.
     block = values.block
     blocks = loss[..., : loss.shape[-1] // block * block].reshape(*loss.shape[:2], -1, block).mean(axis=-1)
-    pairs = zip(teachers, seeds, strict=True)
+    pairs = zip(vectors, seeds, strict=True)
     zero = np.concatenate([_zero_losses(values, inputs, teacher[None], run) for teacher, run in pairs])
     covariance = np.asarray(inputs.covariance())
     return {
         "loss": blocks,
         "final": loss[..., -_TAIL:].mean(axis=-1),
         "zero": zero,
-        "cosine": measured["cosine"],
+        "cosine": cosines(runs, teachers).reshape(number, -1),
         "effective_dimension": np.trace(covariance) ** 2 / np.sum(covariance**2),
     }
 
@@ -73,26 +74,27 @@ def _zero_losses(values: Values, inputs: Inputs, teachers: np.ndarray, seed: int
 def _vary(values: Values, seed: int, inputs: Inputs) -> Arrays:
     """Final losses on both degrees for many starts, by scale of the start; the outer function is known."""
     random = np.random.default_rng([seed, 3])
-    scales = np.repeat(values.scales, values.starts)
-    starts = np.empty((2, scales.size, values.patches, values.dimension))
-    for row, rows in enumerate((1, values.patches)):  # shared and not
-        entries = random.normal(size=(scales.size, rows, values.dimension))
-        starts[row] = scales[:, None, None] / np.sqrt(values.dimension) * entries
-    students = [
-        [Student("both", False, sharing, scale, factor * values.step) for sharing in (True, False) for scale in scales]
-        for _, factor in values.variations
+    starts = [
+        start(Student("both", learned=False, sharing=sharing), scale, values.patches, values.dimension, 0, random)
+        for sharing in (True, False)
+        for scale in np.repeat(values.scales, values.starts)
     ]
-    teachers = np.stack([teacher_of(inputs, norm * values.teacher_norm, seed) for norm, _ in values.variations])
-    losses = train_starts(
-        inputs, students, teachers, starts.reshape(-1, *starts.shape[2:]), values.batch, values.varied_iterations, seed
-    )
-    final = losses[..., -_TAIL:].mean(axis=-1).reshape(-1, 2, len(values.scales), values.starts)
-    return {"final": final, "zero": _zero_losses(values, inputs, teachers, seed)}
+    vectors = np.stack([teacher_of(inputs, norm * values.teacher_norm, seed) for norm, _ in values.variations])
+    factors = np.array([factor for _, factor in values.variations])
+    final = np.empty((len(vectors), 2, len(values.scales), values.starts))
+    for factor in np.unique(factors):
+        own = np.flatnonzero(factors == factor)
+        teachers = [(vector, "both") for vector in vectors[own] for _ in starts]
+        iterations = values.varied_iterations
+        step = factor * values.step
+        losses, _ = train(inputs, starts * len(own), teachers, step, values.batch, iterations, seed, last=_TAIL)
+        final[own] = losses.mean(axis=-1).reshape(-1, *final.shape[1:])
+    return {"final": final, "zero": _zero_losses(values, inputs, vectors, seed)}
 
 
 def _final(values: Values, pieces: Pieces) -> pl.DataFrame:
     def rows(arrays: Arrays, data: str):
-        for index, student in enumerate(_students(values)):
+        for index, student in enumerate(_STUDENTS):
             ratio = arrays["final"][:, index] / arrays["zero"][:, OUTERS.index(student.outer)]
             high = arrays["final"][:, index] / arrays["zero"][:, OUTERS.index("high")]
             yield {
@@ -199,7 +201,7 @@ def _conclude(values: Values, pieces: Pieces) -> Conclusion:
 def _picture(values: Values, arrays: Arrays, data: str) -> Picture:
     figure, axes = panels(rows=2, columns=3, width=2.5, height=1.9, sharex=True, sharey=True)
     steps = (np.arange(arrays["loss"].shape[-1]) + 0.5) * values.block
-    for index, student in enumerate(_students(values)):
+    for index, student in enumerate(_STUDENTS):
         panel = axes[3 * (not student.learned) + OUTERS.index(student.outer)]
         colour, style = (RED, "--") if student.sharing else (BLUE, "-")
         # Relative to predicting zero, which differs from teacher to teacher on images.
@@ -268,7 +270,7 @@ STUDY = Study(
         chosen("outer_start", "uniform in ±1/√fan-in", note="weights and biases of a learned outer function"),
         chosen("data", ("gaussian", "mnist", "photos"), note="photographs are ours"),
         chosen("pixels", "mean patch subtracted, one gain for unit mean variance", note="the print says zero mean"),
-        chosen("seeds", 3, paper=32, note="teachers, starts and batches"),
+        chosen("seeds", 3, paper=32, note="teachers and starts; batches are the same for all"),
         chosen("image_seeds", 2, paper=32),
         chosen("block", 25, note="iterations whose batch losses are averaged in a curve"),
         chosen("samples", 20_000, note="for the loss of predicting zero"),
