@@ -87,4 +87,14 @@ def test_refusals():
     with pytest.raises(tl.InvalidArgument, match=r"\(3, 3\)"):
         tl.population(problem).with_target(np.eye(2))
     with pytest.raises(tl.TutelageError, match="with_teacher"):
-        tl.stream(problem, batch=4).with_target(np.eye(3))
+        tl.empirical(problem, np.eye(3)).with_target(np.eye(3))
+
+
+def test_a_stream_asks_the_other_teacher():
+    """Labels of fresh batches are those of the teacher that it has now."""
+    problem, key = tl.problems.committee(np.eye(3), students=3, noise=0.3), jax.random.key(1)
+    other, point = np.diag([1.0, -2.0, 0.5]), random_point(problem, 2)
+    changed = tl.stream(problem, 8).with_target(other)
+    anew = tl.stream(problem.with_teacher(other), 8)
+    np.testing.assert_array_equal(changed.loss(point, key), anew.loss(point, key))
+    assert changed.loss(point, key) != tl.stream(problem, 8).loss(point, key)

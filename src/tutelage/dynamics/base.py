@@ -134,5 +134,6 @@ def taught(objective: Objective, teacher: PyTree) -> Objective:
 @instantly
 def values_at(objective: Objective, point: PyTree, key: PRNGKeyArray | None = None):
     """Return loss, gradient norm, error estimate and whether there is no gradient at a point."""
-    size = norm(objective.gradient(point, key))
-    return objective.loss(point, key), size, objective.error_estimate(point), objective.singular(point)
+    objective = objective.drawn(key)
+    size = norm(objective.gradient(point))
+    return objective.loss(point), size, objective.error_estimate(point), objective.singular(point)

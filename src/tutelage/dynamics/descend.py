@@ -23,13 +23,13 @@ from tutelage.dynamics.lanes import (
     Stretch,
     Task,
     as_they_stand,
-    batch_key,
     begin,
     draw,
     follow,
     follow_at_once,
     lane_work,
     late_tile_size,
+    step_key,
     stretch_length,
     thoroughness,
     tile_size,
@@ -230,7 +230,7 @@ class _Follower:
                 self.newton.order(self.programs, objective, method, lanes.point, tolerance, self.tile)
             # What is evaluated at the end is traced while others compile.
             rows = jax.tree.map(lambda leaf: np.resize(leaf, (self.tile, *leaf.shape[1:])), lanes)
-            trace(_evaluate_tile, self.task.objective, self.task.seed, (rows.point, rows.run, rows.step, rows.teacher))
+            trace(_evaluate_tile, self.task.objective, (rows.point, rows.key, rows.step, rows.teacher))
 
     def _order_late(self) -> None:
         """Begin to compile for narrow tiles once a run is on its way to the step from which on they are used."""
@@ -335,11 +335,11 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
-        task, rows = self.task, (self.state.point, self.state.run, self.state.step, self.state.teacher)
+        task, rows = self.task, (self.state.point, self.state.key, self.state.step, self.state.teacher)
 
         def values(objective: Objective, own: np.ndarray):
             chosen = jax.tree.map(lambda leaf: leaf[own], rows)
-            return in_tiles(_evaluate_tile, self.tile, (objective, task.seed), chosen)
+            return in_tiles(_evaluate_tile, self.tile, (objective,), chosen)
 
         losses, gradient_norms, errors, singular = as_they_stand(task.objective, task.seed, self.state.step, values)
         self.state.code[singular & (self.state.code == Code.GRADIENT)] = Code.SINGULAR
@@ -402,10 +402,10 @@ class _Follower:
 
 
 @instantly
-def _evaluate_tile(objective: Objective, seed: Array, rows: tuple[PyTree, Array, Array, PyTree]):
+def _evaluate_tile(objective: Objective, rows: tuple[PyTree, Array | None, Array, PyTree]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
-    def one(point, run, step, teacher):
-        return values_at(taught(objective, teacher), point, batch_key(objective, seed, run, step))
+    def one(point, key, step, teacher):
+        return values_at(taught(objective, teacher), point, step_key(key, step))
 
     return jax.vmap(one)(*rows)
 

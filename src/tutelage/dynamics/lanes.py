@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from tutelage import keys
 from tutelage.dynamics.base import Method, norm, select, taught
@@ -47,7 +47,7 @@ class Lanes(NamedTuple):
 
     point: PyTree
     method: PyTree
-    run: Int[Array, " lane"]
+    key: UInt32[Array, "lane two"] | None  # the data of the run's random key; none where nothing is drawn
     step: Int[Array, " lane"]
     code: Int[Array, " lane"]
     gradient_norm: Float[Array, " lane"]
@@ -72,6 +72,11 @@ class Task(Module):
     seed: Int[Array, ""]
     most_steps: Int[Array, ""]
     stretch: Stretch | None = None  # where runs share batches, while they are followed
+
+    @property
+    def draws(self) -> bool:
+        """Whether runs take random numbers."""
+        return not self.objective.deterministic or self.method.traits.random
 
     def standing(self, lanes: Lanes) -> "Task":
         """Return the task with the batch of the step at which the runs of a tile stand, where they share batches."""
@@ -147,17 +152,9 @@ def run_key(seed, run):
     return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
 
 
-def step_key(seed, run, step):
-    """Return the random key of a step of a run."""
-    return jax.random.fold_in(run_key(seed, run), step)
-
-
-def batch_key(objective: Objective, seed, run, step):
-    """Return the random key of the batch that a run sees at a step; none where nothing is drawn."""
-    if objective.deterministic:
-        return None
-    # Where all runs see the same batches, these are the ones of a number that no run has.
-    return step_key(seed, jnp.uint64(2**64 - 1) if objective.shared else run, step)
+def step_key(key: UInt32[Array, " two"] | None, step) -> PRNGKeyArray | None:
+    """Return the random key of a step, given the data of the run's key; none where nothing is drawn."""
+    return None if key is None else jax.random.fold_in(jax.random.wrap_key_data(key), step)
 
 
 # Numbers that are drawn before runs that share batches go on: 16 MB.
@@ -173,12 +170,15 @@ def stretch_length(objective: Objective) -> int:
 @eqx.filter_jit
 def draw(objective: Stream, seed: Int[Array, ""], steps: Int[Array, " step"]) -> Batch:
     """Draw the batches of some steps, one after another: each is the same whichever are drawn with it."""
-    return jax.lax.map(lambda step: objective.draw(batch_key(objective, seed, 0, step)), steps)
+    return jax.lax.map(partial(_batch, objective, seed), steps)
 
 
-@instantly
-def _drawn(objective: Stream, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
-    return objective.draw(batch_key(objective, seed, 0, step))
+def _batch(objective: Stream, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
+    # Batches that all runs see are those of a number that no run has.
+    return objective.draw(jax.random.fold_in(run_key(seed, jnp.uint64(2**64 - 1)), step))
+
+
+_batch_at_once = instantly(_batch)
 
 
 def as_they_stand(
@@ -195,7 +195,7 @@ def as_they_stand(
     if not objective.shared:
         return evaluate(objective, np.arange(len(steps)))
     stream, groups = cast(Stream, objective), [np.flatnonzero(steps == step) for step in np.unique(steps)]
-    parts = [evaluate(stream.holding(_drawn(stream, seed, steps[own[0]])), own) for own in groups]
+    parts = [evaluate(stream.holding(_batch_at_once(stream, seed, steps[own[0]])), own) for own in groups]
     back = np.argsort(np.concatenate(groups))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[back], *parts)
 
@@ -205,10 +205,12 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     """Return the lanes of fresh runs, given their points, their numbers and their teachers, if they have some."""
     points, runs, teachers = rows
     count = runs.shape[0]
+    # Once, and not at every step: what makes random numbers takes long to compile.
+    numbers = jax.vmap(lambda run: jax.random.key_data(run_key(task.seed, run)))(runs) if task.draws else None
     return Lanes(
         point=points,
         method=jax.vmap(lambda point, own: task.method.init(taught(task.objective, own), point))(points, teachers),
-        run=runs,
+        key=numbers,
         step=jnp.zeros(count, int),
         code=jnp.zeros(count, int),
         gradient_norm=jnp.full(count, jnp.nan),
@@ -219,15 +221,14 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
 
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
-    task = replace(task, objective=taught(task.objective, lane.teacher))
+    key = step_key(lane.key, lane.step)
+    task = replace(task, objective=taught(task.objective, lane.teacher).drawn(key))
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
-    drawing = not objective.deterministic or method.traits.random  # without keys programs are smaller
-    key = step_key(task.seed, lane.run, lane.step) if drawing else None
 
-    gradient = objective.gradient(lane.point, key)
+    gradient = objective.gradient(lane.point)
     size = norm(gradient)
-    ended = _ended(task, lane, size, key)
+    ended = _ended(task, lane, size)
 
     point, state = method.advance(objective, lane.point, gradient, lane.method, lane.step, key)
     moved = norm(jax.tree.map(jnp.subtract, point, lane.point))
@@ -256,7 +257,7 @@ def _moved(task: Task, lanes: Lanes, ends: Int[Array, " lane"]) -> Lanes:
     return jax.vmap(partial(_move, task.standing(lanes)))(lanes, ends)
 
 
-def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
+def _ended(task: Task, lane: Lanes, size) -> Int[Array, ""]:
     """Return why a run ends where it stands, or `RUNNING`."""
     objective, method, stop = task.objective, task.method, task.stop
     code = jnp.asarray(Code.RUNNING, int)
@@ -268,7 +269,7 @@ def _ended(task: Task, lane: Lanes, size, key) -> Int[Array, ""]:
     if stop.gradient is not None:
         code = first(code, size <= stop.gradient, Code.GRADIENT)
     if stop.loss is not None:
-        code = first(code, objective.loss(lane.point, key) <= stop.loss, Code.LOSS)
+        code = first(code, objective.loss(lane.point) <= stop.loss, Code.LOSS)
     code = first(code, lane.step >= task.most_steps, Code.STEPS)
     if (horizon := method.traits.horizon) is not None:
         code = first(code, method.time(lane.method, lane.step) >= horizon, Code.HORIZON)
@@ -282,8 +283,8 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        key = batch_key(task.objective, task.seed, lane.run, lane.step)
-        values = task.record(taught(task.objective, lane.teacher), lane.point, key)
+        objective = taught(task.objective, lane.teacher).drawn(step_key(lane.key, lane.step))
+        values = task.record(objective, lane.point)
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 
     return jax.vmap(at)(lanes)

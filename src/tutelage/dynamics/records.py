@@ -1,7 +1,6 @@
 """What to remember along a run, and how often."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,27 +14,27 @@ from tutelage.modules import Module
 from tutelage.objectives import Objective
 
 
-def _loss(objective: Objective, point: PyTree, key) -> Array:
-    return objective.loss(point, key)
+def _loss(objective: Objective, point: PyTree) -> Array:
+    return objective.loss(point)
 
 
-def _gradient_norm(objective: Objective, point: PyTree, key) -> Array:
-    return norm(objective.gradient(point, key))
+def _gradient_norm(objective: Objective, point: PyTree) -> Array:
+    return norm(objective.gradient(point))
 
 
 def _squeezed(values: Float[Array, " vector"]) -> Array:
     return values[0] if values.shape[0] == 1 else values
 
 
-def _norms(objective: Objective, point: PyTree, key) -> Array:
+def _norms(objective: Objective, point: PyTree) -> Array:
     return _squeezed(jnp.linalg.norm(objective.problem.student.vectors(point), axis=-1))
 
 
-def _norm_sum(objective: Objective, point: PyTree, key) -> Array:
+def _norm_sum(objective: Objective, point: PyTree) -> Array:
     return jnp.sum(jnp.linalg.norm(objective.problem.student.vectors(point), axis=-1))
 
 
-def _angle(objective: Objective, point: PyTree, key) -> Array:
+def _angle(objective: Objective, point: PyTree) -> Array:
     """Angle of every student vector to the nearest teacher vector, accurate at small angles."""
     students = objective.problem.student.vectors(point)
     teachers = objective.problem.teacher.vectors(objective.target)
@@ -48,7 +47,7 @@ def _angle(objective: Objective, point: PyTree, key) -> Array:
     return _squeezed(2 * jnp.min(halves, axis=1))
 
 
-def _distance(objective: Objective, point: PyTree, key) -> Array:
+def _distance(objective: Objective, point: PyTree) -> Array:
     """Distance of every student vector to the nearest teacher vector."""
     students = objective.problem.student.vectors(point)
     teachers = objective.problem.teacher.vectors(objective.target)
@@ -56,7 +55,7 @@ def _distance(objective: Objective, point: PyTree, key) -> Array:
 
 
 # Quantities that a rotation of the inputs leaves alone: they can be taken in the span of start and teacher.
-QUANTITIES: dict[str, Callable[[Objective, PyTree, Any], Array]] = {
+QUANTITIES: dict[str, Callable[[Objective, PyTree], Array]] = {
     "loss": _loss,
     "gradient_norm": _gradient_norm,
     "norms": _norms,
@@ -93,9 +92,9 @@ class Record(Module):
         """Return the quantities alone: other steps at which to take them do not compile another program."""
         return Record(self.names, self.functions, every=1, steps=None, at_most=2)
 
-    def __call__(self, objective: Objective, point: PyTree, key) -> dict[str, Array]:
+    def __call__(self, objective: Objective, point: PyTree) -> dict[str, Array]:
         """Return the quantities at a student."""
-        values = {name: QUANTITIES[name](objective, point, key) for name in self.names}
+        values = {name: QUANTITIES[name](objective, point) for name in self.names}
         return values | {name: jnp.asarray(function(point)) for name, function in self.functions}
 
     def schedule(self, start: int) -> Iterator[int]:

@@ -97,6 +97,10 @@ class Objective(Module):
         """
 
     @abc.abstractmethod
+    def drawn(self, key: PRNGKeyArray | None) -> "Objective":
+        """Return the objective whose calls all see what a key draws; itself, where nothing is drawn."""
+
+    @abc.abstractmethod
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
         """Return the loss without weight decay; the point has been checked."""
 
@@ -215,6 +219,9 @@ class Expected(Objective):
     shared = False
     samples = 0
     sample = ()
+
+    def drawn(self, key: PRNGKeyArray | None) -> "Objective":
+        return self
 
     @property
     def floor(self) -> float:

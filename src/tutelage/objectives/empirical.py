@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array
@@ -60,6 +60,9 @@ class Empirical(Sampled):
     @property
     def samples(self) -> int:
         return self.labels.shape[0]
+
+    def drawn(self, key: PRNGKeyArray | None) -> "Empirical":
+        return self
 
     def with_target(self, target: PyTree) -> "Empirical":
         raise TutelageError("Empirical has its labels from its teacher. Build it anew, for problem.with_teacher(...).")

@@ -54,11 +54,15 @@ class Stream(Sampled):
         """Return this objective with a batch that all its calls use, whatever their keys."""
         return replace(self, held=batch)
 
+    def drawn(self, key: PRNGKeyArray | None) -> "Stream":
+        return self if self.held is not None else self.holding(self.draw(random_key("key", key)))
+
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()
 
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
-        batch = self.draw(random_key("key", key)) if self.held is None else self.held
+        batch = self.drawn(key).held
+        assert batch is not None
         return 0.5 * jnp.mean((self.problem.student.predict(point, batch.inputs) - self.problem.labels(batch)) ** 2)
 
 
