@@ -5,16 +5,18 @@ import numpy as np
 
 import tutelage as tl
 from tutelage.claims.weight_sharing.formulas import teacher_norm
+from tutelage.dynamics.lanes import draw
 from tutelage.instant import instantly
-from tutelage.models import FirstAndOuter, OuterLayer
+from tutelage.models import FirstAndOuter
 from tutelage.studies.weight_sharing import landscape
 from tutelage.studies.weight_sharing.common import (
     OUTERS,
     Student,
+    cosines,
     inputs_of,
+    start,
     teacher_of,
     train,
-    train_starts,
     zero_losses,
 )
 
@@ -45,62 +47,55 @@ def test_second_minimum_from_twelve_patches_on():
     assert counts == {2: 1, 3: 1, 10: 1, 11: 1, 12: 3, 13: 1}
 
 
-def test_training_is_plain_stochastic_descent():
-    """A student trained beside others takes the steps that it takes alone, by hand."""
-    inputs = inputs_of("gaussian", 6)
-    teachers = np.stack([teacher_of(inputs, 2.0, seed) for seed in (3, 4)])
-    kinds = [Student("both", False, True, 0.5, 0.3), Student("high", True, False, 0.5, 0.3)]
-    together = train(inputs, kinds, teachers, 3, 16, 5, 4, seeds=(3, 4))
-    alone = train(inputs, kinds[:1], teachers[:1], 3, 16, 5, 4, seeds=(3,))
-    np.testing.assert_allclose(together["loss"][0, 0], alone["loss"][0, 0], rtol=1e-12)
-    problem = tl.problems.composite("both", teachers[0], 3, inputs=inputs)
-    point = 0.5 / np.sqrt(6) * np.random.default_rng([3, 2]).normal(size=6)
-    for number in range(5):
-        drawn = inputs.sample(jax.random.fold_in(jax.random.key(3), number), (16, 3))
-        loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
-        np.testing.assert_allclose(alone["loss"][0, 0, number], loss, rtol=1e-10)
-        point = point - 0.3 * gradient
+def test_all_kinds_are_trained_as_the_librarys_models_would_be():
+    """Losses and cosines of students of all kinds, side by side, are those of the library's models, each by hand.
 
-
-def test_many_starts_on_the_same_batches():
-    """Training many starts for several teachers at once is training each by hand, with sharing and without."""
-    inputs = inputs_of("gaussian", 4)
-    teachers = np.stack([teacher_of(inputs, norm, 0) for norm in (2.0, 0.5)])
-    starts = np.random.default_rng(0).normal(size=(2, 3, 4))
-    kinds = [[Student("both", False, sharing, 1.0, step) for sharing in (True, False)] for step in (0.5, 0.3)]
-    losses = train_starts(inputs, kinds, teachers, starts, 8, 6, seed=5)
-    for teacher, students, of_teacher in zip(teachers, kinds, losses, strict=True):
-        for student, start, found in zip(students, starts, of_teacher, strict=True):
-            problem = tl.problems.composite("both", teacher, 3, student.sharing, inputs=inputs)
-            point = start[0] if student.sharing else start
-            for number in range(6):
-                drawn = inputs.sample(jax.random.fold_in(jax.random.key(5), number), (8, 3))
-                loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
-                np.testing.assert_allclose(found[number], loss, rtol=1e-10)
-                point = point - student.step * gradient
-
-
-def test_training_with_a_learned_outer_function():
-    """The losses and the cosine of students that learn their outer function, by hand."""
-    inputs = inputs_of("gaussian", 6)
-    teachers = teacher_of(inputs, 2.0, 3)[None]
-    for sharing in (True, False):
-        trained = train(inputs, [Student("high", True, sharing, 0.5, 0.3)], teachers, 3, 16, 5, 4, seeds=(3,))
-        problem = tl.problems.composite("high", teachers[0], 3, sharing, learn_outer=True, units=4, inputs=inputs)
-        random = np.random.default_rng([3, 2])
-        first = 0.5 / np.sqrt(6) * random.normal(size=(6,) if sharing else (3, 6))
-        inner, outer = 1 / np.sqrt(3), 1 / np.sqrt(4)
-        sizes = ((inner, (4, 3)), (inner, (4,)), (outer, (4,)), (outer, ()))
-        layer = OuterLayer(*(np.asarray(random.uniform(-size, size, shape)) for size, shape in sizes))
-        point = FirstAndOuter(first, layer)
-        for number in range(5):
-            drawn = inputs.sample(jax.random.fold_in(jax.random.key(3), number), (16, 3))
-            loss, gradient = value_and_gradient(tl.empirical(problem, drawn), point)
-            np.testing.assert_allclose(trained["loss"][0, 0, number], loss, rtol=1e-10)
+    Two teachers, known and learned outer functions, shared and unshared vectors; all on one stream of batches.
+    """
+    inputs, patches, units, iterations = inputs_of("gaussian", 6), 3, 4, 5
+    kinds = [
+        Student(outer, learned, sharing) for outer in OUTERS for learned in (False, True) for sharing in (True, False)
+    ]
+    vectors = [teacher_of(inputs, norm, 3) for norm in (2.0, 0.7)]
+    random = np.random.default_rng(0)
+    starts = [start(kind, 0.5, patches, 6, units, random) for kind in kinds * 2]
+    teachers = [(vector, kind.outer) for vector in vectors for kind in kinds]
+    losses, runs = train(inputs, starts, teachers, 0.3, 16, iterations, range(iterations), seed=5)
+    batches = np.asarray(draw(runs.objective, np.asarray(5), np.arange(iterations)).inputs)
+    for run, (kind, network, (vector, outer)) in enumerate(zip(kinds * 2, starts, teachers, strict=True)):
+        problem = tl.problems.composite(
+            outer, vector, patches, kind.sharing, learn_outer=kind.learned, units=units, inputs=inputs
+        )
+        first = network.first[0] if kind.sharing else network.first
+        point = FirstAndOuter(first, network.learned) if kind.learned else first
+        for number in range(iterations):
+            loss, gradient = value_and_gradient(tl.empirical(problem, batches[number]), point)
+            np.testing.assert_allclose(losses[run, number], loss, rtol=1e-10)
             point = jax.tree.map(lambda leaf, slope: leaf - 0.3 * slope, point, gradient)
         rows = problem.student.vectors(point)
-        cosine = np.mean(rows @ teachers[0] / (2.0 * np.linalg.norm(rows, axis=1)))
-        np.testing.assert_allclose(trained["cosine"][0, 0], cosine, rtol=1e-10)
+        cosine = np.mean(rows @ vector / (np.linalg.norm(vector) * np.linalg.norm(rows, axis=1)))
+        np.testing.assert_allclose(cosines(runs, teachers)[run], cosine, rtol=1e-9)
+
+
+def test_losses_that_are_kept_are_those_of_their_steps():
+    """Keeping some losses only leaves runs as they are."""
+    inputs, random = inputs_of("gaussian", 4), np.random.default_rng(0)
+    starts = [start(Student("both", False, sharing), 1.0, 3, 4, 0, random) for sharing in (True, False)]
+    settings = inputs, starts, [(teacher_of(inputs, 2.0, 0), "both")] * 2, 0.5, 8, 30
+    losses, _ = train(*settings, range(30), seed=5)
+    some, _ = train(*settings, range(12, 30, 5), seed=5)
+    np.testing.assert_allclose(some, losses[:, 12::5], rtol=1e-12)
+
+
+def test_starts_have_the_sizes_that_they_say():
+    """The first layer has the scale over the root of the dimension; a learned layer has the usual uniform law."""
+    network = start(Student("high", True, False), 0.3, 50, 400, 64, np.random.default_rng(1))
+    np.testing.assert_allclose(np.std(network.first), 0.3 / 20, rtol=0.02)
+    for leaf, fan_in in zip(network.learned, (50, 50, 64, 64), strict=True):
+        assert np.all(np.abs(leaf) <= fan_in**-0.5) and np.max(np.abs(leaf)) > 0.1 * fan_in**-0.5
+    shared = start(Student("low", False, True), 0.3, 5, 4, 64, np.random.default_rng(1))
+    np.testing.assert_array_equal(shared.first, np.broadcast_to(shared.first[0], (5, 4)))
+    assert not any(np.any(leaf) for leaf in shared.learned)
 
 
 def test_losses_of_a_student_that_is_zero():

@@ -59,7 +59,7 @@ class Network(NamedTuple):
     first: Float[Array | np.ndarray, "patch dim"]  # a shared vector is the first row
     sharing: Float[Array | np.ndarray, ""]
     known: Float[Array | np.ndarray, " outer"]
-    learned: OuterLayer | None  # zero where the outer function is known; `None` where it is so in all networks
+    learned: OuterLayer | None  # counts where none is known; `None` if no network learns its outer function
 
 
 class AnyKind(Unambiguous):
@@ -82,7 +82,9 @@ class AnyKind(Unambiguous):
         rows = jnp.where(kind.sharing > 0, parameters.first[:1], parameters.first)
         hidden = jnp.tanh(jnp.einsum("bpd,pd->bp", inputs, rows))
         outputs = _outers(hidden) @ kind.known
-        return outputs if parameters.learned is None else outputs + parameters.learned(hidden, ReLU())
+        if parameters.learned is None:
+            return outputs
+        return outputs + (1 - jnp.sum(kind.known)) * parameters.learned(hidden, ReLU())
 
     def _vectors(self, parameters: Network) -> Float[Array, "patch dim"]:
         return jnp.where(parameters.sharing > 0, parameters.first[:1], parameters.first)
@@ -128,8 +130,8 @@ def train(
     step: float,
     batch: int,
     iterations: int,
+    kept: Sequence[int],
     seed: int,
-    last: int | None = None,
 ) -> tuple[np.ndarray, Runs]:
     """Train students by stochastic descent, all on the same batches.
 
@@ -140,13 +142,12 @@ def train(
         step: Step of the descent.
         batch: Batch size.
         iterations: Number of steps.
+        kept: The steps before which the losses of their batches are kept.
         seed: Seed of the batches.
-        last: How many of the last losses to keep; all if left out.
 
     Returns:
-        The batch losses before each step, `[student, iteration]`, and the runs.
+        The losses, `[student, kept]`, and the runs.
     """
-    first = 0 if last is None else max(iterations - last, 0)
     patches = starts[0].first.shape[0]
     units = 0 if starts[0].learned is None else len(starts[0].learned.output)
     student, teacher = AnyKind(patches, units), AnyKind(patches, 0)
@@ -161,12 +162,12 @@ def train(
         _stacked(starts),
         GradientDescent(step),
         step_limit(iterations),
-        record("loss", steps=range(first, iterations)),
+        record("loss", steps=kept),
         seed=seed,
         teachers=_stacked(targets),
     )
     curves = [dict(zip(*runs.curve("loss", run), strict=True)) for run in range(len(runs))]
-    return np.array([[curve[step] for step in range(first, iterations)] for curve in curves]), runs
+    return np.array([[curve[step] for step in kept] for curve in curves]), runs
 
 
 def _stacked(trees: Sequence):

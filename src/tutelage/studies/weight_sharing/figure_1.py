@@ -24,6 +24,11 @@ _LEARNED, _FAILED = 0.2, 0.5
 _TAIL = 200
 
 
+def _every(values: Values) -> int:
+    """How far apart the iterations are whose batch losses are looked at: looking at all would take a third of the time."""
+    return max(values.block // 5, 1)
+
+
 _STUDENTS = [
     Student(outer, learned, sharing) for learned in (False, True) for outer in OUTERS for sharing in (True, False)
 ]
@@ -50,17 +55,19 @@ def _train(values: Values, seed: int, inputs: Inputs, data: str) -> Arrays:
         for student in _STUDENTS:
             starts.append(start(student, values.start_scale, values.patches, inputs.dimension, values.units, random))
             teachers.append((vector, student.outer))
-    losses, runs = train(inputs, starts, teachers, values.step, values.batch, values.iterations, seed)
+    every = _every(values)
+    kept = range(0, values.iterations, every)
+    losses, runs = train(inputs, starts, teachers, values.step, values.batch, values.iterations, kept, seed)
     loss = losses.reshape(number, len(_STUDENTS), -1)
     # Curves are shown as means over a few iterations.
-    block = values.block
+    block = values.block // every
     blocks = loss[..., : loss.shape[-1] // block * block].reshape(*loss.shape[:2], -1, block).mean(axis=-1)
     pairs = zip(vectors, seeds, strict=True)
     zero = np.concatenate([_zero_losses(values, inputs, teacher[None], run) for teacher, run in pairs])
     covariance = np.asarray(inputs.covariance())
     return {
         "loss": blocks,
-        "final": loss[..., -_TAIL:].mean(axis=-1),
+        "final": loss[..., -_TAIL // every :].mean(axis=-1),
         "zero": zero,
         "cosine": cosines(runs, teachers).reshape(number, -1),
         "effective_dimension": np.trace(covariance) ** 2 / np.sum(covariance**2),
@@ -85,9 +92,9 @@ def _vary(values: Values, seed: int, inputs: Inputs) -> Arrays:
     for factor in np.unique(factors):
         own = np.flatnonzero(factors == factor)
         teachers = [(vector, "both") for vector in vectors[own] for _ in starts]
-        iterations = values.varied_iterations
-        step = factor * values.step
-        losses, _ = train(inputs, starts * len(own), teachers, step, values.batch, iterations, seed, last=_TAIL)
+        iterations, step = values.varied_iterations, factor * values.step
+        kept = range(max(iterations - _TAIL, 0), iterations, _every(values))
+        losses, _ = train(inputs, starts * len(own), teachers, step, values.batch, iterations, kept, seed)
         final[own] = losses.mean(axis=-1).reshape(-1, *final.shape[1:])
     return {"final": final, "zero": _zero_losses(values, inputs, vectors, seed)}
 
@@ -221,7 +228,7 @@ def _picture(values: Values, arrays: Arrays, data: str) -> Picture:
     axes[3].set_ylabel("relative loss")
     axes[0].legend(loc="upper right")
     caption = (
-        f"{DATA[data]}: loss of a batch (mean of {values.block} iterations) over iterations of stochastic descent, mean and range of "
+        f"{DATA[data]}: loss of a batch (mean of five of {values.block} iterations) over iterations of stochastic descent, mean and range of "
         f"{arrays['loss'].shape[0]} seeds. Columns: outer function of low, high and both degrees; rows: learned and known outer "
         "function. Losses are relative to that of predicting zero (dotted)."
     )
@@ -272,7 +279,7 @@ STUDY = Study(
         chosen("pixels", "mean patch subtracted, one gain for unit mean variance", note="the print says zero mean"),
         chosen("seeds", 3, paper=32, note="teachers and starts; batches are the same for all"),
         chosen("image_seeds", 2, paper=32),
-        chosen("block", 25, note="iterations whose batch losses are averaged in a curve"),
+        chosen("block", 25, note="iterations of a point of a curve, of which five batch losses are averaged"),
         chosen("samples", 20_000, note="for the loss of predicting zero"),
         chosen(
             "variations", ((1.0, 1.0), (1.0, 2.0), (0.2, 1.0), (4.0, 1.0)), note="teacher norm and step, as factors"
