@@ -112,14 +112,12 @@ def start(student: Student, scale: float, patches: int, dimension: int, units: i
     shape = (dimension,) if student.sharing else (patches, dimension)
     first = np.broadcast_to(scale / np.sqrt(dimension) * random.normal(size=shape), (patches, dimension))
     layer = None
-    if units:
-        inner, outer = student.learned / np.sqrt(patches), student.learned / np.sqrt(units)
-        layer = OuterLayer(
-            random.uniform(-inner, inner, size=(units, patches)),
-            random.uniform(-inner, inner, size=units),
-            random.uniform(-outer, outer, size=units),
-            random.uniform(-outer, outer),
-        )
+    if student.learned:
+        inner, outer = 1 / np.sqrt(patches), 1 / np.sqrt(units)
+        sizes = ((inner, (units, patches)), (inner, units), (outer, units), (outer, ()))
+        layer = OuterLayer(*(np.asarray(random.uniform(-size, size, shape)) for size, shape in sizes))
+    elif units:
+        layer = OuterLayer(np.zeros((units, patches)), np.zeros(units), np.zeros(units), np.zeros(()))
     return Network(first, np.array(float(student.sharing)), student.known, layer)
 
 
