@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from compilations import compilations
 from jax import monitoring
 
 import tutelage as tl
@@ -120,3 +121,17 @@ def test_the_minima_of_a_committee_take_two_programs():
         monitoring.unregister_event_duration_listener(heed)
     assert set(runs.statuses) == {"converged"} and len(atlas) >= 1
     assert sorted(compiled) == ["jit(finish_tile)", "jit(follow)"]
+
+
+def test_one_program_serves_all_strengths_of_label_noise():
+    """Descent under another noise compiles nothing, on streams and on the population; losses say which noise it was."""
+    starts = np.random.default_rng(0).normal(size=(3, 3, 3))
+    settings = tl.GradientDescent(0.1), tl.step_limit(5)
+    for objective_of in (tl.population, lambda problem: tl.stream(problem, 8)):
+        losses = []
+        for number, noise in enumerate((0.5, 0.1, 2.0)):
+            objective = objective_of(tl.problems.committee(np.eye(2, 3), students=3, noise=noise))
+            with compilations() as programs:
+                losses.append(tl.descend(objective, starts, *settings).losses)
+            assert bool(programs) == (number == 0)
+        assert (losses[1] < losses[0]).all() and (losses[0] < losses[2]).all()

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from tutelage import activations
 from tutelage.activations import Activation, ReLU
+from tutelage.arrays import of_jax
 from tutelage.checks import (
     affordable,
     count,
@@ -87,7 +88,8 @@ def _problem(
     dimension = jax.tree.leaves(target)[0].shape[-1]
     law, noise = _law(inputs, dimension), not_negative("noise", noise)
     template = template_of(student.shapes).sized(dim=dimension, neuron=neurons)
-    return Problem(name, student, teacher, target, law, noise, template, decay)
+    # An array, so that one program serves all strengths; but a number where there is none, and nothing has to be drawn.
+    return Problem(name, student, teacher, target, law, of_jax(noise) if noise else 0.0, template, decay)
 
 
 def _number_of(argument: str, value: Any, dimension: int) -> int:

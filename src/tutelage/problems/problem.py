@@ -54,7 +54,7 @@ class Problem(Module):
     teacher: Model
     target: PyTree
     inputs: Inputs
-    noise: float
+    noise: float | Float[Array, ""]
     template: Template = eqx.field(static=True)
     decay: tuple[Float[Array, ""], ...] | None = None
 
@@ -163,7 +163,7 @@ class Problem(Module):
                 "parameters": self.parameters,
                 "inputs": self.inputs.name,
                 "patches": self.student.patches,
-                "label noise": self.noise or None,
+                "label noise": float(self.noise) or None,
                 "weight decay": None if self.decay is None else ", ".join(f"{float(rate):g}" for rate in self.decay),
             },
         )
