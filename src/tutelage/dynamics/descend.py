@@ -261,7 +261,7 @@ class _Follower:
         if not isinstance(objective, Stream) or not objective.shared:
             return self.task
         steps = step + np.arange(stretch_length(objective))
-        batches = self.programs(draw, len(steps) // 4, (objective, self.task.seed), steps, Thoroughness.LOOP)
+        batches = self.programs(draw, max(len(steps) // 4, 1), (objective, self.task.seed), steps, Thoroughness.LOOP)
         return replace(self.task, stretch=Stretch(np.asarray(step), batches))
 
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:

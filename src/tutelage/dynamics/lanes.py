@@ -43,7 +43,7 @@ _PAIRS_WORK, _PAIRS_WORK_KEPT = 100, 800
 
 
 class Lanes(NamedTuple):
-    """The state of runs, one a lane."""
+    """The state of runs, one per lane."""
 
     point: PyTree
     method: PyTree
@@ -164,7 +164,7 @@ _DRAWN = 2**21
 def stretch_length(objective: Objective) -> int:
     """Return how many batches are drawn at once where runs share them; a function of the problem alone."""
     size = objective.samples * (objective.problem.student.patches or 1) * objective.problem.dimension
-    return int(np.clip(2 ** int(math.log2(max(_DRAWN / size, 1))), 4, 256))
+    return int(np.clip(_DRAWN // size, 2, 256))
 
 
 @eqx.filter_jit
