@@ -193,6 +193,21 @@ def test_a_student_across_never_turns():
     assert (formulas.norms(runs["ends"])[:, 1] < formulas.norms(drawn["students"])[:, 1]).all()
 
 
+def test_descent_with_steps_of_its_own_is_that_of_the_printed_formulas():
+    """Runs that the engine follows after scaling are those of a plain loop, each with its own step."""
+    runs = descent._runs_of((2, 5, 3))(80, np.random.default_rng(3))[0]
+    students, ends, step = runs["students"], runs["students"], runs["step"][:, None, None]
+    losses = [formulas.loss(students, runs["teachers"])]
+    for time in range(1, 1001):
+        ends = ends - step * formulas.gradient(ends, runs["teachers"])
+        if time % 20 == 0:
+            losses.append(formulas.loss(ends, runs["teachers"]))
+    assert len(set(np.round(runs["step"], 12))) > 2
+    np.testing.assert_allclose(runs["ends"], ends, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(runs["losses"], np.stack(losses, -1), rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(runs["times"][0], np.arange(0, 1001, 20))
+
+
 def test_sampled_gradients_average_to_the_gradient(network):
     students, teachers, points = network
     exact = formulas.gradient(students, teachers)

@@ -184,3 +184,21 @@ def test_perturbations_do_not_move_differences():
     step, noise, _ = printed_settings(0.5, 1.0, 0.9, 2)
     assert square.mean() == pytest.approx(2 * noise**2 / (2 * step - step**2), rel=0.2)
     assert square.mean() > 1.6
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_method_of_the_library_is_algorithm_1(shared):
+    """On linear neurons, whose loss is λ/2|Σg|² under inputs of covariance λI, a step is that of `perturbed_run`."""
+    dimension, (step, noise, _) = 6, printed_settings(0.5, 1.0, 0.9, 2)
+    inputs = tl.inputs.gaussian(dimension, covariance=0.5 * np.eye(dimension))
+    minimum, start = np.random.default_rng(8).normal(size=(2, 3, 2, dimension))
+    objective = tl.population(tl.problems.committee(minimum[0], 2, activation="linear", inputs=inputs))
+    method, limit = tl.PerturbedGradientDescent(step, noise, shared), tl.step_limit(30)
+    kept = tl.record(every=1, students=lambda student: student)
+    runs = tl.descend(objective, start, method, limit, kept, teachers=minimum, compiled=False)
+    for run in range(3):
+        ways = runs.curve("students", run)[1] - minimum[run]
+        kicks = (ways[1:] - ways[:-1] + step * 0.5 * ways[:-1].sum(1, keepdims=True)) / noise
+        np.testing.assert_allclose(np.linalg.norm(kicks, axis=-1), 1.0, atol=1e-12)
+        assert (np.abs(kicks[:, 0] - kicks[:, 1]).max() < 1e-12) == shared
+        assert len(np.unique(kicks[:, 0, 0])) == 30

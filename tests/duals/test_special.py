@@ -5,9 +5,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from plane_quadrature import REACH, panels
 from scipy import special
 
+from tutelage.duals import norms
 from tutelage.duals.special import StandardPair, angle_of_cosine, quotient, root
 from tutelage.duals.special import orthant_probability as orthant_of_pair
 
@@ -122,3 +124,16 @@ def test_safe_functions_are_defined_with_their_derivatives_at_zero() -> None:
     assert jax.grad(quotient, argnums=1)(jnp.ones(()), zero) == 0
     assert root(zero) == 0
     assert jax.grad(root)(zero) == 0
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 7, 8, 9, 20, 200])
+def test_norms_and_unit_vectors_in_numpy_are_bit_for_bit_those_of_the_general_formula(dimension: int) -> None:
+    """Where no vector of a batch has to be balanced, and where one is zero, tiny, huge or not a number."""
+    usual = np.random.default_rng(dimension).normal(size=(4, 5, dimension))
+    for size in (1.0, 0.0, 5e-324, 1e-300, 1e-140, 1e140, 1e300, np.inf, np.nan):
+        vectors = usual.copy()
+        vectors[1, 2] = size
+        for batch in (vectors, np.swapaxes(vectors, 0, 1), vectors[:0], vectors[1, 2]):
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(norms._norms_at_once(batch), norms._norms(np, batch))
+                np.testing.assert_array_equal(norms._unit_vectors_at_once(batch), norms._unit_vectors(np, batch))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from tutelage.instant import instantly, rules
+from tutelage.instant import instantly, prepared, rules
 
 _random = np.random.default_rng(0)
 X = _random.normal(size=(4, 5))
@@ -182,3 +182,39 @@ def test_modules_are_traced_by_their_arrays() -> None:
         module = Scaled(jax.device_put(np.asarray(factor)), power)
         np.testing.assert_array_equal(apply(module, X), factor * (X * X if power == 2 else X * X * X))
     assert len(traced) == 2
+
+
+def test_what_is_prepared_is_computed_once_and_the_same(monkeypatch) -> None:
+    """First arguments are used up before: the results are those of the function, for each kind of the others."""
+    calls = []
+
+    def counted(x):
+        calls.append(x.shape)
+        return np.tanh(x)
+
+    monkeypatch.setitem(rules.ENTRIES, "tanh", counted)
+
+    @instantly
+    def function(first, second):
+        slow = jnp.tanh(first["a"]) @ first["b"]
+        return {"sum": slow + second[0], "product": jnp.sort(slow) * second[1], "shared": slow}
+
+    random = np.random.default_rng(0)
+    first = {"a": random.normal(size=(3, 4)), "b": jnp.asarray(random.normal(size=4))}
+    several = [tuple(random.normal(size=(2, *shape))) for shape in ((3,), (3,), (2, 3), (3,))]
+    expected = [function(first, second) for second in several]
+    calls.clear()
+    quick = prepared(function, first)
+    found = [quick(second) for second in several]
+    assert calls == [(3, 4), (3, 4)]  # once for each of two shapes
+    for one, other in zip(found, expected, strict=True):
+        for name in one:
+            assert type(one[name]) is np.ndarray
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_what_is_prepared_may_be_left_to_xla() -> None:
+    """A function that NumPy has no rule for is compiled here, too."""
+    function = instantly(lambda first, second: first + jax.lax.linalg.householder_product(second, jnp.ones(2)))
+    second = np.random.default_rng(1).normal(size=(3, 2))
+    np.testing.assert_array_equal(prepared(function, np.ones(2))(second), function(np.ones(2), second))

@@ -1,7 +1,6 @@
 """Norms, unit vectors and half angles without overflow, underflow or cancellation."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -15,6 +14,10 @@ from tutelage.instant.leaves import leaf, matrix_leaf, total
 
 # The smallest number that is not flushed to zero.
 _SMALLEST = 2.0**-1022
+# Sums of squares between these have lost nothing.
+_LOW, _HIGH = 2.0**-900, 2.0**900
+# Numbers from which on NumPy does not add one after another along the last axis.
+_FEW = 8
 # What normalising leaves between the entries of unit vectors of parallel vectors, relative to them.
 _ROUNDING = 2.0**-50
 
@@ -33,7 +36,7 @@ def _balanced(xp, vectors: Float[Array, "*batch dim"]) -> tuple[Float[Array, "*b
     """Return vectors times a power of two, and that power: their squares then neither overflow nor underflow."""
     squares = xp.sum(vectors * vectors, axis=-1)
     # Three powers are enough, and cost less than one for each vector: one more sum of squares.
-    power = xp.where(squares < 2.0**-900, 2.0**600, xp.where(squares > 2.0**900, 2.0**-600, 1.0))
+    power = xp.where(squares < _LOW, 2.0**600, xp.where(squares > _HIGH, 2.0**-600, 1.0))
     return vectors * power[..., None], power
 
 
@@ -47,6 +50,31 @@ def _unit_vectors(xp, vectors):
     return balanced * quotient.formula(xp, 1.0, xp.sqrt(xp.sum(balanced * balanced, axis=-1)))[..., None]
 
 
+def _plain_norms(vectors: np.ndarray) -> np.ndarray | None:
+    """Return norms in NumPy where no vector has to be balanced (zero need not be): the same bits, in half the time."""
+    squares = vectors * vectors
+    if vectors.shape[-1] < _FEW:
+        # NumPy is slow along a short axis, and adds one after another along any other.
+        columns = np.ascontiguousarray(squares.reshape(-1, vectors.shape[-1]).T)
+        squares = np.add.reduce(columns, axis=0).reshape(vectors.shape[:-1])
+    else:
+        squares = np.add.reduce(squares, axis=-1)
+    outside = (squares < _LOW) | (squares > _HIGH)
+    return None if outside.any() and vectors[outside].any() else np.sqrt(squares)
+
+
+def _norms_at_once(vectors):
+    norms = _plain_norms(vectors)
+    return _norms(np, vectors) if norms is None else norms
+
+
+def _unit_vectors_at_once(vectors):
+    norms = _plain_norms(vectors)
+    if norms is None:
+        return _unit_vectors(np, vectors)
+    return vectors * (1.0 / np.where(norms == 0, 1.0, norms))[..., None]
+
+
 def _growth_of_norms(arrays, changes):
     return jnp.sum(unit_vectors(*arrays) * changes[0], axis=-1)
 
@@ -58,13 +86,13 @@ def _turning(arrays, changes):
     return quotient(across, safe_norm(vectors)[..., None])
 
 
-@matrix_leaf(lambda vectors: vectors[:-1], _growth_of_norms, in_numpy=partial(_norms, np))
+@matrix_leaf(lambda vectors: vectors[:-1], _growth_of_norms, in_numpy=_norms_at_once)
 def safe_norm(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
     """Return Euclidean norms along the last axis, of vectors of any size, with derivative zero at the zero vector."""
     return _norms(jnp, vectors)
 
 
-@matrix_leaf(lambda vectors: vectors, _turning, in_numpy=partial(_unit_vectors, np))
+@matrix_leaf(lambda vectors: vectors, _turning, in_numpy=_unit_vectors_at_once)
 def unit_vectors(vectors: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
     """Return vectors of any size over their norms; zero, with zero derivatives, for a zero vector."""
     return _unit_vectors(jnp, vectors)

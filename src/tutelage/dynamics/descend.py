@@ -108,7 +108,7 @@ def descend(
             reach the same point) or `NewtonKrylov` (many runs at once, large students); none, or the earlier runs',
             by default.
         compiled: Whether steps are compiled. If not, NumPy makes them: it begins at once, and a step of up to 128 small
-            students takes it half a millisecond, which is quicker for some hundred steps of a problem that is met once.
+            students takes it a third of a millisecond: quicker for some hundred steps of a problem that is met once.
             The results of both differ by rounding.
         progress: Called now and then with the numbers of ended runs, of all runs, and of steps of the slowest one.
 

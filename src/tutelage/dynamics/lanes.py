@@ -23,7 +23,7 @@ from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
 from tutelage.inputs import Gaussian
-from tutelage.instant import instantly
+from tutelage.instant import instantly, prepared
 from tutelage.modules import Module
 from tutelage.objectives import Objective, Stream
 from tutelage.objectives.tiles import Thoroughness
@@ -330,16 +330,22 @@ def follow(task: Task, remembered: Int[Array, ""], rows: tuple[Lanes, Int[Array,
     return lanes, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), values)
 
 
-_moved_at_once = instantly(_moved)
+@instantly
+def _moved_at_once(task: Task, lasting: dict[str, PyTree], lanes: Lanes, ends: Int[Array, " lane"]) -> Lanes:
+    return _moved(task, lanes._replace(**lasting), ends)._replace(**dict.fromkeys(lasting))
 
 
 def follow_at_once(task: Task, remembered: np.ndarray, rows: tuple[Lanes, np.ndarray]) -> tuple[Lanes, PyTree]:
     """Follow a tile of runs by NumPy; see `follow`."""
     lanes, ends = rows
-    values = []
+    # What no step changes is set aside, so that what depends on it alone is computed once.
+    lasting = {"key": lanes.key, "gate": lanes.gate, "teacher": lanes.teacher}
+    moved, values = prepared(_moved_at_once, task, lasting), []
     for end in ends.T:
+        lanes = lanes._replace(**dict.fromkeys(lasting))
         while np.any((lanes.code == Code.RUNNING) & (lanes.step < end)):
-            lanes = _moved_at_once(task, lanes, end)
+            lanes = moved(lanes, end)
+        lanes = lanes._replace(**lasting)
         # Slots that nobody reads repeat the last one.
         if task.record is not None and (len(values) < remembered or not values):
             values.append(remember(task, lanes))

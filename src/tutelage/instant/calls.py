@@ -62,6 +62,35 @@ def instantly(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def prepared(function: Callable, *first: Any) -> Callable:
+    """Return a function of `instantly` as one of its remaining arguments, to be called many times.
+
+    What depends on the first arguments alone is computed once for each kind of the others: those are arrays of NumPy,
+    as are the results.
+    """
+    known: dict[tuple, tuple[Program | None, _Results]] = {}
+
+    def begun(rest: tuple) -> tuple[Program | None, _Results]:
+        leaves, structure = jax.tree.flatten((*first, *rest))
+        program, results = _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)))  # type: ignore[attr-defined]
+        given = [_given(leaf) for leaf in jax.tree.leaves(first) if isinstance(leaf, _ARRAYS)]
+        with np.errstate(all="ignore"):
+            return program and program.after(given), results
+
+    def call(*rest):
+        leaves, structure = jax.tree.flatten(rest)
+        kind = structure, tuple(map(_kind, leaves))
+        if kind not in known:
+            known[kind] = begun(rest)
+        program, results = known[kind]
+        if program is None:
+            return function(*first, *rest)
+        with np.errstate(all="ignore"):
+            return results(program([_given(leaf) for leaf in leaves if isinstance(leaf, _ARRAYS)]), True)
+
+    return call
+
+
 @instantly
 def evaluated(function: Callable, *arguments: Any) -> Any:
     """Return what a function of a module returns, or a method, which takes the arrays of its own module along."""

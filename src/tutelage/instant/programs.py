@@ -6,6 +6,7 @@ what nobody uses is left out. Arrays that were broadcast stay small as long as o
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,6 +48,11 @@ class Instruction(NamedTuple):
     output: int
     outputs: tuple[int, ...] | None
 
+    @property
+    def written(self) -> tuple[int, ...]:
+        """All slots that it writes to."""
+        return (self.output,) if self.outputs is None else self.outputs
+
 
 class Program:
     """A traced function as a list of NumPy calls.
@@ -64,7 +70,7 @@ class Program:
         self._steps: list[Instruction] = []
         self._seen: dict[Any, tuple[Value, ...]] = {}
         arguments = [self._argument(variable.aval) for variable in closed.jaxpr.invars]
-        self._number = len(arguments)
+        self._open = slice(0, len(arguments))
         results = self._inline(closed.jaxpr, closed.consts, arguments)
         shapes = [variable.aval.shape for variable in closed.jaxpr.outvars]  # type: ignore[union-attr]
         self._results = tuple(self._full(one, shape).slot for one, shape in zip(results, shapes, strict=True))
@@ -74,20 +80,29 @@ class Program:
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """Return the results for arrays (or numbers) of the shapes and types that were traced."""
         memory = self._memory.copy()
-        memory[: self._number] = arguments
-        for function, inputs, output, outputs in self._steps:
-            result = function(*[memory[slot] for slot in inputs])
-            if outputs is None:
-                memory[output] = result
-            else:
-                for slot, one in zip(outputs, result, strict=True):
-                    memory[slot] = one
+        memory[self._open] = arguments
+        _execute(self._steps, memory)
         return [memory[slot] for slot in self._results]
+
+    def after(self, first: Sequence[Any]) -> Program:
+        """Return the program of the arguments behind the first ones: what depends on these alone is computed here."""
+        program, unknown = copy.copy(self), set(range(len(first), self._open.stop))
+        program._memory, program._open = self._memory.copy(), slice(len(first), self._open.stop)
+        program._memory[: len(first)] = first
+        known, program._steps = [], []
+        for step in self._steps:
+            if unknown.isdisjoint(step.inputs):
+                known.append(step)
+            else:
+                program._steps.append(step)
+                unknown.update(step.written)
+        _execute(known, program._memory)
+        return program
 
     def _drop_unused(self) -> None:
         needed, kept = set(self._results), []
         for step in reversed(self._steps):
-            if not needed.isdisjoint((step.output,) if step.outputs is None else step.outputs):
+            if not needed.isdisjoint(step.written):
                 needed.update(step.inputs)
                 kept.append(step)
         self._steps = kept[::-1]
@@ -190,6 +205,23 @@ class Program:
             return argument
         function = lambda x: np.broadcast_to(x, shape)  # noqa: E731
         return self._step(("full", tuple(shape)), function, [argument], [shape], single=True)[0]
+
+
+def _execute(steps: list[Instruction], memory: list[Any]) -> None:
+    """Execute calls, which read and write slots."""
+    for function, inputs, output, outputs in steps:
+        # Most have one or two arguments, and a list of them would take as long as a call on small arrays.
+        if len(inputs) == 2:
+            result = function(memory[inputs[0]], memory[inputs[1]])
+        elif len(inputs) == 1:
+            result = function(memory[inputs[0]])
+        else:
+            result = function(*[memory[slot] for slot in inputs])
+        if outputs is None:
+            memory[output] = result
+        else:
+            for slot, one in zip(outputs, result, strict=True):
+                memory[slot] = one
 
 
 def _key(parameters: dict[str, Any]) -> Any:

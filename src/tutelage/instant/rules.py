@@ -206,12 +206,19 @@ def _dot(parameters, shapes):
     first_shape = (*batch, math.prod(first[axis] for axis in first_free), inner)
     second_shape = (*batch, inner, math.prod(second[axis] for axis in second_free))
 
-    def function(x, y):
-        left = np.reshape(np.transpose(x, first_order), first_shape)
-        right = np.reshape(np.transpose(y, second_order), second_shape)
-        return np.reshape(left @ right, shape)
+    left, right = _as_matrix(first, first_order, first_shape), _as_matrix(second, second_order, second_shape)
+    if (*first_shape[:-1], second_shape[-1]) == shape:
+        return lambda x, y: left(x) @ right(y)
+    return lambda x, y: (left(x) @ right(y)).reshape(shape)
 
-    return function
+
+def _as_matrix(old: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> Function:
+    """Return what gives an array another order of its axes and another shape, without asking NumPy for what stays."""
+    if order == tuple(range(len(old))):
+        return (lambda x: x) if shape == old else (lambda x: x.reshape(shape))
+    if shape == tuple(old[axis] for axis in order):
+        return lambda x: x.transpose(order)
+    return lambda x: x.transpose(order).reshape(shape)
 
 
 def _sort(parameters, shapes):

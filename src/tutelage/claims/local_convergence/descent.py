@@ -10,7 +10,7 @@ from tutelage.claims.local_convergence.landscape import Small
 from tutelage.claims.statement import Claim, Form
 from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
-from tutelage.objectives import stream
+from tutelage.objectives import population, stream
 from tutelage.problems import homogeneous
 
 _STEPS, _EVERY = 1000, 20
@@ -37,29 +37,39 @@ def _starts(count: int, random, shape):
     order = np.argsort(-_threshold(drawn) / bulk**2)
     # Well separated ones of about equal norms, whose threshold is largest.
     for number, targets in enumerate(drawn[order[:24:3]]):
-        # With one teacher every other network has two students, the others being zero, which stay so.
+        # With one teacher every other network has two students.
         r, m, d = shape
         few = 2 if r == 1 and number % 2 else m
         near = instances.near_minima(40 * count, random, r, few, d, scales=(-1.5, 0.0), targets=targets)["students"]
         losses, most = f.loss(near, targets), _threshold(targets)
-        kept = np.flatnonzero((losses <= most) & (losses >= 0.1 * most))[:count]
-        yield np.concatenate([near[kept], np.zeros((len(kept), m - few, d))], axis=1), targets
+        yield near[(losses <= most) & (losses >= 0.1 * most)][:count], targets
 
 
 def _descended(students, targets, share):
-    """Runs of 1000 steps of a share of 1/(r w_max), with their losses now and then and where students end.
+    r"""Runs of 1000 steps of a share of 1/(r w_max), with their losses now and then and where students end.
 
-    In NumPy: the step differs from run to run, and `tutelage.descend` would compile each shape for longer than it is followed.
+    A step of $\eta$ with students $w_j$ and teachers $w^*_i$ is one of 1 with $\sqrt\eta\,w_j$ and $\eta\,w^*_i$, whose products
+    are $\eta$ times as large and whose loss is $\eta^2$ times that: so runs with steps of their own are one call. Not compiled:
+    a shape is met once.
     """
     bulk = targets.shape[-2] * f.norms(targets).max(-1)
-    step, times = share / bulk, np.arange(0, _STEPS + 1, _EVERY)
-    ends, losses = students, [f.loss(students, targets)]
-    for time in range(1, _STEPS + 1):
-        ends = ends - step[:, None, None] * f.gradient(ends, targets)
-        if time % _EVERY == 0:
-            losses.append(f.loss(ends, targets))
+    step = share / bulk
+    scale = step[:, None, None]
+    own = scale * targets
+    runs = descend(
+        population(homogeneous(own[0], students.shape[1])),
+        np.sqrt(scale) * students,
+        GradientDescent(1.0),
+        step_limit(_STEPS),
+        record("loss", every=_EVERY),
+        teachers=own,
+        compiled=False,
+    )
+    curves = [runs.curve("loss", run) for run in range(len(runs))]
+    times, losses = (np.stack(parts) for parts in zip(*curves, strict=True))
+    ends = np.asarray(runs.points) / np.sqrt(scale)
     found = {"students": students, "teachers": targets, "step": step, "bulk": bulk, "ends": ends}
-    found |= {"times": np.broadcast_to(times, (len(ends), len(times))), "losses": np.stack(losses, -1)}
+    found |= {"times": times, "losses": losses / step[:, None] ** 2}
     for name, reached in (("before", students), ("after", ends)):
         turn = f.own_angles(f.line_angles(reached, targets))
         found[f"turn_{name}"] = np.max(np.where(f.norms(reached) > 0, turn, 0.0), axis=1)
@@ -72,17 +82,21 @@ def _runs_of(shape):
 
     @instances.once
     def runs(count, random):
+        r, m, d = shape
         several = []
-        if shape[0] <= 2:
-            own = (across(8) if shape[0] == 1 else instances.pairs(2, random, 0.25))["students"]
-            students, targets = np.zeros((len(own), *shape[1:])), np.eye(3)[: shape[0]]
+        if r <= 2:
+            own = (across(8) if r == 1 else instances.pairs(2, random, 0.25))["students"]
+            # Between two teachers there are four students; the fifth is zero, and stays so.
+            students, targets = np.zeros((len(own), 2 if r == 1 else m, d)), np.eye(d)[:r]
             students[:, : own.shape[1], :2] = own
             several.append((students[f.loss(students, targets) <= _threshold(targets)], targets, 0.25))
         for number, (students, targets) in enumerate(_starts(max(count // 40, 2), random, shape)):
             several.append((students, targets, (0.25, 0.1)[number // 2 % 2]))
-        targets = np.concatenate([np.broadcast_to(own, (len(some), *own.shape)) for some, own, _ in several])
-        share = np.concatenate([np.full(len(some), share) for some, _, share in several])
-        yield _descended(np.concatenate([some for some, _, _ in several]), targets, share)
+        for size in sorted({some.shape[1] for some, _, _ in several}):
+            alike = [one for one in several if one[0].shape[1] == size]
+            targets = np.concatenate([np.broadcast_to(own, (len(some), *own.shape)) for some, own, _ in alike])
+            share = np.concatenate([np.full(len(some), share) for some, _, share in alike])
+            yield _descended(np.concatenate([some for some, _, _ in alike]), targets, share)
 
     return runs
 
