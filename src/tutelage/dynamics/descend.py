@@ -262,7 +262,7 @@ class _Follower:
             return self.task
         steps = step + np.arange(stretch_length(objective))
         batches = self.programs(draw, max(len(steps) // 4, 1), (objective, self.task.seed), steps, Thoroughness.LOOP)
-        return replace(self.task, stretch=Stretch(np.asarray(step), batches))
+        return replace(self.task, stretch=Stretch(of_jax(step), batches))
 
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
         """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""

@@ -59,7 +59,7 @@ class Recorder:
             lanes = jax.tree.map(lambda leaf: leaf[own], state)
             return in_tiles(remember, self._tile, (replace(task, objective=objective),), lanes)
 
-        values = as_they_stand(task.objective, task.seed, state.step, remembered)
+        values = as_they_stand(task.objective, task.seed, np.asarray(state.step), remembered)
         current = jax.tree.map(lambda leaf: leaf[:, None], values)
         self.add(np.arange(len(self._runs)), current, 1)
 

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from tutelage import keys
+from tutelage.arrays import of_jax
 from tutelage.dynamics.base import Method, norm, select, taught
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
@@ -195,7 +196,7 @@ def as_they_stand(
     if not objective.shared:
         return evaluate(objective, np.arange(len(steps)))
     stream, groups = cast(Stream, objective), [np.flatnonzero(steps == step) for step in np.unique(steps)]
-    parts = [evaluate(stream.holding(_batch_at_once(stream, seed, steps[own[0]])), own) for own in groups]
+    parts = [evaluate(stream.holding(_batch_at_once(stream, seed, of_jax(steps[own[0]]))), own) for own in groups]
     back = np.argsort(np.concatenate(groups))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[back], *parts)
 

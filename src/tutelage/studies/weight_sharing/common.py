@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from tutelage.activations import ReLU
+from tutelage.arrays import of_jax
 from tutelage.dynamics import GradientDescent, Runs, descend, record, step_limit
 from tutelage.inputs import Inputs, gaussian, mnist_patches, photo_patches
 from tutelage.models.base import Model, Unambiguous
@@ -112,12 +113,11 @@ def start(student: Student, scale: float, patches: int, dimension: int, units: i
     shape = (dimension,) if student.sharing else (patches, dimension)
     first = np.broadcast_to(scale / np.sqrt(dimension) * random.normal(size=shape), (patches, dimension))
     layer = None
-    if student.learned:
+    if units:
         inner, outer = 1 / np.sqrt(patches), 1 / np.sqrt(units)
-        sizes = ((inner, (units, patches)), (inner, units), (outer, units), (outer, ()))
-        layer = OuterLayer(*(np.asarray(random.uniform(-size, size, shape)) for size, shape in sizes))
-    elif units:
-        layer = OuterLayer(np.zeros((units, patches)), np.zeros(units), np.zeros(units), np.zeros(()))
+        sizes = ((inner, (units, patches)), (inner, (units,)), (outer, (units,)), (outer, ()))
+        draw = random.uniform if student.learned else lambda low, high, shape: np.zeros(shape)
+        layer = OuterLayer(*(of_jax(draw(-size, size, shape)) for size, shape in sizes))
     return Network(first, np.array(float(student.sharing)), student.known, layer)
 
 
@@ -154,7 +154,7 @@ def train(
         for vector, outer in teachers
     ]
     template = template_of(student.shapes).sized(dim=inputs.dimension)
-    problem = Problem("composite", student, teacher, jax.tree.map(jnp.asarray, targets[0]), inputs, 0.0, template)
+    problem = Problem("composite", student, teacher, jax.tree.map(of_jax, targets[0]), inputs, 0.0, template)
     runs = descend(
         stream(problem, batch, shared=True),
         _stacked(starts),
