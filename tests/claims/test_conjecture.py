@@ -65,6 +65,22 @@ def test_what_could_not_fail_is_vacuous():
     assert vacuous.verdict == "vacuous" and "could not have failed" in str(vacuous)
 
 
+def test_a_parameter_may_belong_to_the_control_alone():
+    """What a formula of the control takes is no name that nothing takes."""
+    verdict = means(control={"right": lambda x, least: -least, "least": 1.0})
+    assert verdict.verdict == "holds" and "the control was refuted" in verdict.control
+
+
+def test_a_violation_by_rounding_errors_is_called_so():
+    """A difference of 1e-12 of both sides is no counterexample, and the text does not deny that it is there."""
+    verdict = tl.conjecture(
+        draw={"x": uniform(0, 1)}, left=lambda x: 1e12 + x, relation="<=", right=lambda x: 1e12 + 0 * x, effort=BRIEF
+    )
+    assert verdict.verdict == "holds" and -1e-9 < verdict.margin < 0
+    assert "nothing that was tried violates it by more than rounding" in str(verdict)
+    assert "violated by 1e-12 of the size of the sides, which counts as rounding" in str(verdict)
+
+
 def test_the_same_seed_gives_the_same_verdict():
     """Bit for bit; another seed another witness."""
     first, second, other = means(seed=1), means(seed=1), means(seed=2)
@@ -114,6 +130,16 @@ def test_nothing_is_compiled_for_formulas_in_numpy():
         ({"control": 3}, "`control` must be what the control varies"),
         ({"where": 3}, "`where` must be a function"),
         ({"tolerance": -1.0}, "`tolerance` must be positive"),
+        ({"efort": "high"}, "`parameters` must be what a formula takes .* `efort`, which none .* `effort` is meant"),
+        ({"runs": True}, "`parameters` must be .* received `runs`, which none takes"),
+        ({"w": 3.0}, "`parameters` must be .* received `w`, which is drawn"),
+        (
+            {"right": lambda w, constant=0: constant, "control": {"constnat": 1}},
+            "`control` must vary .* `constnat`, which none takes. Perhaps `constant`",
+        ),
+        ({"control": {"w": 1.0}}, "`control` must vary .* `w`, which is drawn"),
+        ({"left": lambda w: np.full(2, np.inf)}, "`left` must be finite on all instances, but received inf at w ="),
+        ({"relation": "<=", "right": lambda w: -np.inf}, "`right` must be finite .* received -inf at w ="),
     ],
 )
 def test_one_sentence_for_what_makes_no_sense(changes, words, monkeypatch):

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 from flint import arb
 
 from tutelage import activations, duals, inputs
@@ -183,3 +184,19 @@ def test_every_size_and_angle_with_a_mean(name: str) -> None:
     found = evaluate(name, name, inputs.gaussian(3, mean=SHIFT), cases)
     worst = errors(name, name, SHIFT, np.eye(3), cases, found)
     assert worst.max() < TOLERANCE, (worst.max(axis=0), cases[int(np.argmax(worst.max(axis=1)))])
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("other", [1.0, -0.7, 1e-8])
+def test_short_vectors_of_error_functions_with_a_mean(size: float, other: float) -> None:
+    """A dual as small as the product of both norms has all its digits: Gauss–Hermite's rule, which is exact here."""
+    mean, w, v = np.array([0.5, -0.3]), size * np.array([1.0, 0.5]), other * np.array([0.2, 0.1])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    x = np.stack(np.meshgrid(nodes + mean[0], nodes + mean[1], indexing="ij"), -1).reshape(-1, 2)
+    masses = np.outer(weights, weights).ravel() / weights.sum() ** 2
+    erf = activations.get("erf")
+    kernel = duals.kernel(erf, erf, inputs.gaussian(2, mean=mean))
+    for second in (v, w):
+        exact = masses @ (scipy.special.erf(x @ w) * scipy.special.erf(x @ second))
+        found = kernel.gram(w[None], second[None], same=second is w)[0, 0]
+        assert found == pytest.approx(exact, rel=4e-15, abs=0), (size, other)

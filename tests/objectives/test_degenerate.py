@@ -112,6 +112,21 @@ def test_a_sign_neuron_at_its_teacher_is_finite() -> None:
             assert np.isfinite(everything(objective, point)[2]).all()
 
 
+@pytest.mark.parametrize("law", ["gaussian", "gaussian_general", "sphere", "mixture", "rademacher"])
+@pytest.mark.parametrize("name", ["sign", "step"])
+def test_a_zero_neuron_with_a_jump_computes_the_middle_of_it(name: str, law: str) -> None:
+    """Alone or among others: the loss is that of a constant, from the mean and the mean square of the teacher alone."""
+    inputs, middle = tl.inputs.registry()[law](3), {"sign": 0.0, "step": 0.5}[name]
+    sample = np.asarray(inputs.sample(jax.random.key(0), 100_000))
+    signs = np.sign(sample @ np.asarray(TEACHER).T)
+    labels = np.sum(signs if name == "sign" else (1 + signs) / 2, axis=1)
+    for students in (1, 2, 3):
+        objective = tl.population(tl.problems.committee(TEACHER, students, name, inputs))
+        errors = 0.5 * (students * middle - labels) ** 2
+        gap = abs(float(objective.loss(jnp.zeros((students, 3)))) - errors.mean())
+        assert gap <= 5 * errors.std() / np.sqrt(len(errors)) + 1e-12, (students, gap)
+
+
 def test_zero_students_of_every_family_are_finite() -> None:
     """A zero neuron, a zero filter and zero patches have finite losses, gradients and Hessians."""
     w = jnp.array([0.5, -1.0, 0.3])

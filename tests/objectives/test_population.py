@@ -3,7 +3,9 @@
 import functools
 from typing import NamedTuple
 
+import differences
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from families import PROBLEMS, random_point
@@ -78,6 +80,24 @@ def test_derivatives(name):
     # To a rounding: inside a larger program the two halves may be computed apart.
     np.testing.assert_allclose(found.hessian, found.hessian.T, rtol=0, atol=4e-16 * np.abs(found.hessian).max())
     np.testing.assert_allclose(found.product, found.hessian @ found.direction, atol=1e-11)
+
+
+@pytest.mark.parametrize("activation", ["relu", "abs", "sign", "erf"])
+def test_second_derivatives_of_several_lists_of_neurons_at_once(activation):
+    """A vector for each patch, and students that are mapped over, under inputs with a mean: slopes of the gradient."""
+    law = tl.inputs.registry()["gaussian_shifted"](3)
+    objective = tl.population(tl.problems.parity([1.0, 0.2, -0.4], 2, sharing=False, activation=activation, inputs=law))
+    point = np.random.default_rng(3).normal(size=(2, 3))
+
+    def gradient(flat):
+        return np.ravel(objective.gradient(flat.reshape(2, 3)))
+
+    slopes = differences.jacobian(gradient, point.ravel(), step=1e-3)
+    np.testing.assert_allclose(objective.hessian(point), slopes, atol=2e-10)
+    committee = tl.population(tl.problems.committee(np.eye(2, 3), 2, activation, law))
+    students = np.stack([point, -2 * point, point[::-1] + 0.1])
+    one_by_one = [committee.hessian(student) for student in students]
+    np.testing.assert_allclose(jax.vmap(committee.hessian)(jnp.asarray(students)), one_by_one, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

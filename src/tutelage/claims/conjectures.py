@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +16,11 @@ from tutelage._html import facts
 from tutelage.claims.laws import Space
 from tutelage.claims.outcome import Effort, Judgement, effort_named
 from tutelage.claims.power import at_risk, refuted_from
-from tutelage.claims.relation import Relation, Sign
+from tutelage.claims.relation import PARTS, Relation, Sign
 from tutelage.claims.search import Pairs, attack
 from tutelage.claims.sides import Sides
 from tutelage.claims.verdict import strength as stronger
-from tutelage.errors import invalid, shown
+from tutelage.errors import InvalidArgument, invalid, shown
 
 _SLACK = 1e-9
 _PLAIN = -0.5
@@ -32,7 +34,8 @@ class Attempt:
 
     Attributes:
         verdict: `holds`, `refuted`, `vacuous`, `not_applicable` or `inconclusive`.
-        margin: The smallest margin met: the difference of the sides relative to their size, negative where it fails.
+        margin: The smallest margin met: the difference of the sides relative to their size, negative where it fails;
+            down to −1e-9 it counts as a rounding error.
         witness: The instance where it was met, with both sides, as arrays by name.
         instances: How many instances were tried.
         at_risk: The share of instances on which the conclusion did not follow trivially.
@@ -58,7 +61,9 @@ class Attempt:
         lines = [f"{self.verdict.replace('_', ' ')}: {_SAID[self.verdict]}"]
         if self.instances:
             close = "violated by" if self.margin < 0 else "at the closest call they differ by"
-            lines.append(f"{self.instances:,} instances tried; {close} {abs(self.margin):.3g} of the size of the sides")
+            rounding = ", which counts as rounding" if self.verdict != "refuted" and self.margin < 0 else ""
+            by = f"{abs(self.margin):.3g} of the size of the sides{rounding}"
+            lines.append(f"{self.instances:,} instances tried; {close} {by}")
         for name, value in self.witness.items():
             lines.append(f"  {name} = {np.array2string(np.asarray(value), precision=6, threshold=20)}")
         if self.at_risk is not None:
@@ -79,7 +84,7 @@ class Attempt:
 
 
 _SAID = {
-    "holds": "nothing that was tried violates it, which is no proof",
+    "holds": "nothing that was tried violates it by more than rounding, which is no proof",
     "refuted": "the instance below violates it",
     "vacuous": "it could not have failed on anything that was tried",
     "not_applicable": "no instance satisfies the condition",
@@ -137,18 +142,16 @@ def conjecture(
     )
     if control is not None:
         checks.of_kind("control", control, Mapping, "what the control varies, by name", 'Pass {"constant": 0.3}')
+    false = None if control is None else statement.varied(**control)
+    several = [statement] if false is None else [statement, false]
+    _require_taken("parameters", "be what a formula takes beside what is drawn", parameters, several)
+    _require_taken("control", "vary what a formula takes beside what is drawn", {*(control or ())} - PARTS, several[1:])
     outcome, rows = statement.searched(settings, seed, _PLAIN)
     if np.isnan(outcome.margin):
-        side = "left" if np.isnan(outcome.witness["left"]).any() else "right"
-        place = {name: value for name, value in outcome.witness.items() if name not in ("left", "right")}
-        received = (
-            f"nan at {', '.join(f'{name} = {shown(np.asarray(value).tolist())}' for name, value in place.items())}"
-        )
-        raise invalid(side, "be a number on all instances", received, "Mend it, or exclude such instances by `where`")
+        raise _no_number(outcome.witness)
     verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -_SLACK else "holds")
     if verdict != "holds" and verdict != "refuted":
         return Attempt(verdict, outcome.margin, {}, 0, None, None, "nothing was judged", outcome.note, _since(started))
-    false = None if control is None else statement.varied(**control)
     risk = at_risk(statement, settings, seed, () if false is None else (false,))
     strength, words = None, ""
     if false is None:
@@ -174,6 +177,35 @@ def conjecture(
         outcome.note,
         _since(started),
     )
+
+
+def _require_taken(argument: str, constraint: str, names: Iterable[str], relations: list[Relation]) -> None:
+    """Raise if no formula takes a name, which is then likely to be misspelt, or if it is drawn as well."""
+    drawn = {name for one in relations for draw in one.draw if isinstance(draw, Mapping) for name in draw}
+    for name in names:
+        if name in drawn:
+            raise invalid(argument, constraint, f"`{name}`, which is drawn", "Draw it, or pass its value, not both")
+        if not any(one.takes(name) for one in relations):
+            close = difflib.get_close_matches(name, sorted({*_ARGUMENTS, *relations[-1].names}))
+            remedy = f"Perhaps `{close[0]}` is meant" if close else "Leave it out, or let a formula take it"
+            raise invalid(argument, constraint, f"`{name}`, which none takes", remedy)
+
+
+def _no_number(witness: Mapping[str, Any]) -> InvalidArgument:
+    """Build the error for sides that cannot be compared: one is no number, or both differ by none."""
+    sides = {name: np.asarray(witness[name], float) for name in ("left", "right")}
+    wrong = [name for name, side in sides.items() if np.isnan(side).any()]
+    wrong += [name for name, side in sides.items() if np.isinf(side).any()]
+    side = sides[wrong[0]].ravel()
+    place = ", ".join(
+        f"{name} = {shown(np.asarray(value).tolist())}" for name, value in witness.items() if name not in sides
+    )
+    constraint = "be a number on all instances" if np.isnan(side).any() else "be finite on all instances"
+    received = f"{side[~np.isfinite(side)][0]} at {place}"
+    return invalid(wrong[0], constraint, received, "Mend it, or exclude such instances by `where`")
+
+
+_ARGUMENTS = {name for name in inspect.signature(conjecture).parameters if name != "parameters"}
 
 
 def _since(started: float) -> float:

@@ -107,8 +107,8 @@ class Relation:
         Args:
             **changes: Parts of the relation, by name; any other name is a parameter.
         """
-        parts = {name: value for name, value in changes.items() if name in _PARTS}
-        parameters = {name: value for name, value in changes.items() if name not in _PARTS}
+        parts = {name: value for name, value in changes.items() if name in PARTS}
+        parameters = {name: value for name, value in changes.items() if name not in PARTS}
         return replace(self, **parts, parameters={**self.parameters, **parameters})
 
     @cached_property
@@ -124,6 +124,21 @@ class Relation:
         """Return the value of a parameter, perhaps the default of a function that draws; `None` if nothing takes it."""
         defaults = [Formula("draw", draw).defaults for draw in self.draw]
         return self.values.get(name, next((own[name] for own in defaults if name in own), None))
+
+    def takes(self, name: str) -> bool:
+        """Return whether a part of the relation may depend on a parameter of a name."""
+        return any(formula.takes(name) for formula in self._formulas)
+
+    @property
+    def names(self) -> set[str]:
+        """The names that the parts of the relation take, as far as they say so."""
+        return {name for formula in self._formulas for name in formula.names or ()}
+
+    @property
+    def _formulas(self) -> list[Formula]:
+        drawing = (draw for draw in self.draw if callable(draw))
+        parts = (self.left, self.right, self.where, self.build, self.scale, self.known, *drawing)
+        return [Formula("", part) for part in parts]
 
     def __call__(self, effort: Effort, seed: int) -> Outcome:
         """Search for the smallest margin; the same seed gives the same outcome."""
@@ -264,7 +279,7 @@ class Relation:
         return float(np.max((left - right if self.relation == "<=" else right - left) / size))
 
 
-_PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}
+PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}
 _STILL = "the search was still improving when its effort ran out"
 
 

@@ -8,12 +8,12 @@ deliberately false variant, about as hard as the claim, that the same search mus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tutelage import checks
 from tutelage.claims.recipes import condition_of, recipe_of
-from tutelage.claims.relation import Relation, Sign
+from tutelage.claims.relation import PARTS, Relation, Sign
 from tutelage.claims.verdict import Reading, Verdict, paste
 from tutelage.errors import invalid
 from tutelage.papers import KINDS, printed_at
@@ -195,7 +195,7 @@ class Claim:
             form: The form.
             programs: Where programs that several forms share are kept.
         """
-        parts = {name: getattr(self, name) for name in _PARTS}
+        parts = {name: getattr(self, name) for name in PARTS}
         kept = {} if programs is None else programs
         first = Relation(**parts, programs=kept).varied(**form.varied)
         return (first, *(one.varied(**first.values) for one in self.also))
@@ -239,6 +239,3 @@ def _compared(reading: str, relation: Relation) -> str:
         f'print("{reading[0].upper()}{reading[1:]}: {says}.")\n'
         f'print("The numbers: left =", left, "and right =", right, "so it", "holds." if {holds} else "fails.")\n'
     )
-
-
-_PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}

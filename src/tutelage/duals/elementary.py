@@ -80,11 +80,12 @@ def _square_with(kind: ElementKind, pair: GaussianPair, unit):
 
 _RULES: dict[ElementKind, Callable] = {"one": _one_with, "identity": _identity_with, "square": _square_with}
 
-# Products of two functions of the same number, which need no function of a pair.
-_SAME_NEURON: dict[frozenset[ElementKind], ElementKind] = {
-    frozenset({"absolute"}): "square",
-    frozenset({"sign"}): "one",
-    frozenset({"sign", "absolute"}): "identity",
+# The means of products of two functions of the same number, which need no function of a pair. The square of a sign is
+# one but at zero: there it is zero, which counts where the number is nothing else.
+_SAME_NEURON: dict[frozenset[ElementKind], Callable] = {
+    frozenset({"absolute"}): MEANS["square"],
+    frozenset({"sign"}): lambda nu, b, unit: jnp.where((nu == 0) & (b == 0), 0.0, 1.0),
+    frozenset({"sign", "absolute"}): MEANS["identity"],
 }
 
 
@@ -154,7 +155,7 @@ class Elementary(ClosedForm):
     def _by_rule(self, pair: GaussianPair, units, same: bool):
         if same:
             # Half from each argument, so that the derivative in the first one is half the derivative of the whole.
-            product = MEANS[_SAME_NEURON[self._kinds]]
+            product = _SAME_NEURON[self._kinds]
             return 0.5 * (product(pair.mu, pair.a, units[0]) + product(pair.nu, pair.b, units[1]))
         if self.first.kind in _RULES:
             return _RULES[self.first.kind](self.second.kind, pair, units[1])

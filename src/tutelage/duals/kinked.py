@@ -35,9 +35,8 @@ from tutelage.duals.special import (
     StandardPair,
     folded_mean,
     folded_sign,
+    mean_of_signs,
     normal_density,
-    normal_distribution,
-    orthant_probability,
     quotient,
     standardised,
 )
@@ -148,8 +147,7 @@ def kinks_of(frame: Frame, first: Side, second: Side, same: bool) -> Kinks:
     of_levels = _differences(frame, first, second, w, v, between)
     h, k = jnp.broadcast_arrays(w.level[:, None], v.level)
     pair = StandardPair(h, k, of_levels, between.half_sine, between.half_cosine, between.opposed)
-    both = 4 * orthant_probability(pair) - 2 * normal_distribution(h) - 2 * normal_distribution(k) + 1
-    return Kinks(w, v, pair, between, both)
+    return Kinks(w, v, pair, between, mean_of_signs(pair, between.product))
 
 
 def _sign_absolute_change(arrays, changes):

@@ -228,12 +228,17 @@ def _growth(first, second, own, by_first, by_second):
     return jax.lax.cond(jnp.any(close), with_differences, lambda: apart)
 
 
+def _along(vectors, axis):
+    """Return the inner products of vectors with one, perhaps for several lists and an axis each."""
+    return jnp.squeeze(products(vectors, axis[..., None, :]), -1)
+
+
 def _projections_change(arrays, changes):
     first, second, signs, near, axis = arrays
     by_first, by_second, _, _, by_axis = changes
     return total(
-        None if by_first is None else -signs * (by_first @ axis)[:, None],
-        None if by_second is None else jnp.broadcast_to(by_second @ axis, signs.shape),
+        None if by_first is None else -signs * _along(by_first, axis)[..., :, None],
+        None if by_second is None else jnp.broadcast_to(_along(by_second, axis)[..., None, :], signs.shape),
         None if by_axis is None else projections(first, second, signs, near, by_axis),
     )
 
@@ -241,11 +246,7 @@ def _projections_change(arrays, changes):
 @matrix_leaf(pairs_shape, _projections_change, linear=(4,))
 def projections(first, second, signs, near, axis):
     """Return (v − ±w)·m for all pairs, from the difference of the vectors where they are near each other."""
-    along = (
-        jnp.squeeze(products(first, axis[..., None, :]), -1),
-        jnp.squeeze(products(second, axis[..., None, :]), -1),
-    )
-    apart = along[1][..., None, :] - signs * along[0][..., :, None]
+    apart = _along(second, axis)[..., None, :] - signs * _along(first, axis)[..., :, None]
 
     def term(k):
         return _difference(first, second, signs, k) * axis[..., None, None, k]
@@ -267,7 +268,7 @@ def _directions_change(arrays, changes):
     scaled = weights * inverse
     along = -scaled * (_growth(first, second, own, *moves) * inverse)
     along = along if by_weights is None else by_weights + along
-    across = scaled @ moves[1] - jnp.sum(scaled * _signs(products(first, second)), axis=1)[:, None] * moves[0]
+    across = scaled @ moves[1] - jnp.sum(scaled * _signs(products(first, second)), axis=-1, keepdims=True) * moves[0]
     return directions(along, first, second, own) + across
 
 

@@ -217,8 +217,8 @@ def _distribution(xp, x):
     return scipy.special.ndtr(x) if xp is np else jax.scipy.special.ndtr(x)
 
 
-def _upper_orthant_moderate(xp, h, k, correlation):
-    """Plackett's integral over the correlation, for |correlation| < 0.925."""
+def _by_correlation(xp, h, k, correlation):
+    """Plackett's integral: what correlation adds to the probability of an orthant, for |correlation| < 0.925."""
     half_sum = 0.5 * (h * h + k * k)
     arc = xp.arcsin(correlation)
 
@@ -227,7 +227,7 @@ def _upper_orthant_moderate(xp, h, k, correlation):
         return weight * xp.exp((sine * h * k - half_sum) / (1.0 - sine * sine))
 
     integral = _legendre_sum(xp, at_node, xp.zeros_like(h))
-    return integral * arc / (4 * np.pi) + _distribution(xp, -h) * _distribution(xp, -k)
+    return integral * arc / (4 * np.pi)
 
 
 def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
@@ -309,6 +309,46 @@ def _orthant(xp, h, k, difference, half_sine, half_cosine, opposed):
     sine = 2.0 * half_sine * half_cosine
     cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
     moderate = xp.abs(cosine) < 0.925
-    inner = _upper_orthant_moderate(xp, -h, -k, xp.where(moderate, cosine, 0.0))
+    inner = _by_correlation(xp, h, k, xp.where(moderate, cosine, 0.0)) + _distribution(xp, h) * _distribution(xp, k)
     outer = _upper_orthant_extreme(xp, -h, -k, difference, xp.where(moderate, 0.0, sine), negative)
     return xp.clip(xp.where(moderate, inner, outer), 0.0, 1.0)
+
+
+def mean_of_signs(pair: StandardPair, cosine: Float[Array, "..."]) -> Float[Array, "..."]:
+    r"""Return $E[\operatorname{sgn}(h + X)\operatorname{sgn}(k + Y)]$, small ones with all their digits.
+
+    It is $4P - 2\Phi(h) - 2\Phi(k) + 1$ with the probability $P$ of the orthant, which cancels where the mean is small.
+    Plackett's integral is what correlation adds to the product of the means of both signs.
+
+    Args:
+        pair: The pair.
+        cosine: The cosine of its angle, with all its digits for almost orthogonal directions.
+    """
+    return _signs(*pair, cosine)
+
+
+def _signs_change(arrays, changes):
+    # The cosine says no more than the half angles do: it has no change of its own.
+    pair = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0)
+    by_h, by_k, _, by_sine, by_cosine, _, _ = changes
+    sign = folded_sign(pair.conditional_mean, pair.sine)
+    other_sign = folded_sign(pair.swapped().conditional_mean, pair.sine)
+    ratio = standardised(pair.conditional_mean, pair.sine)
+    by_angle = -8 * normal_density(pair.h) * normal_density(ratio)
+    return total(
+        None if by_h is None else 2 * normal_density(pair.h) * sign * by_h,
+        None if by_k is None else 2 * normal_density(pair.k) * other_sign * by_k,
+        None if by_sine is None else by_angle * pair.half_cosine * by_sine,
+        None if by_cosine is None else -by_angle * pair.half_sine * by_cosine,
+    )
+
+
+@leaf(_signs_change)
+def _signs(xp, h, k, difference, half_sine, half_cosine, opposed, cosine):
+    moderate = xp.abs(cosine) < 0.925
+    means = _erf(xp, h / math.sqrt(2)) * _erf(xp, k / math.sqrt(2))
+    inner = means + 4 * _by_correlation(xp, h, k, xp.where(moderate, cosine, 0.0))
+    sine = xp.where(moderate, 0.0, 2.0 * half_sine * half_cosine)
+    orthant = xp.clip(_upper_orthant_extreme(xp, -h, -k, difference, sine, opposed > 0), 0.0, 1.0)
+    outer = 4 * orthant - 2 * _distribution(xp, h) - 2 * _distribution(xp, k) + 1
+    return xp.where(moderate, inner, outer)
