@@ -10,8 +10,7 @@ from plane_quadrature import REACH, panels
 from scipy import special
 
 from tutelage.duals import norms
-from tutelage.duals.special import StandardPair, angle_of_cosine, quotient, root
-from tutelage.duals.special import orthant_probability as orthant_of_pair
+from tutelage.duals.special import StandardPair, angle_of_cosine, mean_of_signs, quotient, root
 
 NEAR_ONE = 1 - np.logspace(-16, -1, 46)
 CORRELATIONS = np.concatenate([-NEAR_ONE, np.linspace(-0.93, 0.93, 40), NEAR_ONE, [-1.0, 0.0, 1.0, 0.925, -0.925]])
@@ -19,11 +18,12 @@ LEVELS = [(0.0, 0.0), (0.3, 0.3), (0.3, -0.3), (1.2, -0.4), (-2.0, -2.0 + 1e-6),
 
 
 @jax.jit
-def orthant_probability(h, k, correlation):
+def signs(h, k, correlation):
     """The library's function, of a correlation: the angle is as accurate as one minus its size."""
     half_sine, half_cosine = root(0.5 * (1 - correlation)), root(0.5 * (1 + correlation))
     opposed = correlation < 0
-    return orthant_of_pair(StandardPair(h, k, jnp.where(opposed, k + h, k - h), half_sine, half_cosine, opposed))
+    pair = StandardPair(h, k, jnp.where(opposed, k + h, k - h), half_sine, half_cosine, opposed)
+    return mean_of_signs(pair, correlation)
 
 
 def test_the_angle_is_right_to_about_one_unit_in_the_last_place() -> None:
@@ -52,12 +52,17 @@ def reference_orthant(h: float, k: float, correlation: float) -> float:
     return float(np.sum(weights * special.ndtr((k + correlation * nodes) / width)))
 
 
-def test_the_orthant_probability_agrees_with_quadrature() -> None:
-    """Within 1e-14 for every correlation, those within rounding of ±1 included."""
+def reference_signs(h: float, k: float, correlation: float) -> float:
+    """E[sgn(h + X) sgn(k + Y)], from the probability of an orthant."""
+    return 4 * reference_orthant(h, k, correlation) - 2 * special.ndtr(h) - 2 * special.ndtr(k) + 1
+
+
+def test_the_mean_of_signs_agrees_with_quadrature() -> None:
+    """Within 4e-14 for every correlation, those within rounding of ±1 included."""
     for h, k in LEVELS:
-        found = orthant_probability(np.full(CORRELATIONS.shape, h), np.full(CORRELATIONS.shape, k), CORRELATIONS)
-        expected = np.array([reference_orthant(h, k, correlation) for correlation in CORRELATIONS])
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14, err_msg=f"at {h}, {k}")
+        found = signs(np.full(CORRELATIONS.shape, h), np.full(CORRELATIONS.shape, k), CORRELATIONS)
+        expected = np.array([reference_signs(h, k, correlation) for correlation in CORRELATIONS])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=4e-14, err_msg=f"at {h}, {k}")
 
 
 def test_perfect_correlation_with_distant_levels() -> None:
@@ -65,31 +70,32 @@ def test_perfect_correlation_with_distant_levels() -> None:
     levels = [(39.0, -39.0), (-39.0, 39.0), (40.0, 40.0), (-60.0, 60.0), (100.0, -20.0)]
     for correlation in (1.0, -1.0):
         for h, k in levels:
-            found = orthant_probability(jnp.asarray(h), jnp.asarray(k), jnp.asarray(correlation))
-            expected = reference_orthant(h, k, correlation)
+            found = signs(jnp.asarray(h), jnp.asarray(k), jnp.asarray(correlation))
+            expected = reference_signs(h, k, correlation)
             np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"at {h}, {k}, {correlation}")
 
 
-def test_the_orthant_probability_has_its_symmetries() -> None:
-    """P(X > -h, Y > -k) is symmetric, and the four orthants sum to one."""
+def test_the_mean_of_signs_has_its_symmetries() -> None:
+    """It is symmetric, changes its sign with one of the numbers, and not with both."""
     rng = np.random.default_rng(0)
     h, k = rng.normal(size=(2, 400))
     correlation = np.tanh(3 * rng.normal(size=400))
-    both = np.asarray(orthant_probability(h, k, correlation))
-    np.testing.assert_allclose(both, orthant_probability(k, h, correlation), atol=3e-16)
-    total = both + orthant_probability(-h, k, -correlation) + orthant_probability(h, -k, -correlation)
-    np.testing.assert_allclose(total + orthant_probability(-h, -k, correlation), 1.0, atol=2e-15)
+    both = np.asarray(signs(h, k, correlation))
+    np.testing.assert_allclose(signs(k, h, correlation), both, rtol=0, atol=2e-15)
+    np.testing.assert_allclose(signs(-h, -k, correlation), both, rtol=0, atol=2e-15)
+    for turned in (signs(-h, k, -correlation), signs(h, -k, -correlation)):
+        np.testing.assert_allclose(turned, -both, rtol=0, atol=2e-15)
 
 
-def test_the_orthant_derivatives_agree_with_differences() -> None:
+def test_the_derivatives_of_the_mean_of_signs_agree_with_differences() -> None:
     """First derivatives equal central differences of the value, second ones those of the first."""
     rng = np.random.default_rng(1)
     h, k = rng.normal(size=(2, 60))
     correlation = rng.uniform(-0.97, 0.97, size=60)
     points = jnp.asarray(np.stack([h, k, correlation], axis=1))
-    value = jax.jit(jax.vmap(lambda p: orthant_probability(*p)))
-    gradient = jax.jit(jax.vmap(jax.grad(lambda p: orthant_probability(*p))))
-    hessian = jax.jit(jax.vmap(jax.jacfwd(jax.grad(lambda p: orthant_probability(*p)))))(points)
+    value = jax.jit(jax.vmap(lambda p: signs(*p)))
+    gradient = jax.jit(jax.vmap(jax.grad(lambda p: signs(*p))))
+    hessian = jax.jit(jax.vmap(jax.jacfwd(jax.grad(lambda p: signs(*p)))))(points)
     step = 1e-4
     for axis in range(3):
         shift = step * np.eye(3)[axis]
@@ -107,14 +113,14 @@ def test_the_orthant_derivatives_agree_with_differences() -> None:
         np.testing.assert_allclose(hessian[:, :, axis], turns, rtol=1e-7, atol=1e-8)
 
 
-def test_the_orthant_derivatives_have_their_limits_at_perfect_correlation() -> None:
-    """At correlation ±1 the derivative in h is φ(h) times zero, one half or one."""
+def test_the_derivatives_of_the_mean_of_signs_have_their_limits_at_perfect_correlation() -> None:
+    """At correlation ±1 the derivative in h is 2φ(h) times minus one, zero or one."""
     h = jnp.array([0.3, 0.3, 0.3, 0.3])
     k = jnp.array([1.0, 0.3, -1.0, -0.3])
     correlation = jnp.array([1.0, 1.0, 1.0, -1.0])
-    by_h = jax.jit(jax.vmap(jax.grad(orthant_probability)))(h, k, correlation)
+    by_h = jax.jit(jax.vmap(jax.grad(signs)))(h, k, correlation)
     density = np.exp(-0.045) / np.sqrt(2 * np.pi)
-    np.testing.assert_allclose(by_h, density * np.array([1.0, 0.5, 0.0, 0.5]), atol=1e-16)
+    np.testing.assert_allclose(by_h, 2 * density * np.array([1.0, 0.0, -1.0, 0.0]), atol=4e-16)
 
 
 def test_safe_functions_are_defined_with_their_derivatives_at_zero() -> None:

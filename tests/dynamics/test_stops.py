@@ -179,3 +179,14 @@ def test_defaults_by_objective(neuron, starts):
     runs = tl.descend(neuron, starts, METHOD, record=RECORD)
     assert set(runs.reasons) == {"gradient norm at most 1e-10"}
     assert runs.gradient_norms.max() <= 1e-10
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_runs_that_have_made_more_steps_than_a_later_limit_end_where_they_stand(neuron, starts, compiled):
+    """Going on with a smaller limit moves nothing, says how many steps were made, and comes back."""
+    made = tl.descend(neuron, starts, METHOD, tl.step_limit(5), compiled=compiled)
+    ended = tl.descend(neuron, made, METHOD, tl.step_limit(3), compiled=compiled)
+    np.testing.assert_array_equal(ended.points, made.points)
+    assert set(ended.statuses) == {"step_limit"} and set(ended.reasons) == {"5 steps made"}
+    found = tl.descend(neuron, made, METHOD, tl.step_limit(3) | tl.loss_below(1e9), compiled=compiled)
+    assert set(found.statuses) == {"converged"}

@@ -53,3 +53,10 @@ def test_the_estimate_bounds_the_error_and_grows_beyond_the_radius(name: str) ->
     found, exact, far = (float(part) for part in evaluate(stretched))
     assert abs(found - exact) <= far + 1e-5
     assert far > 10 * near
+
+
+@pytest.mark.parametrize("tolerance", [1e-16, 1e-30, 0.0, 1.0])
+def test_a_tolerance_that_no_rule_can_meet_is_refused(tolerance):
+    """Nothing is called exact to more digits than numbers have."""
+    with pytest.raises(tl.InvalidArgument, match="`tolerance` must"):
+        tl.population(tl.problems.neuron(np.ones(2), "tanh"), tolerance=tolerance)

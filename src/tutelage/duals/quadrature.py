@@ -44,10 +44,15 @@ _NODES_A_TURN = 4
 Orders = tuple[tuple[int, int], ...]
 
 
+# No rule has a smaller error in float64, however many nodes it has.
+_FINEST = 1e-15
+
+
 def _checked_tolerance(value: float) -> float:
     tolerance = positive("tolerance", value)
-    if tolerance >= 1:
-        raise invalid("tolerance", "be below 1", repr(value), "Pass an error that is small beside the duals")
+    if not _FINEST <= tolerance < 1:
+        remedy = "Pass an error that is small beside the duals, and not below their rounding errors"
+        raise invalid("tolerance", f"be from {_FINEST:g} to below 1", repr(value), remedy)
     return tolerance
 
 
@@ -55,7 +60,7 @@ class Quadrature(Module):
     """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
 
     Args:
-        tolerance: Wanted absolute error of a dual, below 1.
+        tolerance: Wanted absolute error of a dual, from 1e-15 to below 1.
         radius: Largest norm (in units of the input's standard deviation) for which it is wanted. Beyond it the
             error grows; `error_estimate` of an objective tells by how much.
     """

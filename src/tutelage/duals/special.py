@@ -276,53 +276,21 @@ def _upper_orthant_extreme(xp, h, k, difference, sine, negative):
     return xp.where(negative, opposed, aligned)
 
 
-def orthant_probability(pair: StandardPair) -> Float[Array, "..."]:
-    r"""Return $P(h + X > 0,\ k + Y > 0)$.
-
-    Accurate to about 1e-15 for every angle in $[0, \pi]$. Its derivatives are the closed forms
-    $\varphi(h)\,\Phi(\eta)$ with $\eta = (k - \rho h)/\sqrt{1-\rho^2}$, the same with $h, k$ exchanged, and, in the
-    angle, $-\varphi(h)\,\varphi(\eta)$: nothing is singular.
-
-    Reference: A. Genz, Numerical computation of rectangular bivariate and trivariate normal and t probabilities,
-    Statistics and Computing 14, 2004.
-    """
-    return _orthant(*pair)
-
-
-def _orthant_change(arrays, changes):
-    pair = StandardPair(*arrays[:6])._replace(opposed=arrays[5] > 0)
-    by_h, by_k, _, by_sine, by_cosine, _ = changes
-    ratio = standardised(pair.conditional_mean, pair.sine)
-    other_ratio = standardised(pair.swapped().conditional_mean, pair.sine)
-    by_angle = -2 * normal_density(pair.h) * normal_density(ratio)
-    return total(
-        None if by_h is None else normal_density(pair.h) * normal_distribution(ratio) * by_h,
-        None if by_k is None else normal_density(pair.k) * normal_distribution(other_ratio) * by_k,
-        None if by_sine is None else by_angle * pair.half_cosine * by_sine,
-        None if by_cosine is None else -by_angle * pair.half_sine * by_cosine,
-    )
-
-
-@leaf(_orthant_change)
-def _orthant(xp, h, k, difference, half_sine, half_cosine, opposed):
-    negative = opposed > 0
-    sine = 2.0 * half_sine * half_cosine
-    cosine = (half_cosine - half_sine) * (half_cosine + half_sine)
-    moderate = xp.abs(cosine) < 0.925
-    inner = _by_correlation(xp, h, k, xp.where(moderate, cosine, 0.0)) + _distribution(xp, h) * _distribution(xp, k)
-    outer = _upper_orthant_extreme(xp, -h, -k, difference, xp.where(moderate, 0.0, sine), negative)
-    return xp.clip(xp.where(moderate, inner, outer), 0.0, 1.0)
-
-
 def mean_of_signs(pair: StandardPair, cosine: Float[Array, "..."]) -> Float[Array, "..."]:
     r"""Return $E[\operatorname{sgn}(h + X)\operatorname{sgn}(k + Y)]$, small ones with all their digits.
 
     It is $4P - 2\Phi(h) - 2\Phi(k) + 1$ with the probability $P$ of the orthant, which cancels where the mean is small.
-    Plackett's integral is what correlation adds to the product of the means of both signs.
+    Plackett's integral is what correlation adds to the product of the means of both signs. Accurate to about 4e-15 for
+    every angle in $[0, \pi]$. Its derivatives are the closed forms $2\varphi(h)(2\Phi(\eta) - 1)$ with
+    $\eta = (k - \rho h)/\sqrt{1-\rho^2}$, the same with $h, k$ exchanged, and, in the angle,
+    $-4\varphi(h)\,\varphi(\eta)$: nothing is singular.
 
     Args:
         pair: The pair.
         cosine: The cosine of its angle, with all its digits for almost orthogonal directions.
+
+    Reference: A. Genz, Numerical computation of rectangular bivariate and trivariate normal and t probabilities,
+    Statistics and Computing 14, 2004.
     """
     return _signs(*pair, cosine)
 

@@ -267,7 +267,8 @@ class _Follower:
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
         """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""
         steps = self.state.step[open_runs]
-        most = int(self.task.most_steps) + 1
+        # Runs that go on may have made more steps already: one more is what ends them.
+        most = max(int(self.task.most_steps), int(steps.max())) + 1
         late = self._late_tile
         if not self._together:
             for chosen, tile, last in ((steps < _LATE, self.tile, _LATE), (steps >= _LATE, late, most)):

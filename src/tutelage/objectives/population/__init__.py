@@ -31,7 +31,7 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
 
     Args:
         problem: The problem.
-        tolerance: Wanted absolute error where an integral is taken by quadrature.
+        tolerance: Wanted absolute error where an integral is taken by quadrature, from 1e-15 to below 1.
         radius: Largest norm of a student's weight vector, in units of the input's standard deviation (of the widest
             component of a mixture), for which the tolerance is wanted; by default one and a half times the largest
             norm of the teacher's, at least 3. Only quadratures use it; `error_estimate` tells the error at a point.
