@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
-from tutelage.claims import Effort, Relation, real, uniform
+from tutelage.claims import Effort, Relation, choice, integers, real, uniform
 from tutelage.claims.formula import Formula
 from tutelage.claims.laws import Space
 from tutelage.claims.outcome import EFFORTS
@@ -141,3 +141,23 @@ def test_instances_on_thin_hypotheses_are_drawn_again():
     )
     outcome = relation(DEFAULT, 0)
     assert outcome.instances > 50 and outcome.margin == pytest.approx(0.5, abs=0.01)
+
+
+def test_where_there_are_few_instances_all_are_tried():
+    """A statement about whole numbers that fails at one of them is refuted from every seed; else it says so."""
+    draw = {"n": integers(0, 300), "sign": choice([-1.0, 1.0]), "m": integers(2, 4)}
+
+    def fails_at(n, sign, m, place=777.0):
+        return 1.0 - (sign * (n + 500 * (m == 4)) == place)
+
+    relation = Relation(draw, fails_at, ">=", 0.5)
+    for seed in range(4):
+        outcome = relation(DEFAULT, seed)
+        assert (outcome.margin, outcome.witness["n"], outcome.witness["m"]) == (-1.0, 277, 4)
+    outcome = relation.varied(place=900.0)(DEFAULT, 0)
+    assert outcome.margin > 0 and outcome.note == "all instances that there are were tried"
+    assert 301 * 2 * 3 < outcome.instances <= 301 * 2 * 3 + DEFAULT.samples
+    assert len(Space(draw).listed(301 * 2 * 3)) == 301 * 2 * 3 and Space(draw).listed(301 * 2 * 3 - 1) is None
+    rows = Space(draw).values(np, Space(draw).listed(2000))
+    assert {*rows["n"]} == {*range(301)} and {*rows["sign"]} == {-1, 1} and {*rows["m"]} == {2, 3, 4}
+    assert Space({**draw, "x": real()}).listed(10**9) is None and Space({}).listed(10) is None

@@ -35,7 +35,8 @@ class Law:
         high: Largest coordinate.
         sample: Takes a generator and a number to as many arrays of coordinates, instances first.
         value: Takes an array namespace and coordinates to values; it acts on the last axes.
-        smooth: Whether values have derivatives in the coordinates.
+        number: How many values a coordinate stands for, each by an interval of length one, from zero; `None` for a
+            continuum, with derivatives.
     """
 
     shape: Shape
@@ -43,7 +44,7 @@ class Law:
     high: float
     sample: Callable[[np.random.Generator, int], np.ndarray]
     value: Callable[[ModuleType, Any], Any]
-    smooth: bool = True
+    number: int | None = None
 
 
 def _shape(shape: Any) -> Shape:
@@ -152,7 +153,7 @@ def integers(low: int, high: int, shape: Shape = ()) -> Law:
     def value(xp: ModuleType, raw: Any) -> Any:
         return xp.clip(first + xp.floor(raw), first, last)
 
-    return Law(sizes, 0.0, float(span), sample, value, smooth=False)
+    return Law(sizes, 0.0, float(span), sample, value, span)
 
 
 def choice(values: Sequence[Any]) -> Law:
@@ -169,7 +170,7 @@ def choice(values: Sequence[Any]) -> Law:
     def sample(random: np.random.Generator, count: int) -> np.ndarray:
         return random.uniform(0, len(listed), size=count)
 
-    return Law((), 0.0, float(len(listed)), sample, value, smooth=False)
+    return Law((), 0.0, float(len(listed)), sample, value, len(listed))
 
 
 def law(argument: str, name: str, given: Any) -> Law:
@@ -219,7 +220,16 @@ class Space:
     @property
     def smooth(self) -> bool:
         """Whether values have derivatives in some of the coordinates."""
-        return any(law.smooth for law in self.laws.values())
+        return any(law.number is None for law in self.laws.values())
+
+    def listed(self, most: int) -> np.ndarray | None:
+        """Return coordinates of all instances that there are, one row per instance, if they are at most so many."""
+        if self.smooth or not self.dimension:
+            return None
+        numbers = [
+            law.number or 1 for law, size in zip(self.laws.values(), self.sizes, strict=True) for _ in range(size)
+        ]
+        return None if math.prod(numbers) > most else np.indices(numbers).reshape(len(numbers), -1).T + 0.5
 
     def form(self, most: int) -> Any:
         """Return what instances look like."""

@@ -163,10 +163,11 @@ class Relation:
             enough: The margin at which the search may end.
         """
         best: tuple[float, Sides, np.ndarray] | None = None
-        tried, improving, worst_rows = 0, False, []
+        tried, improving, complete, worst_rows = 0, False, True, []
         for sides, found in self._met(effort, seed, enough):
             tried += found.tried
             improving |= found.improving
+            complete &= found.complete
             if isinstance(sides.space, Space):
                 worst_rows.append(found.rows)
             if found.broken is not None:
@@ -180,7 +181,7 @@ class Relation:
         if best is None:
             return Outcome(np.inf, 0, {}, "no instance satisfies the hypotheses", "not_applicable"), worst_rows
         margin, sides, row = best
-        note = "; ".join(part for part in (self.note, _STILL * improving) if part)
+        note = "; ".join(part for part in (self.note, _STILL * improving, _ALL * (complete and margin >= 0)) if part)
         return Outcome(float(margin), tried, sides.shown(row), note), worst_rows
 
     def met(self, effort: Effort, seed: int) -> Iterator[tuple[Sides, Found]]:
@@ -281,6 +282,7 @@ class Relation:
 
 PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}
 _STILL = "the search was still improving when its effort ran out"
+_ALL = "all instances that there are were tried"
 
 
 def _checked_draw(draw: Any) -> Any:

@@ -27,6 +27,8 @@ _POPULATION = 64
 _ROUNDS = 5
 # How often more instances are drawn where hardly any satisfy the hypotheses.
 _TRIES = 8
+# Where there are no more instances than so many times those that are drawn, about as many as are tried else, all are.
+_LISTED = 8
 
 
 class Pairs(NamedTuple):
@@ -84,6 +86,7 @@ class Found:
         margins: Their margins.
         tried: How many instances were tried.
         improving: Whether the search was still improving when its effort ran out.
+        complete: Whether all instances that there are were tried.
         broken: Coordinates of an instance at which a side is not a number.
     """
 
@@ -91,6 +94,7 @@ class Found:
     margins: np.ndarray
     tried: int = 0
     improving: bool = False
+    complete: bool = False
     broken: np.ndarray | None = None
     sampled: Pairs | None = field(default=None, repr=False)
 
@@ -176,6 +180,10 @@ def attack(target: Target, effort: Effort, random: np.random.Generator, enough: 
         if number == 0:
             found.sampled, floor = pairs, _smallest(pairs)
         found.add(rows, pairs)
+        if (whole := space.listed(_LISTED * effort.samples)) is not None:
+            found.add(whole, target.pairs(whole))
+            found.complete = True
+            break
         if not len(found.rows) or space.dimension == 0 or _done(found, enough):
             break
         local = space.smooth and effort.iterations > 0

@@ -22,7 +22,7 @@ def fixed(values: Any) -> Law:
     def value(xp, raw):
         return xp.broadcast_to(xp.asarray(array), (*raw.shape[:-1], *array.shape))
 
-    return Law((0,), 0.0, 1.0, lambda random, count: np.zeros((count, 0)), value, smooth=False)
+    return Law((0,), 0.0, 1.0, lambda random, count: np.zeros((count, 0)), value, 1)
 
 
 def axes(number: int, dimension: int) -> Law:
