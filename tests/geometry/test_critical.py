@@ -118,3 +118,19 @@ def test_bad_input(six, spurious):
         critical_point(six, spurious[:5])
     with pytest.raises(tl.InvalidArgument, match="gradient"):
         Tolerances(gradient=0.0)
+
+
+def test_beyond_the_radius_points_are_judged_by_a_finer_quadrature():
+    """Loss and eigenvalues of a student far beyond the radius are those of a quadrature made for it; they were not."""
+    law = tl.inputs.gaussian(2, covariance=np.diag([1.0, 0.01]))
+    problem = tl.problems.committee(np.array([[1.0, 0.5], [0.3, 1.0]]), students=2, activation="softplus", inputs=law)
+    point = np.array([[8.0, 1.6], [-4.0, 6.4]])
+    coarse, fine = tl.population(problem), tl.population(problem, radius=14.0)
+    exact = np.linalg.eigvalsh(np.asarray(fine.hessian(point)))
+    found = tl.critical_point(coarse, point)
+    np.testing.assert_allclose(np.sort(found.spectrum.eigenvalues), exact, rtol=0, atol=1e-9 * exact.max())
+    np.testing.assert_allclose(found.loss, fine.loss(point), rtol=1e-9)
+    off = np.linalg.eigvalsh(np.asarray(coarse.hessian(point))) - exact
+    assert np.abs(off).max() > 1e-3 * exact.max()
+    near = 0.2 * point
+    assert tl.critical_point(coarse, near).loss == float(coarse.loss(near))

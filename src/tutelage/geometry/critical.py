@@ -13,6 +13,7 @@ from tutelage.geometry.lowest_loss import Floor, lowest_loss
 from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.objectives import Objective
+from tutelage.objectives.population import fine_at
 
 Kind = Literal[
     "global minimum",
@@ -108,7 +109,7 @@ def critical_point(
     A point whose loss is the lowest possible is a global minimum whatever its Hessian says: the minima of an
     over-parameterised student form manifolds, and their Hessians are singular. Zero eigenvalues that continuous
     symmetries explain (rotations that fix the teacher, rescalings of a filter or of a neuron) do not make a minimum
-    degenerate.
+    degenerate. A quadrature whose radius the student has left is made as fine as it has to be for this point.
 
     Args:
         objective: A deterministic objective: `population` or `empirical`.
@@ -125,6 +126,7 @@ def critical_point(
     checked_tolerances(tolerances)
     one_of("how", how, HOW)
     point = objective.problem.point(point)
+    objective = fine_at(objective, point)
     floor = lowest_loss(objective, lowest)
     loss, gradient_norm, error, singular = (float(value) for value in values_at(objective, point))
     excess = loss - floor.loss

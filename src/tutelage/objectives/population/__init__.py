@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from tutelage.duals import Quadrature
 from tutelage.errors import UnsupportedCombination
@@ -13,8 +15,8 @@ from tutelage.inputs import Gaussian, Inputs, Mixture
 from tutelage.models import Convolution, NeuronModel, Parity, Wave
 from tutelage.objectives.base import Objective
 from tutelage.objectives.empirical import over_support
-from tutelage.objectives.population.neuron_sum import neuron_sum
-from tutelage.objectives.population.patches import patch_loss, wave_loss
+from tutelage.objectives.population.neuron_sum import NeuronSum, neuron_sum
+from tutelage.objectives.population.patches import DualsOfPatches, patch_loss, wave_loss
 from tutelage.problems import Problem
 from tutelage.problems.problem import checked_problem
 
@@ -24,6 +26,10 @@ _BUILDERS: tuple[tuple[type, Callable[[Problem, Quadrature], Objective]], ...] =
     (Parity, patch_loss),
     (Wave, wave_loss),
 )
+
+
+# The part of a quadrature's radius within which a Hessian has about the tolerance that the loss has up to the radius.
+_INSIDE = 0.8
 
 
 def population(problem: Problem, tolerance: float = 1e-10, radius: float | None = None) -> Objective:
@@ -52,6 +58,30 @@ def population(problem: Problem, tolerance: float = 1e-10, radius: float | None 
     raise UnsupportedCombination(
         f"The {problem.name} problem has no exact population loss. Use `stream` or `empirical` to sample."
     )
+
+
+def fine_at(objective: Objective, point: PyTree) -> Objective:
+    """Return an objective whose second derivatives are accurate at a point: itself, or with a larger radius.
+
+    Beyond the radius of a quadrature derivatives lose more digits than the loss, and they begin to do so before it.
+
+    Raises:
+        InvalidArgument: If a quadrature as fine as that would have too many nodes.
+    """
+    quadrature = objective.quadrature if isinstance(objective, (NeuronSum, DualsOfPatches)) else None
+    if quadrature is None:
+        return objective
+    student = objective.problem.student
+    if isinstance(student, NeuronModel):
+        vectors = np.concatenate([np.asarray(group.weights) for group in student.neurons(point)])
+    else:
+        vectors = np.asarray(student.vectors(point))
+    reach = _largest_deviation(vectors, objective.problem.inputs)
+    # By powers of two, so that few radii occur: each is traced anew.
+    doublings = math.ceil(math.log2(max(reach / (_INSIDE * quadrature.radius), 1.0)))
+    if not doublings:
+        return objective
+    return population(objective.problem, quadrature.tolerance, 2**doublings * quadrature.radius)
 
 
 def _default_radius(problem: Problem) -> float:
