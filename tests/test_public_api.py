@@ -4,6 +4,8 @@ import importlib
 import importlib.util
 import inspect
 import re
+import subprocess
+import sys
 import typing
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -129,3 +131,26 @@ def test_the_build_refuses_a_package_without_a_page() -> None:
     HOOKS.on_files(pages)
     with pytest.raises(PluginError, match=r"for claims$"):
         HOOKS.on_files([page for page in pages if page.src_uri != "reference/claims.md"])
+
+
+def test_every_public_name_is_there_in_a_fresh_process():
+    """Whatever else has been imported: each line of the stub in a process of its own, which has imported nothing."""
+    stub = Path(tutelage.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    places = re.findall(r"^from (\S+) import \w+ as (\w+)$", stub, flags=re.MULTILINE)
+    assert {name for _, name in places} == {*tutelage.__all__}
+    # Names of one package come by one import; submodules come one by one. Libraries are imported once for all.
+    groups = [[name] for place, name in places if place == "."]
+    groups += [[name for other, name in places if other == place] for place in {place for place, _ in places} - {"."}]
+    script = f"""
+import os, jax, numpy, equinox, polars, tutelage
+for names in {groups!r}:
+    if not (child := os.fork()):
+        try:
+            [getattr(tutelage, name) for name in names]
+        except BaseException as error:
+            print(names, error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == ""

@@ -73,7 +73,7 @@ def test_one_vector_is_remembered_as_a_number(neuron):
     """The norms and angles of a single neuron are numbers, and small angles are accurate."""
     target = np.asarray(neuron.target)
     start = target + 1e-9 * np.array([-target[1], target[0]])
-    values = tl.record("angle", "norms")(neuron, start, None)
+    values = tl.record("angle", "norms")(neuron, start)
     assert values["norms"].shape == values["angle"].shape == ()
     assert float(values["angle"]) == pytest.approx(1e-9, rel=1e-6)
 

@@ -60,6 +60,8 @@ class _Path(NamedTuple):
 
     def geometry(self, point: np.ndarray) -> Geometry:
         layout = self.symmetry.layout(point[-1])
+        if len(layout.cells[0]) != len(point) - 1:
+            raise NotProved("for some numbers of neurons in question a block has no neurons; take a smaller width")
         return Geometry(layout, layout.table(point[:-1]))
 
     def place(self, point: np.ndarray) -> Any:
