@@ -87,6 +87,16 @@ def test_losses_that_are_kept_are_those_of_their_steps():
     np.testing.assert_allclose(some, losses[:, 12::5], rtol=1e-12)
 
 
+def test_losses_of_a_run_that_has_diverged_are_not_numbers():
+    """A step that is far too large ends a run; the losses before are kept, and those of other runs."""
+    inputs, random = inputs_of("gaussian", 4), np.random.default_rng(0)
+    kinds = Student("low", False, True), Student("low", True, True)
+    starts = [start(kind, 1.0, 3, 4, 6, random) for kind in kinds]
+    losses, runs = train(inputs, starts, [(teacher_of(inputs, 2.0, 0), "low")] * 2, 50.0, 8, 60, range(60), seed=5)
+    assert list(runs.statuses) == ["step_limit", "diverged"]
+    assert np.isfinite(losses[0]).all() and np.isfinite(losses[1, 0]) and np.isnan(losses[1, -1])
+
+
 def test_starts_have_the_sizes_that_they_say():
     """The first layer has the scale over the root of the dimension; a learned layer has the usual uniform law."""
     network = start(Student("high", True, False), 0.3, 50, 400, 64, np.random.default_rng(1))

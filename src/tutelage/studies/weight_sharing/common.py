@@ -144,7 +144,7 @@ def train(
         seed: Seed of the batches.
 
     Returns:
-        The losses, `[student, kept]`, and the runs.
+        The losses, `[student, kept]`, not a number once a run has diverged; and the runs.
     """
     patches = starts[0].first.shape[0]
     units = 0 if starts[0].learned is None else len(starts[0].learned.output)
@@ -165,7 +165,7 @@ def train(
         teachers=_stacked(targets),
     )
     curves = [dict(zip(*runs.curve("loss", run), strict=True)) for run in range(len(runs))]
-    return np.array([[curve[step] for step in kept] for curve in curves]), runs
+    return np.array([[curve.get(step, np.nan) for step in kept] for curve in curves]), runs
 
 
 def _stacked(trees: Sequence):

@@ -228,7 +228,7 @@ def _picture(values: Values, arrays: Arrays, data: str) -> Picture:
     axes[3].set_ylabel("relative loss")
     axes[0].legend(loc="upper right")
     caption = (
-        f"{DATA[data]}: loss of a batch (mean of five of {values.block} iterations) over iterations of stochastic descent, mean and range of "
+        f"{DATA[data]}: loss of a batch (mean of {values.block // _every(values)} of {values.block} iterations) over iterations of stochastic descent, mean and range of "
         f"{arrays['loss'].shape[0]} seeds. Columns: outer function of low, high and both degrees; rows: learned and known outer "
         "function. Losses are relative to that of predicting zero (dotted)."
     )
@@ -279,7 +279,9 @@ STUDY = Study(
         chosen("pixels", "mean patch subtracted, one gain for unit mean variance", note="the print says zero mean"),
         chosen("seeds", 3, paper=32, note="teachers and starts; batches are the same for all"),
         chosen("image_seeds", 2, paper=32),
-        chosen("block", 25, note="iterations of a point of a curve, of which five batch losses are averaged"),
+        chosen(
+            "block", 25, note="iterations of a point of a curve; the losses of about five of their batches are averaged"
+        ),
         chosen("samples", 20_000, note="for the loss of predicting zero"),
         chosen(
             "variations", ((1.0, 1.0), (1.0, 2.0), (0.2, 1.0), (4.0, 1.0)), note="teacher norm and step, as factors"
