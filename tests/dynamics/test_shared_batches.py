@@ -48,6 +48,21 @@ def test_runs_descend_on_the_same_batches(compiled):
         np.testing.assert_allclose(runs.points[run], end, rtol=0, atol=1e-11)
 
 
+def test_batches_are_fresh_at_every_step_and_for_every_seed():
+    """No two of them are the same, and they have the moments of inputs and noise."""
+    objective = _objective()
+    batches = [jax.device_get(draw(objective, np.asarray(seed), np.arange(64))) for seed in (0, 1)]
+    inputs, errors = (np.stack([getattr(batch, name) for batch in batches]) for name in ("inputs", "errors"))
+    assert (
+        len({one.tobytes() for one in inputs.reshape(128, -1)})
+        == len({one.tobytes() for one in errors.reshape(128, -1)})
+        == 128
+    )
+    for values, deviation in ((inputs, 1.0), (errors, 0.5)):
+        assert abs(values.mean()) < 4 * deviation / np.sqrt(values.size)
+        assert abs(values.std() / deviation - 1) < 4 / np.sqrt(2 * values.size)
+
+
 def test_equal_starts_stay_equal_only_where_batches_are_shared():
     """From one start all runs are one run, as without noise; with batches of their own they part."""
     starts = np.repeat(_starts(1), 5, axis=0)

@@ -15,6 +15,7 @@ from scipy import stats
 
 from tutelage import inputs
 from tutelage.errors import InvalidArgument, UnsupportedCombination
+from tutelage.inputs.finite import _up_to
 
 LAWS = inputs.registry()
 HALF = 10_000
@@ -232,3 +233,16 @@ def test_bad_frequencies_orders_and_vectors_are_named() -> None:
         law.plane_density(jnp.ones(3), jnp.ones((1, 3)))
     with pytest.raises(InvalidArgument, match="`second`"):
         law.plane_density(jnp.ones(3), jnp.array([0.0, math.inf, 0.0]))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 9, 255, 256, 257, 5000])
+def test_rows_are_found_as_by_a_search(number):
+    """The row of a draw is the one that NumPy's search finds; points of weight zero are passed over, also at the steps."""
+    random = np.random.default_rng(number)
+    weights = np.where(random.uniform(size=number) < 0.3, 0.0, random.uniform(size=number))
+    weights[random.integers(number)] = 1.0
+    cumulative = np.cumsum(weights)
+    levels = np.concatenate([cumulative[-1] * random.uniform(size=400), cumulative[cumulative < cumulative[-1]], [0.0]])
+    np.testing.assert_array_equal(
+        _up_to(jnp.asarray(cumulative), jnp.asarray(levels)), np.searchsorted(cumulative, levels, side="right")
+    )

@@ -18,7 +18,6 @@ LEAVES = {
     "quotient": (special.quotient, _X, _Y),
     "root": (special.root, np.exp(_X)),
     "normal_density": (special.normal_density, _X),
-    "normal_distribution": (special.normal_distribution, _X),
     "standardised": (special.standardised, _X, np.exp(_Y)),
     "folded_sign": (special.folded_sign, _X, np.exp(_Y)),
     "folded_mean": (special.folded_mean, _X, np.exp(_Y)),

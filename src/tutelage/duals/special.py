@@ -93,15 +93,6 @@ def normal_density(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-@leaf(
-    lambda arrays, changes: normal_density(arrays[0]) * changes[0],
-    in_numpy=lambda x: scipy.special.ndtr(x),
-)
-def normal_distribution(xp, x: Float[Array, "..."]) -> Float[Array, "..."]:
-    r"""Return the standard normal distribution function $\Phi(x)$."""
-    return jax.scipy.special.ndtr(x)
-
-
 # Beyond this many standard deviations a normal tail is zero in floating point, and so is its density.
 FAR = 40.0
 
