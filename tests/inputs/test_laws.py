@@ -237,7 +237,7 @@ def test_bad_frequencies_orders_and_vectors_are_named() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 9, 255, 256, 257, 5000])
 def test_rows_are_found_as_by_a_search(number):
-    """The row of a draw is the one that NumPy's search finds; points of weight zero are passed over, also at the steps."""
+    """The row of a draw is the one that NumPy's search finds; points of weight zero are never drawn."""
     random = np.random.default_rng(number)
     weights = np.where(random.uniform(size=number) < 0.3, 0.0, random.uniform(size=number))
     weights[random.integers(number)] = 1.0
