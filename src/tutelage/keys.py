@@ -22,3 +22,8 @@ def run_key(seed: ArrayLike, run: ArrayLike) -> PRNGKeyArray:
     key = jax.random.fold_in(jax.random.key(seed), number.astype(jnp.uint32))
     upper = (number >> 32).astype(jnp.uint32)
     return jax.lax.select(upper > 0, jax.random.fold_in(key, upper), key)
+
+
+def dynamics_key(seed: ArrayLike, run: ArrayLike) -> PRNGKeyArray:
+    """Return the random key of a run's dynamics, apart from the one of its start; see `run_key`."""
+    return jax.random.fold_in(run_key(seed, run), 2**31 - 1)

@@ -187,8 +187,24 @@ def test_perturbations_do_not_move_differences():
 
 
 @pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", ["sum", "quadratic"])
+def test_the_end_of_algorithm_1_is_where_its_steps_lead(kind, shared):
+    """Step by step, with the same kicks: the gradient of λ/2|Σg|² is λΣg for every neuron, that of ½|g|² is g."""
+    ways = start = np.random.default_rng(9).normal(size=(3, 2, 4))
+    step, noise, iterations = printed_settings(0.5, 1.0, 0.9, 2)
+    random = np.random.default_rng(10)
+    for _ in range(iterations):
+        slope = 0.5 * ways.sum(1, keepdims=True) if kind == "sum" else ways
+        kick = random.normal(size=(3, 1 if shared else 2, 4))
+        ways = ways - step * slope + noise * kick / np.linalg.norm(kick, axis=2, keepdims=True)
+    end = perturbed_run(kind, start, 0.9, np.random.default_rng(10), shared=shared)
+    assert iterations > 2000
+    np.testing.assert_allclose(end, ways, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("shared", [True, False])
 def test_the_method_of_the_library_is_algorithm_1(shared):
-    """On linear neurons, whose loss is λ/2|Σg|² under inputs of covariance λI, a step is that of `perturbed_run`."""
+    """On linear neurons, whose loss is λ/2|Σg|² under inputs of covariance λI, a step is that of Algorithm 1."""
     dimension, (step, noise, _) = 6, printed_settings(0.5, 1.0, 0.9, 2)
     inputs = tl.inputs.gaussian(dimension, covariance=0.5 * np.eye(dimension))
     minimum, start = np.random.default_rng(8).normal(size=(2, 3, 2, dimension))

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tutelage as tl
-from tutelage.dynamics.lanes import run_key
+from tutelage.keys import dynamics_key
 
 POINT = lambda point: point  # noqa: E731  (one function, so that programs are shared)
 RECORD = tl.record(point=POINT)
@@ -89,7 +89,7 @@ def test_descent_on_a_stream_is_stochastic_descent(neuron, starts):
     @jax.jit
     def follow(point, run):
         def move(step, point):
-            key = jax.random.fold_in(run_key(7, run), step)
+            key = jax.random.fold_in(dynamics_key(7, run), step)
             return method.advance(neuron, point, None, (), step, key)[0]
 
         return jax.lax.fori_loop(0, 20, move, point)

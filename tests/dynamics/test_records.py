@@ -45,6 +45,19 @@ def test_built_in_quantities_are_right(committee, recorded):
             assert values["gradient_norm"][i] == pytest.approx(size, rel=1e-11)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_exact_loss_is_remembered_along_runs_on_samples(committee, starts):
+    """A method of another objective is a quantity: it takes that objective's teacher along, each its own."""
+    stream = tl.stream(committee.problem, 8)
+    for scale in (1.0, 2.0):
+        exact = tl.population(committee.problem.with_teacher(scale * np.asarray(committee.target)))
+        record = tl.record(every=10, exact=exact.loss, point=lambda point: point)
+        runs = tl.descend(stream, starts[:2], tl.GradientDescent(0.05), tl.step_limit(30), record)
+        for run in range(2):
+            losses = [float(exact.loss(point)) for point in runs.curve("point", run)[1]]
+            np.testing.assert_allclose(runs.curve("exact", run)[1], losses, rtol=1e-12)
+
+
 def test_the_first_and_the_last_step_are_remembered(recorded, starts):
     """Step 0 is the start, the last step is what was reached, and every fifth lies between."""
     for run in range(4):

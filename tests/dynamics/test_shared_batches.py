@@ -3,10 +3,13 @@
 import jax
 import numpy as np
 import pytest
+from compilations import compilations
 
 import tutelage as tl
-from tutelage.dynamics.lanes import draw, stretch_length
+from tutelage.dynamics import supply
+from tutelage.dynamics.supply import Supply, draw
 from tutelage.objectives import Stream
+from tutelage.objectives.stream import Samples
 
 _STEP, _STEPS, _SEED = 0.1, 150, 3
 
@@ -41,7 +44,7 @@ def test_runs_descend_on_the_same_batches(compiled):
     objective, starts = _objective(), _starts(4)
     teachers = np.random.default_rng(1).normal(size=(4, 2, 3))
     runs = _followed(objective, starts, record=tl.record("loss"), teachers=teachers, compiled=compiled)
-    batches = jax.device_get(draw(objective, np.asarray(_SEED), np.arange(_STEPS)))
+    batches = jax.device_get(draw(objective.source, np.asarray(_SEED), np.arange(_STEPS)))
     for run in range(4):
         losses, end = _by_hand(starts[run], teachers[run], batches)
         np.testing.assert_allclose(runs.curve("loss", run)[1][:-1], losses, rtol=1e-9)
@@ -51,7 +54,7 @@ def test_runs_descend_on_the_same_batches(compiled):
 def test_batches_are_fresh_at_every_step_and_for_every_seed():
     """No two of them are the same, and they have the moments of inputs and noise."""
     objective = _objective()
-    batches = [jax.device_get(draw(objective, np.asarray(seed), np.arange(64))) for seed in (0, 1)]
+    batches = [jax.device_get(draw(objective.source, np.asarray(seed), np.arange(64))) for seed in (0, 1)]
     inputs, errors = (np.stack([getattr(batch, name) for batch in batches]) for name in ("inputs", "errors"))
     assert (
         len({one.tobytes() for one in inputs.reshape(128, -1)})
@@ -80,13 +83,58 @@ def test_a_run_depends_on_its_start_and_the_seed_alone():
     some = _followed(objective, starts[[140, 7]], first_run=30)
     np.testing.assert_array_equal(some.points, np.asarray(whole.points)[[140, 7]])
     np.testing.assert_array_equal(some.losses, whole.losses[[140, 7]])
-    odd = stretch_length(objective) // 2 + 3  # continued in the middle of what is drawn at once
+    odd = 67  # continued in the middle of what is drawn at once
+    assert odd < whole._resume.supply.length
     half = _followed(objective, starts[:3], stop=odd)
     method = tl.GradientDescent(_STEP)
     np.testing.assert_array_equal(
         tl.descend(objective, half, method, tl.step_limit(_STEPS)).points, np.asarray(whole.points)[:3]
     )
     assert np.abs(np.asarray(_followed(objective, starts[:1], stop=_STEPS - 1).points) - whole.points[0]).max() > 1e-6
+
+
+@pytest.mark.optimized
+def test_the_teachers_of_other_runs_leave_every_bit_as_it_is():
+    """Labels are made once by each teacher, and are those that it gives by itself."""
+    objective, starts = _objective(), _starts(5)
+    teachers = np.random.default_rng(1).normal(size=(3, 2, 3))[[0, 1, 0, 2, 1]]
+    whole = _followed(objective, starts, teachers=teachers)
+    assert len(whole._resume.supply.targets) == 3
+    for chosen in ([1], [3, 0], [4, 2]):
+        some = _followed(objective, starts[chosen], teachers=teachers[chosen])
+        np.testing.assert_array_equal(some.points, np.asarray(whole.points)[chosen])
+        np.testing.assert_array_equal(some.losses, whole.losses[chosen])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_batches_are_drawn_once(compiled, monkeypatch):
+    """Runs that pause, to be looked at, go on with what was drawn; what is drawn next begins where that ends."""
+    drawn, draws = Supply._drawn, []
+
+    def counted(supply, steps, *programs):
+        draws.append(steps.tolist())
+        return drawn(supply, steps, *programs)
+
+    monkeypatch.setattr(Supply, "_drawn", counted)
+    monkeypatch.setattr(supply, "_STEPS", 64)
+    _followed(_objective(), _starts(2), record=tl.record("loss"), compiled=compiled)
+    # A look at the start, or at the end, draws one step.
+    stretches = [(steps[0], steps[-1]) for steps in draws if len(steps) > 1]
+    assert stretches == [(0, 63), (63, 126), (126, 189)]
+
+
+def test_one_program_draws_for_all_models_and_another_follows_runs_under_all_noises():
+    """The second activation compiles no random numbers; the second strength of noise, none at all, compiles nothing."""
+    inputs = tl.inputs.sphere(5)  # a law and a shape that no other test draws from
+    compiled = []
+    for activation, noise in (("relu", 0.3), ("tanh", 0.3), ("tanh", 0.1), ("abs", 0.1)):
+        problem = tl.problems.neuron(np.eye(5)[0], activation, inputs=inputs, noise=noise)
+        with compilations() as programs:
+            _followed(tl.stream(problem, 8, shared=True), np.eye(5)[:2])
+        compiled.append(sorted(programs))
+    assert compiled[0] == ["jit(_batches)", "jit(_labels)", "jit(follow)"]
+    assert compiled[1] == compiled[3] == ["jit(_labels)", "jit(follow)"]
+    assert compiled[2] == []
 
 
 def test_runs_that_end_at_other_steps_go_on_with_the_batches_of_their_steps():
@@ -97,10 +145,11 @@ def test_runs_that_end_at_other_steps_go_on_with_the_batches_of_their_steps():
     stop = tl.loss_below(0.3) | tl.step_limit(40)
     ended = tl.descend(objective, starts, method, stop, tl.record("loss", every=10), seed=_SEED)
     assert len(set(ended.steps)) > 2
-    batches = jax.device_get(draw(objective, np.asarray(_SEED), np.arange(41)))
+    batches = jax.device_get(draw(objective.source, np.asarray(_SEED), np.arange(41)))
     for run, step in enumerate(ended.steps):  # what it says of a run is of the batch at which the run stands
         batch = type(batches)(*(leaf[step] for leaf in batches))
-        np.testing.assert_allclose(ended.losses[run], objective.holding(batch).loss(ended.point(run)), rtol=1e-12)
+        held = objective.holding(Samples(batch.inputs, objective.problem.labels(batch)))
+        np.testing.assert_allclose(ended.losses[run], held.loss(ended.point(run)), rtol=1e-12)
     further = tl.descend(objective, ended, method, tl.step_limit(_STEPS))
     np.testing.assert_allclose(further.points, whole.points, rtol=0, atol=1e-12)
     np.testing.assert_allclose(further.losses, whole.losses, rtol=1e-9)

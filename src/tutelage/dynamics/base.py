@@ -14,7 +14,7 @@ from tutelage.checks import positive, tried
 from tutelage.errors import invalid
 from tutelage.instant import instantly
 from tutelage.modules import Module
-from tutelage.objectives import Objective
+from tutelage.objectives import Objective, Stream
 
 
 class Traits(NamedTuple):
@@ -129,6 +129,19 @@ def norm(tree: PyTree) -> Float[Array, ""]:
 def taught(objective: Objective, teacher: PyTree) -> Objective:
     """Return the objective of a run with a teacher of its own, or the given one if it has none."""
     return objective if teacher is None else objective.with_target(teacher)
+
+
+def seen_by_run(objective: Objective, teacher: PyTree, key: PRNGKeyArray | None) -> Objective:
+    """Return the objective as a run sees it.
+
+    Args:
+        objective: The objective; where runs share batches, one that holds the samples of the step.
+        teacher: The run's own teacher, if it has one; where runs share batches, the number of the teacher that labels.
+        key: The random key of the run and the step.
+    """
+    if isinstance(objective, Stream) and objective.shared:
+        return objective.labelled_by(teacher)
+    return taught(objective, teacher).drawn(key)
 
 
 @instantly

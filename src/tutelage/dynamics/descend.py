@@ -14,23 +14,19 @@ from jaxtyping import Array, PyTree
 
 from tutelage.arrays import of_jax, row_of
 from tutelage.checks import count, flag, of_kind, random_seed
-from tutelage.dynamics.base import Method, taught, values_at
+from tutelage.dynamics.base import Method, seen_by_run, taught, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import (
     FAR,
-    Stretch,
     Task,
-    as_they_stand,
     begin,
-    draw,
     follow,
     follow_at_once,
     lane_work,
     late_tile_size,
     step_key,
-    stretch_length,
     thoroughness,
     tile_size,
 )
@@ -41,6 +37,7 @@ from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import Interrupted, Runs, statuses_of
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import DEFAULT_STEPS, Stop, gradient_norm
+from tutelage.dynamics.supply import Supply, as_they_stand, supplied
 from tutelage.errors import invalid
 from tutelage.instant import instantly, trace
 from tutelage.objectives import Objective, Reduction, Stream
@@ -179,6 +176,7 @@ class _Follower:
     newton: Newton | NewtonKrylov | None
     newton_steps: np.ndarray
     recorder: Recorder | None
+    supply: Supply | None  # of batches, where runs share them
     thoroughness: Thoroughness
     follow: Callable  # what moves a tile of runs, compiled or not
     programs: Programs
@@ -208,16 +206,16 @@ class _Follower:
     @property
     def _together(self) -> bool:
         """Whether runs go on together, step by step: those that are recorded, and those that share batches."""
-        return self.recorder is not None or self.task.objective.shared
+        return self.recorder is not None or self.supply is not None
 
     @property
     def _late_tile(self) -> int:
         # A batch that all runs share would be read by fewer of them.
-        return self.tile if self.task.objective.shared else late_tile_size(self.tile)
+        return self.tile if self.supply is not None else late_tile_size(self.tile)
 
     def _order(self) -> None:
         """Begin to compile what will be needed, in the order in which it will be."""
-        if self.task.objective.shared:
+        if self.supply is not None:
             return  # the program takes batches, which have to be drawn first
         if (open_runs := np.flatnonzero(self.state.code == Code.RUNNING)).size:
             cohort, tile, ends, remembered = next(self._cohorts(open_runs, _FIRST_ROUND))
@@ -257,12 +255,9 @@ class _Follower:
 
     def _supplied(self, step: int) -> Task:
         """Return the task with the batches from a step on, where runs share them."""
-        objective = self.task.objective
-        if not isinstance(objective, Stream) or not objective.shared:
+        if self.supply is None:
             return self.task
-        steps = step + np.arange(stretch_length(objective))
-        batches = self.programs(draw, max(len(steps) // 4, 1), (objective, self.task.seed), steps, Thoroughness.LOOP)
-        return replace(self.task, stretch=Stretch(of_jax(step), batches))
+        return replace(self.task, stretch=self.supply.at(step, self.programs))
 
     def _cohorts(self, open_runs: np.ndarray, length: int) -> Iterator[tuple[np.ndarray, int, np.ndarray, int]]:
         """Yield runs that move on together: their tile, the steps at which each pauses, and how many are remembered."""
@@ -281,8 +276,8 @@ class _Follower:
         behind = steps == current
         limit = current + length if behind.all() else min(current + length, int(steps[~behind].min()))
         limit = min(limit, most, _LATE if current < _LATE else most)
-        if (objective := self.task.objective).shared:
-            limit = min(limit, current + stretch_length(objective) - 1)
+        if self.supply is not None:
+            limit = min(limit, self.supply.at(current, self.programs).last)
         ends, remembered = self._ends(current, limit)
         cohort = open_runs[behind]
         tile = self.tile if current < _LATE else late
@@ -336,13 +331,15 @@ class _Follower:
 
     def result(self) -> Runs:
         """Return what the runs have reached."""
+        if self.supply is not None:
+            self.supply.stretch = None  # megabytes that nobody needs until runs go on
         task, rows = self.task, (self.state.point, self.state.key, self.state.step, self.state.teacher)
 
         def values(objective: Objective, own: np.ndarray):
             chosen = jax.tree.map(lambda leaf: leaf[own], rows)
             return in_tiles(_evaluate_tile, self.tile, (objective,), chosen)
 
-        losses, gradient_norms, errors, singular = as_they_stand(task.objective, task.seed, self.state.step, values)
+        losses, gradient_norms, errors, singular = as_they_stand(task.objective, self.supply, self.state.step, values)
         self.state.code[singular & (self.state.code == Code.GRADIENT)] = Code.SINGULAR
         points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
@@ -364,7 +361,7 @@ class _Follower:
             seed=self.seed,
             first_run=self.first_run,
             teachers=self.teachers,
-            _history=None if self.recorder is None else self.recorder.history(self.state, self.task),
+            _history=None if self.recorder is None else self.recorder.history(self.state, self.task, self.supply),
             _resume=self,
         )
 
@@ -406,7 +403,7 @@ class _Follower:
 def _evaluate_tile(objective: Objective, rows: tuple[PyTree, Array | None, Array, PyTree]):
     # Not given the method and the stops, on which nothing here depends: one program serves them all.
     def one(point, key, step, teacher):
-        return values_at(taught(objective, teacher), point, step_key(key, step))
+        return values_at(seen_by_run(objective, teacher, step_key(key, step)), point)
 
     return jax.vmap(one)(*rows)
 
@@ -432,9 +429,13 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, teachers,
         teachers = _checked_teachers(objective, teachers, len(runs), newton)
     reduction = _reduction(objective, method, record, points, teachers)
     inner = objective if reduction is None else reduction.objective
+    points, own = (points, teachers) if reduction is None else (reduction.points, reduction.teachers)
+    supply = None
+    if isinstance(inner, Stream) and inner.shared:
+        inner, supply, own = supplied(inner, teachers, len(runs), seed, compiled)
     quantities = None if record is None else record.compiled()
     task = Task(inner, method, stop.compiled(), quantities, of_jax(seed), of_jax(most_steps))
-    points, own = jax.device_get((points, teachers) if reduction is None else (reduction.points, reduction.teachers))
+    points, own = jax.device_get((points, own))
     first = jax.tree.map(lambda leaf: leaf[0], points)
     usable = newton is not None and stop.gradient is not None and newton.applicable(inner, method, first)
     gate = of_jax(newton.gate if usable and newton is not None else 0.0)
@@ -443,7 +444,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, teachers,
     recorder = None
     if record is not None:
         recorder = Recorder(record, runs, tile)
-        recorder.add_current(begun, task)
+        recorder.add_current(begun, task, supply)
     return _Follower(
         objective=objective,
         teachers=teachers,
@@ -457,6 +458,7 @@ def _prepare(objective, starts, method, stop, record, seed, first_run, teachers,
         newton=newton,
         newton_steps=np.zeros(len(runs), int),
         recorder=recorder,
+        supply=supply,
         thoroughness=thoroughness(inner, method, first),
         follow=follow if compiled else follow_at_once,
         programs=Programs(),
@@ -550,6 +552,7 @@ def _continued(objective, runs: Runs, method, stop, record, most_steps, newton, 
         newton=newton,
         newton_steps=earlier.newton_steps.copy(),
         recorder=None if earlier.recorder is None else earlier.recorder.copy(),
+        supply=None if earlier.supply is None else replace(earlier.supply, compiled=compiled),
         follow=follow if compiled else follow_at_once,
         programs=Programs(),
         started=time.monotonic(),

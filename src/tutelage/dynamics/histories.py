@@ -6,9 +6,10 @@ from dataclasses import replace
 import jax
 import numpy as np
 
-from tutelage.dynamics.lanes import Lanes, Task, as_they_stand, remember
+from tutelage.dynamics.lanes import Lanes, Task, remember
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.runs import History
+from tutelage.dynamics.supply import Supply, as_they_stand
 from tutelage.objectives import Objective
 from tutelage.objectives.tiles import in_tiles
 
@@ -52,14 +53,14 @@ class Recorder:
         if self._entries > 2 * self.record.at_most * len(self._runs):
             self._thin()
 
-    def add_current(self, state: Lanes, task: Task) -> None:
+    def add_current(self, state: Lanes, task: Task, supply: Supply | None) -> None:
         """Add the state of all runs as they stand."""
 
         def remembered(objective: Objective, own: np.ndarray):
             lanes = jax.tree.map(lambda leaf: leaf[own], state)
             return in_tiles(remember, self._tile, (replace(task, objective=objective),), lanes)
 
-        values = as_they_stand(task.objective, task.seed, np.asarray(state.step), remembered)
+        values = as_they_stand(task.objective, supply, np.asarray(state.step), remembered)
         current = jax.tree.map(lambda leaf: leaf[:, None], values)
         self.add(np.arange(len(self._runs)), current, 1)
 
@@ -78,7 +79,7 @@ class Recorder:
         names = self._parts[0][2]
         return runs, steps, {name: np.concatenate([part[2][name] for part in self._parts]) for name in names}
 
-    def history(self, state: Lanes, task: Task) -> History:
+    def history(self, state: Lanes, task: Task, supply: Supply | None) -> History:
         """Return all entries, the state that each run has reached among them."""
         final = self.copy()
         # What was reached replaces the entry of the same step: a Newton finish moves a student after its last
@@ -87,7 +88,7 @@ class Recorder:
         earlier = steps != np.asarray(state.step)[runs]
         final._parts = [(runs[earlier], steps[earlier], {name: value[earlier] for name, value in values.items()})]
         final._last[:] = -1
-        final.add_current(state, task)
+        final.add_current(state, task, supply)
         final._thin()
         runs, steps, values = final._joined()
         order = np.lexsort((steps, runs))

@@ -6,7 +6,6 @@ between two calls the caller refills them with other runs.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, cast
@@ -17,18 +16,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from tutelage import keys
-from tutelage.arrays import of_jax
-from tutelage.dynamics.base import Method, norm, select, taught
+from tutelage.dynamics.base import Method, norm, seen_by_run, select, taught
 from tutelage.dynamics.records import Record
 from tutelage.dynamics.status import Code
 from tutelage.dynamics.stops import Stop
+from tutelage.dynamics.supply import Stretch
 from tutelage.inputs import Gaussian
 from tutelage.instant import instantly, prepared
+from tutelage.keys import dynamics_key
 from tutelage.modules import Module
 from tutelage.objectives import Objective, Stream
 from tutelage.objectives.tiles import Thoroughness
-from tutelage.problems.problem import Batch
 
 # A student this far from zero is beyond saving.
 FAR = 1e10
@@ -53,14 +51,7 @@ class Lanes(NamedTuple):
     code: Int[Array, " lane"]
     gradient_norm: Float[Array, " lane"]
     gate: Float[Array, " lane"]  # gradient norm at which to pause for a Newton finish; zero for none
-    teacher: PyTree  # the run's own teacher; none where the objective's is that of all runs
-
-
-class Stretch(NamedTuple):
-    """The batches of some steps, where all runs see the same ones."""
-
-    first: Int[Array, ""]  # the step of the first batch
-    batches: Batch  # steps first
+    teacher: PyTree  # the run's own, or its number where runs share batches; none where all have the objective's
 
 
 class Task(Module):
@@ -80,13 +71,13 @@ class Task(Module):
         return not self.objective.deterministic or self.method.traits.random
 
     def standing(self, lanes: Lanes) -> "Task":
-        """Return the task with the batch of the step at which the runs of a tile stand, where they share batches."""
+        """Return the task with the samples of the step at which the runs of a tile stand, where they share batches."""
         if self.stretch is None:
             return self
         # Those that have ended stay behind.
         number = jnp.max(lanes.step) - self.stretch.first
-        batch = jax.tree.map(lambda leaf: leaf[number], self.stretch.batches)
-        return replace(self, objective=cast(Stream, self.objective).holding(batch))
+        samples = jax.tree.map(lambda leaf: leaf[number], self.stretch.samples)
+        return replace(self, objective=cast(Stream, self.objective).holding(samples))
 
 
 def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
@@ -96,7 +87,7 @@ def tile_size(objective: Objective, method: Method, point: PyTree) -> int:
 
 def lane_work(objective: Objective, method: Method, point: PyTree) -> int:
     """Return what a step of one run costs, in units of a pair of neurons in closed form."""
-    return max(_exact_work(objective, point), _sample_work(objective, method))
+    return max(_exact_work(objective, point), _sample_work(objective, method, point))
 
 
 def _exact_work(objective: Objective, point: PyTree) -> int:
@@ -107,12 +98,13 @@ def _exact_work(objective: Objective, point: PyTree) -> int:
     return max(pairs * _pair_cost(objective), sum(leaf.size for leaf in jax.tree.leaves(point)))
 
 
-def _sample_work(objective: Objective, method: Method) -> int:
+def _sample_work(objective: Objective, method: Method, point: PyTree) -> int:
     """Return the part of the work that samples make."""
-    samples = max(method.traits.batch, objective.samples) * (objective.problem.student.patches or 1)
+    student, samples = objective.problem.student, max(method.traits.batch, objective.samples)
     if objective.shared:
-        return samples  # what is drawn, and read, for all lanes at once is not a lane's own
-    samples *= objective.problem.dimension
+        # What is drawn, and read, for all lanes at once is not a lane's own; what its neurons make of it is.
+        return samples * max(student.patches or 1, student.vectors(point).shape[0])
+    samples *= (student.patches or 1) * objective.problem.dimension
     return samples if objective.deterministic else 10 * samples  # a fresh number costs as much as ten that are there
 
 
@@ -122,7 +114,7 @@ def thoroughness(objective: Objective, method: Method, point: PyTree) -> Thoroug
     Loops over samples are products of matrices, which XLA does not compile, and random numbers, no faster for it.
     """
     pairs = _exact_work(objective, point)
-    if pairs <= _sample_work(objective, method):
+    if pairs <= _sample_work(objective, method, point):
         return Thoroughness.LOOP
     if pairs <= (_PAIRS_WORK_KEPT if method.traits.keeps_gradients else _PAIRS_WORK):
         return Thoroughness.LOOP_OF_PAIRS
@@ -148,57 +140,9 @@ def late_tile_size(tile: int) -> int:
     return tile // 4 if tile > 16 else tile
 
 
-def run_key(seed, run):
-    """Return the random key of a run's dynamics, apart from the one of its start."""
-    return jax.random.fold_in(keys.run_key(seed, run), 2**31 - 1)
-
-
 def step_key(key: UInt32[Array, " two"] | None, step) -> PRNGKeyArray | None:
     """Return the random key of a step, given the data of the run's key; none where nothing is drawn."""
     return None if key is None else jax.random.fold_in(jax.random.wrap_key_data(key), step)
-
-
-# Numbers that are drawn before runs that share batches go on: 16 MB.
-_DRAWN = 2**21
-
-
-def stretch_length(objective: Objective) -> int:
-    """Return how many batches are drawn at once where runs share them; a function of the problem alone."""
-    size = objective.samples * (objective.problem.student.patches or 1) * objective.problem.dimension
-    return int(np.clip(_DRAWN // size, 2, 256))
-
-
-@eqx.filter_jit
-def draw(objective: Stream, seed: Int[Array, ""], steps: Int[Array, " step"]) -> Batch:
-    """Draw the batches of some steps, one after another: each is the same whichever are drawn with it."""
-    return jax.lax.map(partial(_batch, objective, seed), steps)
-
-
-def _batch(objective: Stream, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
-    # Batches that all runs see are those of a number that no run has.
-    return objective.draw(jax.random.fold_in(run_key(seed, jnp.uint64(2**64 - 1)), step))
-
-
-_batch_at_once = instantly(_batch)
-
-
-def as_they_stand(
-    objective: Objective, seed, steps: Int[np.ndarray, " run"], evaluate: Callable[[Objective, np.ndarray], PyTree]
-) -> PyTree:
-    """Evaluate runs that stand at some steps; where they share batches, each batch is drawn once.
-
-    Args:
-        objective: The objective.
-        seed: The seed.
-        steps: The steps at which runs stand.
-        evaluate: Takes an objective and positions of runs, and returns arrays with as many rows.
-    """
-    if not objective.shared:
-        return evaluate(objective, np.arange(len(steps)))
-    stream, groups = cast(Stream, objective), [np.flatnonzero(steps == step) for step in np.unique(steps)]
-    parts = [evaluate(stream.holding(_batch_at_once(stream, seed, of_jax(steps[own[0]]))), own) for own in groups]
-    back = np.argsort(np.concatenate(groups))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[back], *parts)
 
 
 @instantly
@@ -206,11 +150,15 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
     """Return the lanes of fresh runs, given their points, their numbers and their teachers, if they have some."""
     points, runs, teachers = rows
     count = runs.shape[0]
+
+    def init(point, teacher):
+        return task.method.init(task.objective if task.objective.shared else taught(task.objective, teacher), point)
+
     # Once, and not at every step: what makes random numbers takes long to compile.
-    numbers = jax.vmap(lambda run: jax.random.key_data(run_key(task.seed, run)))(runs) if task.draws else None
+    numbers = jax.vmap(lambda run: jax.random.key_data(dynamics_key(task.seed, run)))(runs) if task.draws else None
     return Lanes(
         point=points,
-        method=jax.vmap(lambda point, own: task.method.init(taught(task.objective, own), point))(points, teachers),
+        method=jax.vmap(init)(points, teachers),
         key=numbers,
         step=jnp.zeros(count, int),
         code=jnp.zeros(count, int),
@@ -223,7 +171,7 @@ def begin(task: Task, gate: Float[Array, ""], rows: tuple[PyTree, Int[Array, " r
 def _move(task: Task, lane: Lanes, until: Int[Array, ""]) -> Lanes:
     """Check one run and, if nothing ends it, move it by one step."""
     key = step_key(lane.key, lane.step)
-    task = replace(task, objective=taught(task.objective, lane.teacher).drawn(key))
+    task = replace(task, objective=seen_by_run(task.objective, lane.teacher, key))
     objective, method, stop = task.objective, task.method, task.stop
     active = (lane.code == Code.RUNNING) & (lane.step < until)
 
@@ -284,7 +232,7 @@ def _remembered(task: Task, lanes: Lanes) -> PyTree:
     def at(lane):
         if task.record is None:
             return {}
-        objective = taught(task.objective, lane.teacher).drawn(step_key(lane.key, lane.step))
+        objective = seen_by_run(task.objective, lane.teacher, step_key(lane.key, lane.step))
         values = task.record(objective, lane.point)
         return values | {"time": task.method.time(lane.method, lane.step), "step": lane.step}
 

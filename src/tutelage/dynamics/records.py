@@ -78,7 +78,7 @@ class Record(Module):
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
-    functions: tuple[tuple[str, Callable], ...] = eqx.field(static=True)
+    functions: tuple[tuple[str, Callable], ...]
     every: int = eqx.field(static=True)
     steps: tuple[int, ...] | None = eqx.field(static=True)
     at_most: int = eqx.field(static=True)

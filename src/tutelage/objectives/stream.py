@@ -1,6 +1,7 @@
 """The loss over a fresh batch at every call."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +11,14 @@ from tutelage.checks import count, flag, random_key
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
-from tutelage.problems.problem import Batch, checked_problem
+from tutelage.problems.problem import Source, checked_problem
+
+
+class Samples(NamedTuple):
+    """A batch with its labels: `[batch, …]`, and `[batch]` or, where several teachers give some, `[teacher, batch]`."""
+
+    inputs: Float[Array, "batch ..."]
+    labels: Float[Array, "..."]
 
 
 class Stream(Sampled):
@@ -20,13 +28,13 @@ class Stream(Sampled):
         problem: The problem.
         batch: Number of samples a call.
         shared: Whether all runs of `descend` see the same batches.
-        held: The batch that all calls use, where one has been drawn for them.
+        held: The samples that all calls use, where some have been drawn for them.
     """
 
     problem: Problem
     batch: int = eqx.field(static=True)
     shared: bool = eqx.field(static=True, default=False)
-    held: Batch | None = None
+    held: Samples | None = None
     deterministic = False
     taught = False  # a batch has noise of its own
     sample = ()
@@ -46,24 +54,33 @@ class Stream(Sampled):
     def with_target(self, target: PyTree) -> "Stream":
         return replace(self, problem=self.problem.with_teacher(target))
 
-    def draw(self, key: PRNGKeyArray) -> Batch:
-        """Draw a batch, for `holding`."""
-        return self.problem.draw(key, self.batch)
+    @property
+    def source(self) -> Source:
+        """What draws its batches."""
+        return self.problem.source(self.batch)
 
-    def holding(self, batch: Batch) -> "Stream":
-        """Return this objective with a batch that all its calls use, whatever their keys."""
-        return replace(self, held=batch)
+    def holding(self, samples: Samples) -> "Stream":
+        """Return this objective with samples that all its calls use, whatever their keys."""
+        return replace(self, held=samples)
+
+    def labelled_by(self, teacher: Int[Array, ""]) -> "Stream":
+        """Return this objective with the labels of one of the teachers whose labels it holds."""
+        assert self.held is not None
+        return self.holding(self.held._replace(labels=self.held.labels[teacher]))
 
     def drawn(self, key: PRNGKeyArray | None) -> "Stream":
-        return self if self.held is not None else self.holding(self.draw(random_key("key", key)))
+        if self.held is not None:
+            return self
+        batch = self.source.draw(random_key("key", key))
+        return self.holding(Samples(batch.inputs, self.problem.labels(batch)))
 
     def _neuron_curvatures(self, point: PyTree, neurons: Int[Array, " chosen"]) -> Float[Array, "chosen dim dim"]:
         raise self._without_curvatures()
 
     def _loss(self, point: PyTree, key: PRNGKeyArray | None) -> Float[Array, ""]:
-        batch = self.drawn(key).held
-        assert batch is not None
-        return 0.5 * jnp.mean((self.problem.student.predict(point, batch.inputs) - self.problem.labels(batch)) ** 2)
+        samples = self.drawn(key).held
+        assert samples is not None
+        return 0.5 * jnp.mean((self.problem.student.predict(point, samples.inputs) - samples.labels) ** 2)
 
 
 def stream(problem: Problem, batch: int, *, shared: bool = False) -> Stream:

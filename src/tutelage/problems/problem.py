@@ -24,11 +24,34 @@ class Batch(NamedTuple):
 
     Attributes:
         inputs: Inputs, `[batch, dim]` or `[batch, patch, dim]`.
-        errors: What noise adds to their labels; `None` where labels have none.
+        errors: What noise adds to their labels.
     """
 
     inputs: Float[Array, "batch ..."]
-    errors: Float[Array, " batch"] | None
+    errors: Float[Array, " batch"]
+
+
+class Source(Module):
+    """What draws batches: no student and no teacher has a part in it, so that one program serves them all.
+
+    Attributes:
+        inputs: Law of one input, or of one patch.
+        noise: Standard deviation of the label noise.
+        shape: The shape of a batch of inputs without the last axis.
+    """
+
+    inputs: Inputs
+    noise: float | Float[Array, ""]
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+    def draw(self, key: PRNGKeyArray) -> Batch:
+        """Draw inputs, and the errors of their labels."""
+        input_key, noise_key = jax.random.split(key)
+        inputs = self.inputs.sample(input_key, self.shape)
+        if not isinstance(self.noise, Tracer) and self.noise == 0:
+            # Random numbers that count for nothing would take half the time to compile.
+            return Batch(inputs, jnp.zeros(self.shape[0]))
+        return Batch(inputs, self.noise * jax.random.normal(noise_key, self.shape[:1]))
 
 
 class Problem(Module):
@@ -101,21 +124,16 @@ class Problem(Module):
         Returns:
             Inputs, `[batch, dim]` or `[batch, patch, dim]`, and labels.
         """
-        drawn = self.draw(random_key("key", key), batch)
+        drawn = self.source(batch).draw(random_key("key", key))
         return drawn.inputs, self.labels(drawn)
 
-    def draw(self, key: PRNGKeyArray, batch: int) -> "Batch":
-        """Draw what no student and no teacher has a part in: inputs, and the errors of their labels."""
-        input_key, noise_key = jax.random.split(key)
-        inputs = self.inputs.sample(input_key, self.input_shape(batch))
-        if not isinstance(self.noise, Tracer) and self.noise == 0:
-            return Batch(inputs, None)  # random numbers that count for nothing would take half the time to compile
-        return Batch(inputs, self.noise * jax.random.normal(noise_key, (batch,)))
+    def source(self, batch: int) -> Source:
+        """Return what draws batches of a number of samples."""
+        return Source(self.inputs, self.noise, self.input_shape(batch))
 
-    def labels(self, drawn: "Batch") -> Float[Array, " batch"]:
+    def labels(self, drawn: Batch) -> Float[Array, " batch"]:
         """Return the labels that the teacher gives a batch, its errors included."""
-        labels = self.teacher.predict(self.target, drawn.inputs)
-        return labels if drawn.errors is None else labels + drawn.errors
+        return self.teacher.predict(self.target, drawn.inputs) + drawn.errors
 
     def with_teacher(self, target: PyTree) -> "Problem":
         """Return this problem with another teacher of the same shapes.

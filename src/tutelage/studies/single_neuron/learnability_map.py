@@ -1,28 +1,22 @@
 """Which activations are learned under which inputs, and how label noise matters.
 
 Every law stands as a fixed sample of points, over which the loss is an exact sum, so that laws without closed forms and
-real image patches are treated alike.
-
-Stochastic descent draws the same rows of the sample and the same label noise for all activations, laws and strengths of the
-noise. They are drawn apart from the descent, so that only one program makes random numbers, which are slow to compile: by
-`tutelage.descend` on streams, which takes the same steps, sixteen programs would, and the study would take 28 s of a core for 17.
+real image patches are treated alike. Stochastic descent sees the same rows of the sample and the same errors of labels at the same
+step from all starts, for all activations and laws and, but for their size, for all strengths of the noise.
 """
 
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
 from tutelage.activations import Activation, Cosine, get
 from tutelage.dynamics import GradientDescent, descend, gradient_norm, loss_below, step_limit
-from tutelage.dynamics.lanes import run_key
 from tutelage.inputs import Inputs, finite, gaussian, mnist_patches, rademacher, sphere, student_t, uniform_box
-from tutelage.objectives import empirical
+from tutelage.objectives import Empirical, empirical, stream
 from tutelage.plot import SEQUENTIAL, panels
 from tutelage.problems import neuron
 from tutelage.starts import gaussian as gaussian_starts
@@ -48,8 +42,6 @@ _LAWS: dict[str, Callable[[int], Inputs]] = {
     "digit patches": lambda dimension: mnist_patches(math.isqrt(dimension)),
     _HARD: lambda dimension: finite(-np.sqrt(dimension) * np.eye(dimension)),
 }
-# Steps whose batches are drawn at once: a few megabytes.
-_STRETCH = 1000
 
 
 def _pieces(values: Values):
@@ -66,50 +58,6 @@ def _samples(dimension: int, number: int, seed: int) -> dict[str, np.ndarray]:
 @partial(jax.jit, static_argnames=("number",), compiler_options=LITTLE_EFFORT)
 def _draws(laws: list[Inputs], key, number: int):
     return [law.sample(key, number) for law in laws]
-
-
-@partial(jax.jit, static_argnames=("steps", "runs", "batch", "number"), compiler_options=LITTLE_EFFORT)
-def _batches(seed, first, steps: int, runs: int, batch: int, number: int):
-    """Return rows of a sample and standard label noise of the steps from `first`, `[step, run, batch]` each."""
-
-    def draw(step, run):
-        row_key, noise_key = jax.random.split(jax.random.fold_in(run_key(seed, run), step))
-        rows = (number * jax.random.uniform(row_key, (batch,))).astype(int)
-        return rows, jax.random.normal(noise_key, (batch,))
-
-    over_runs = jax.vmap(draw, (None, 0))
-    return jax.vmap(over_runs, (0, None))(first + jnp.arange(steps), jnp.arange(runs))
-
-
-@eqx.filter_jit
-def _stochastic(activation: Activation, points, labels, noises, step, students, batches):
-    """Move students `[law, noise, run, dim]` by stochastic descent on given batches."""
-
-    def move(points, labels, noise, student, rows, errors):
-        inputs, outputs = points[rows], labels[rows] + noise * errors
-        slope = jax.grad(lambda student: 0.5 * jnp.mean((activation(inputs @ student) - outputs) ** 2))
-        return student - step * slope(student)
-
-    over_runs = jax.vmap(move, (None, None, None, 0, 0, 0))
-    over_noises = jax.vmap(over_runs, (None, None, 0, 0, None, None))
-    over_laws = jax.vmap(over_noises, (0, 0, None, 0, None, None))
-
-    def advance(students, batch):
-        return over_laws(points, labels, noises, students, *batch), None
-
-    return jax.lax.scan(advance, students, batches)[0]
-
-
-@eqx.filter_jit
-def _losses(activation: Activation, points, labels, students):
-    """Return the losses over the samples of students `[law, noise, run, dim]`."""
-
-    def of_law(law):
-        points, labels, students = law
-        return 0.5 * jnp.mean((activation(students @ points.T) - labels) ** 2, axis=-1)
-
-    # One law after another: the residuals of all of them would fill the memory at paper scale.
-    return jax.lax.map(of_law, (points, labels, students))
 
 
 def _measure(values: Values, seed: int, name: str) -> Arrays:
@@ -133,15 +81,20 @@ def _measure(values: Values, seed: int, name: str) -> Arrays:
         # A little below what is enough, so that the last bits do not decide.
         stop = loss_below(0.99 * enough) | gradient_norm(1e-10) | step_limit(values.descent_iterations)
         success.append(descend(objective, starts, GradientDescent(values.step), stop).losses < enough)
-    points = np.stack(list(samples.values()))
-    students = np.broadcast_to(starts, (len(points), len(values.noises), *starts.shape))
-    noises, step = np.array(values.noises), np.array(values.step)
-    for first in range(0, values.iterations, _STRETCH):
-        stretch = min(_STRETCH, values.iterations - first)
-        batches = _batches(seed, first, stretch, values.runs, values.batch, values.sample)
-        students = _stochastic(activation, points, labels, noises, step, students, batches)
-    noisy = np.asarray(_losses(activation, points, labels, students)) < found[:, None, None]
-    return {"success": np.array(success), "noisy": noisy}
+    noisy = [
+        [_stochastic(values, objective, noise, starts, seed) < enough for noise in values.noises]
+        for objective, enough in zip(objectives, found, strict=True)
+    ]
+    return {"success": np.array(success), "noisy": np.array(noisy)}
+
+
+def _stochastic(values: Values, objective: Empirical, noise: float, starts: np.ndarray, seed: int) -> np.ndarray:
+    """Return the losses over a sample after stochastic descent on batches of it, with noise on the labels."""
+    problem = objective.problem
+    drawn = neuron(problem.target, problem.student.activation, inputs=finite(objective.inputs), noise=noise)
+    method, stop = GradientDescent(values.step), step_limit(values.iterations)
+    ends = descend(stream(drawn, values.batch, shared=True), starts, method, stop, seed=seed).points
+    return np.array([objective.loss(end) for end in np.asarray(ends)])
 
 
 def _conclude(values: Values, pieces: Pieces) -> Conclusion:
