@@ -23,7 +23,7 @@ from pydantic import Field
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
 from tutelage.sweeps.manifest import FORMAT, Manifest, difference, read_manifest, specification_digest
-from tutelage.sweeps.workers import Work
+from tutelage.sweeps.sweep import Sweep
 from tutelage.work.documents import Document, read_sealed, shaped, write_sealed
 from tutelage.work.engines import Notice
 from tutelage.work.folder import MANIFEST, NotOurs, put, set_aside
@@ -59,7 +59,7 @@ class SweepFolder:
         mixed: Whether runs of other programs may stay there.
     """
 
-    def __init__(self, folder: Path, work: Work, notice: Notice, mixed: bool = False):
+    def __init__(self, folder: Path, work: Sweep, notice: Notice, mixed: bool = False):
         self.folder, self._notice, self._mixed = folder, notice, mixed
         self.document = work.document()
         self.specification = specification_digest(self.document)

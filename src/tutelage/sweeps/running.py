@@ -13,8 +13,9 @@ from tutelage.files import checked_path
 from tutelage.sweeps.coverage import Coverage, key_of
 from tutelage.sweeps.folder import TABLES, SweepFolder
 from tutelage.sweeps.results import Results, open_sweep
+from tutelage.sweeps.sweep import Sweep
 from tutelage.sweeps.tables import Range, failed_content
-from tutelage.sweeps.workers import Work, compute, introduce
+from tutelage.sweeps.workers import compute, introduce
 from tutelage.work.engines import Engine, choose_engine, ignore
 from tutelage.work.job import Piece, Progress, Watch, carry_out
 from tutelage.work.lock import locked
@@ -25,7 +26,7 @@ PIECE_SECONDS = 10.0
 
 
 def run_sweep(
-    work: Work,
+    work: Sweep,
     folder: str | Path,
     *,
     workers: int = 0,
