@@ -286,10 +286,7 @@ def _named(statuses: dict[str, int]) -> str:
 
 def _tell_diverged(results: Results) -> None:
     """Say in which settings runs diverged, and what to do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is damaged was told
-        table = results.summary()
-    for row in table.iter_rows(named=True):
+    for row in results.summary().iter_rows(named=True):
         if row["diverged"]:
             where = ", ".join(f"{name} = {row[name]}" for name in results.fields) or "the only cell"
             told = f"{row['diverged']} of {counted(row['runs'], 'run')} diverged ({where})"

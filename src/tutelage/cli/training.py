@@ -37,7 +37,6 @@ def train(
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
     from tutelage.sweeps import Sweep
-    from tutelage.work.program import this_command
 
     overrides = {} if seed is None else {"seed": seed}
     sweep = Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
@@ -46,10 +45,8 @@ def train(
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
     console.forewarn(sweep, os.cpu_count() or 1)
     begun = time.monotonic()
-    try:
+    with console.working(keeps=out is not None, fails=False):
         runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))
-    except KeyboardInterrupt:
-        console.interrupted("" if out is None else this_command())
     summary = _summary(sweep, runs, time.monotonic() - begun)
     if json:
         console.print_document(summary)
