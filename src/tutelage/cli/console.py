@@ -32,6 +32,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from tutelage._compilations import announced
+from tutelage._configuration import available_cores
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError, printable
 from tutelage.work.program import this_command
 
@@ -302,15 +303,10 @@ def about(seconds: float) -> str:
     return f"about {round(seconds / 60)} min left"
 
 
-def forewarn(sweep: Sweep, cores: int) -> None:
-    """Say how long a sweep will take, and what would make it cheaper, if that is long.
-
-    Args:
-        sweep: The sweep.
-        cores: How many cores work on it.
-    """
+def forewarn(sweep: Sweep) -> None:
+    """Say how long a sweep will take with all cores, and what would make it cheaper, if that is long."""
     estimate = sweep.estimate()
-    if (seconds := estimate.seconds / max(cores, 1)) >= _LONG:
+    if (seconds := estimate.seconds / available_cores()) >= _LONG:
         notice(f"{about(seconds).removesuffix(' left').capitalize()} of work, by a guess. {estimate.advice}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from pathlib import Path
@@ -43,7 +42,7 @@ def train(
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
-    console.forewarn(sweep, os.cpu_count() or 1)
+    console.forewarn(sweep)
     begun = time.monotonic()
     with console.working(keeps=out is not None, fails=False):
         runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))

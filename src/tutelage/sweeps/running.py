@@ -64,8 +64,7 @@ def run_sweep(
         MalformedData: If another version of tutelage has written the folder; it is left as it is.
         Unreadable: If something in it cannot be read.
     """
-    if not 0 < piece_seconds < math.inf:
-        raise invalid("piece_seconds", "be a positive number of seconds", piece_seconds, "Choose between 1 and 600")
+    checked_seconds(piece_seconds)
     notice = notice or ignore
     where = choose_engine(workers, dask, notice) if engine is None else engine
     command = this_command() if command is None else command
@@ -99,6 +98,13 @@ def run_sweep(
             if pieces or not all((path / name).exists() for name in TABLES):
                 held.export(dict(zip(TABLES, results.both(), strict=True)))
     return open_sweep(path)
+
+
+def checked_seconds(piece_seconds: float) -> float:
+    """Return how long a piece should take, or raise if that is no time."""
+    if not 0 < piece_seconds < math.inf:
+        raise invalid("piece_seconds", "be a positive number of seconds", piece_seconds, "Choose between 1 and 600")
+    return piece_seconds
 
 
 def _missing(
