@@ -64,6 +64,8 @@ def run_sweep(
         MalformedData: If another version of tutelage has written the folder; it is left as it is.
         Unreadable: If something in it cannot be read.
     """
+    if not hasattr(work, "from_document"):
+        raise invalid("work", "be a Sweep", repr(work), "Read a specification with tutelage.Sweep.from_toml")
     checked_seconds(piece_seconds)
     notice = notice or ignore
     where = choose_engine(workers, dask, notice) if engine is None else engine

@@ -152,8 +152,9 @@ def from_document(document: Mapping[str, Any], folder: Folder | None = None) -> 
     Raises:
         MalformedData: If it is not the document of a sweep, or names a file outside the folder.
     """
-    if document.get("kind") != "sweep" or document.get("version") != VERSION:
-        received = f"kind {document.get('kind')!r}, version {document.get('version')!r}"
+    kind, version = (document.get(name) if isinstance(document, Mapping) else None for name in ("kind", "version"))
+    if kind != "sweep" or version != VERSION:
+        received = f"kind {kind!r}, version {version!r}"
         raise MalformedData(f"A document of a sweep has kind 'sweep' and version {VERSION}, but this has {received}.")
     try:
         return _from_document(document, folder)
