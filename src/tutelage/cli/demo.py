@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tutelage.cli import console
 from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
-from tutelage.papers import PAPERS, STUDIED, expected_seconds, recorded_verdicts
+from tutelage.papers import PAPERS, STUDIED, recorded_verdicts
 
 if TYPE_CHECKING:
     from tutelage.claims import Verdict
@@ -67,26 +67,20 @@ def _run(
     """Run the studies and judge the claims of papers; return studies, verdicts, and the report's overview."""
     from tutelage.claims import find as find_claims
     from tutelage.claims.auditing import pieces_of, stored_verdicts
-    from tutelage.reports import studies_folder, write_report
+    from tutelage.cli import reproducing
     from tutelage.studies import find as find_studies
-    from tutelage.studies import reproduce
 
     audited = [paper for paper in papers if paper in PAPERS]
     claims, studies = find_claims(audited) if audited else (), find_studies(papers)
     pieces = pieces_of(claims, "default", seed, folder)
     judged = {} if fresh else stored_verdicts(pieces, console.notice)
     missing = [piece for piece in pieces if piece.key not in judged]
-    # The longest first, so that all processes are busy to the end.
-    order = sorted(studies, key=lambda study: -expected_seconds().get(study.id, 0.0))
-    with console.watching("pieces", tell=True) as watch:
-        options = {"others": missing, "watch": watch, "notice": console.notice}
-        running = reproduce(order, studies_folder(folder), "quick", seed, workers, fresh, **options)
-        done = {study.manifest["id"]: study for study in running}
-    if judged or any(study.reused for study in done.values()):
+    done, overview = reproducing.run(studies, folder, "quick", seed, workers, fresh, tell=True, others=missing)
+    if judged or any(study.reused for study in done):
         console.notice("What was done before is used again; --fresh computes it anew.")
     judged |= stored_verdicts(missing, console.notice)
     verdicts = [verdict for claim in claims for verdict in judged[claim.id]]
-    return [done[study.id] for study in studies], verdicts, write_report(folder, console.notice)
+    return done, verdicts, overview
 
 
 def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequence[Verdict]) -> None:

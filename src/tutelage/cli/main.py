@@ -127,7 +127,7 @@ def reproduce(
         chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     folder = console.report_folder(out)
     with console.working():
-        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
+        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask=dask)
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:

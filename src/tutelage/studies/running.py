@@ -123,7 +123,9 @@ def reproduce(
         yield from (one.conclude(notice) for one, missing in left.items() if not missing)
         owners = {piece.name: one for one, missing in left.items() for piece in missing}
         waiting = Counter(owners.values())
-        pieces = [*itertools.chain(*left.values()), *others]
+        # The longest study first, so that all processes are busy to the end.
+        longest = sorted(left.values(), key=lambda missing: -sum(piece.cost for piece in missing))
+        pieces = [*itertools.chain(*longest), *others]
         engine = choose_engine(workers, dask, notice, len(pieces))
         for piece, _ in carry_out(pieces, engine, watch=watch, notice=notice):
             if (one := owners.get(piece.name)) is None:

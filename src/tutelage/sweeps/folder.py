@@ -100,34 +100,21 @@ class SweepFolder:
         found = self.check()
         if found is None:
             set_aside(self.folder, self.folder / MANIFEST, self._notice)
-            found = self._new_manifest()
-        elif found.version != installed():
-            self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
+            begun: dict[str, Any] = {"version": installed(), "machine": this_machine(), "created": now(), "command": ""}
+            begun |= {"programs": [], "sessions": [], "files": {}}
+        else:
+            begun = found.model_dump()
+            if found.version != installed():
+                self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
         # The same specification, but its files may have been moved since.
-        said = {"document": self.document, "grid": self._grid, "programs": sorted({*found.programs, self._program})}
-        self._manifest = found.model_copy(update=said)
+        said = {"format": FORMAT, "kind": self.document["kind"], "specification": self.specification}
+        said |= {"document": self.document, "grid": self._grid, "programs": sorted({*begun["programs"], self._program})}
+        self._manifest = shaped({**begun, **said}, Manifest)
         self.store.tidy()
         coverage = read_coverage(self.store, self._manifest, thorough=True)
         for sentence in coverage.damaged:
             self._notice(f"{sentence}. Its runs are computed again.")
         return coverage
-
-    def _new_manifest(self) -> Manifest:
-        fields = {
-            "format": FORMAT,
-            "kind": self.document["kind"],
-            "specification": self.specification,
-            "programs": [self._program],
-            "document": self.document,
-            "grid": self._grid,
-            "version": installed(),
-            "machine": this_machine(),
-            "created": now(),
-            "command": "",
-            "sessions": [],
-            "files": {},
-        }
-        return shaped(fields, Manifest)
 
     @contextlib.contextmanager
     def session(self, command: str, engine: str) -> Iterator[None]:
