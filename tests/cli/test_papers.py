@@ -88,3 +88,21 @@ def test_errata_name_every_defect_once(paper, tmp_path):
     assert text.count("\n## ") + text.count("\n- ") >= len(defects(paper))
     assert latex.isascii(), sorted({one for one in latex if not one.isascii()})
     assert latex.count("{") == latex.count("}") and latex.count("\\begin{") == latex.count("\\end{")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("papers co", ["convolutional_filter", "copy_or_average"]),
+        ("errata co", ["convolutional_filter"]),
+        ("show single_neuron.lemma-6", ["single_neuron.lemma-6.2", "single_neuron.lemma-6.3"]),
+        ("audit weight_sharing.theorem-4", ["weight_sharing.theorem-4"]),
+        ("reproduce flat", ["flat_channels", "flat_channels.channels"]),
+    ],
+)
+def test_names_are_completed(typed, offered):
+    """The shell offers what a command takes, and begins as what was typed."""
+    environment = {"_TUTELAGE_COMPLETE": "complete_bash", "COMP_WORDS": f"tutelage {typed}", "COMP_CWORD": "2"}
+    said = run(app, [], prog_name="tutelage", env=environment).stdout.split()
+    assert said[: len(offered)] == offered and all(name.startswith(typed.split()[1]) for name in said)
+    assert len(said) == len(offered) or typed.startswith(("show", "audit"))

@@ -261,6 +261,7 @@ def test_status_of_a_running_sweep(tmp_path):
         (["sweep", "absent.toml"], "absent.toml"),
         (["sweep", "x.toml", "--workers", "-1"], "workers"),
         (["sweep", "x.toml", "--piece-seconds", "0"], "piece_seconds"),
+        (["sweep", "x.toml", "--piece-seconds", "nan", "--dry-run"], "piece_seconds"),
         (["sweep", "x.toml", "--dask", "local:x"], "local:x"),
         (["sweep", "x.toml", "--out", "/dev/null/sweep"], "/dev/null/sweep"),
         (["sweep", "."], "not the folder of a sweep"),
@@ -385,3 +386,19 @@ def test_dry_run(tmp_path, monkeypatch):
     document = json.loads(run(app, ["sweep", "first.toml", "--dry-run", "--json"]).stdout)
     assert [cell["problem.students"] for cell in document["cells"]] == [6, 7, 8] and document["core_seconds"] > 0
     assert [path.name for path in tmp_path.iterdir()] == ["first.toml"]
+
+
+def test_a_dry_run_lists_the_pieces_that_are_computed(tmp_path, monkeypatch):
+    """A worker has one core: with several of them pieces are as many, not larger."""
+    monkeypatch.chdir(tmp_path)
+    Path("first.toml").write_text(
+        'runs = 300\n[problem]\nfamily = "neuron"\ntarget = [1.0, 0.0]\n'
+        '[method]\nkind = "gradient_descent"\nstep = 0.5\n[stop]\nstep_limit = 5\n',
+        encoding="utf-8",
+    )
+    cut = ("--workers", "2", "--piece-seconds", "0.2")
+    document = json.loads(run(app, ["sweep", "first.toml", "--dry-run", "--json", *cut]).stdout)
+    assert run(app, ["sweep", "first.toml", *cut]).exit_code == 0
+    pieces = sorted(path.name for path in Path("first-sweep", "pieces").iterdir())
+    assert pieces == ["0-0-128.npz", "0-128-128.npz", "0-256-44.npz"] and document["pieces"] == len(pieces)
+    assert document["workers"] == 2

@@ -270,4 +270,9 @@ def test_long_work_is_announced_with_what_would_make_it_cheaper(file, monkeypatc
     monkeypatch.setattr("tutelage.cli.console._LONG", 0.0)
     result = run(app, ["train", str(file), "--json"])
     assert result.exit_code == 0 and "of work, by a guess. Each step" in result.stderr
+    # Cores that the machine has and this process may not use do not make it shorter.
+    monkeypatch.setattr("tutelage.cli.console._LONG", 1e-6)
+    monkeypatch.setattr("os.cpu_count", lambda: 10**9)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0}, raising=False)
+    assert "by a guess" in run(app, ["train", str(file)]).stderr
     json.loads(result.stdout)

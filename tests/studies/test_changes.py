@@ -77,8 +77,9 @@ def test_settings_keep_their_kind(study):
             assert "that the program reads" in same
             continue
         assert changes_of(same) == {setting.name: setting.quick}
-        with pytest.raises(InvalidArgument):
-            with_settings(study, {setting.name: "a word"})
+        for other in ("a word", float("inf"), float("nan")):
+            with pytest.raises(InvalidArgument):
+                with_settings(study, {setting.name: other})
 
 
 def test_assignments_are_plain_values():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tutelage as tl
+from tutelage.errors import InvalidArgument, MalformedData
 
 GOOD = """\
 runs = 3
@@ -268,3 +269,21 @@ def test_errors_in_python():
         tl.Sweep(problem, {"kind": "gradient_descent", "step": -1.0}, runs=1)
     with pytest.raises(tl.SpecificationError, match=r"^problem.teacher: must be an array of numbers"):
         tl.Sweep({**problem, "teacher": np.array([["a"]])}, {"kind": "gradient_descent", "step": 1}, runs=1)
+
+
+def test_arguments_that_are_no_specification():
+    """A folder that is no path, a document that is none, a file in the place of a sweep: one sentence each."""
+    problem, method = {"family": "neuron", "target": [1.0]}, {"kind": "gradient_descent", "step": 0.5}
+    for call in (
+        lambda: tl.Sweep(problem, method, 1, folder=3),
+        lambda: tl.Sweep.from_document(tl.Sweep(problem, method, 1).document(), folder=3),
+    ):
+        with pytest.raises(InvalidArgument, match="`folder` must be a path"):
+            call()
+    with pytest.raises(MalformedData, match="document of a sweep"):
+        tl.Sweep.from_document(3)
+    for seconds, cores, name in ((float("nan"), 1, "seconds"), (0.0, 1, "seconds"), (1.0, 0, "cores")):
+        with pytest.raises(InvalidArgument, match=f"`{name}` must be"):
+            tl.Sweep(problem, method, 1).ranges(seconds, cores)
+    with pytest.raises(InvalidArgument, match=r"`work` must be a Sweep, but received 'first.toml'"):
+        tl.run_sweep("first.toml", "folder")

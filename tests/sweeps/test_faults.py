@@ -388,9 +388,10 @@ def test_no_pickle_is_read(here, tmp_path):
     [
         lambda facts, arrays: facts.update(runs=9),
         lambda facts, arrays: facts.update(failed=11),
-        lambda facts, arrays: facts["columns"]["runs"].pop("loss"),
-        lambda facts, arrays: facts["columns"]["runs"].update(loss="vector"),
-        lambda facts, arrays: facts["columns"]["runs"].update(more="real"),
+        lambda facts, arrays: arrays.pop("runs/loss"),
+        lambda facts, arrays: arrays.update({"runs/loss": arrays["runs/loss"][:, None]}),
+        lambda facts, arrays: arrays.update({"runs/loss": arrays["runs/loss"].astype("f4")}),
+        lambda facts, arrays: arrays.update({"runs/more": np.array(1.0)}),
         lambda facts, arrays: arrays.update({"runs/loss": arrays["runs/loss"][:9]}),
         lambda facts, arrays: arrays.update({"runs/run": arrays["runs/run"] + 1}),
         lambda facts, arrays: arrays.update({"runs/status": arrays["runs/status"][:9]}),

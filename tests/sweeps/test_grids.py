@@ -2,7 +2,7 @@
 
 import pytest
 
-from tutelage.sweeps.specification.grids import expanded
+from tutelage.sweeps.specification.grids import applied, expanded
 
 SHARED = {"runs": 1, "problem": {"family": "committee", "teacher": {"neurons": 2}}}
 
@@ -11,7 +11,7 @@ def cells(**grid):
     """The values that every cell takes."""
     shared, settings, issues = expanded({**SHARED, **grid})
     assert shared == SHARED and not issues
-    return [{".".join(path): value for path, value in setting.values.items()} for setting in settings]
+    return [{".".join(path): value for path, (value, _) in setting.items()} for setting in settings]
 
 
 def test_no_grid_is_one_cell():
@@ -51,8 +51,8 @@ def test_values_of_any_shape():
 def test_fields_are_not_shared_between_cells():
     """Each cell has fields of its own, and the specification is left as it was."""
     _, (first, second), _ = expanded({**SHARED, "grid": {"problem.teacher.neurons": [3, 4]}})
-    own, issues = first.applied(SHARED)
-    other, _ = second.applied(SHARED)
+    own, issues = applied(first, SHARED)
+    other, _ = applied(second, SHARED)
     assert not issues and (own["problem"]["teacher"], other["problem"]["teacher"]) == ({"neurons": 3}, {"neurons": 4})
     assert SHARED["problem"]["teacher"] == {"neurons": 2}
 
@@ -81,5 +81,5 @@ def test_bad_grids(grid, path, text):
 def test_a_grid_into_a_number():
     """A grid cannot set a field inside something that is no table."""
     _, (setting,), _ = expanded({**SHARED, "grid": {"runs.more": [1]}})
-    _, (issue,) = setting.applied(SHARED)
+    _, (issue,) = applied(setting, SHARED)
     assert issue.path == ("grid", "runs.more") and "`runs` is 1, not a table" in issue.text

@@ -32,7 +32,9 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from tutelage._compilations import announced
+from tutelage._configuration import available_cores
 from tutelage.errors import InvalidArgument, MalformedData, MissingDependency, TutelageError, printable
+from tutelage.work.program import this_command
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Sweep
@@ -84,21 +86,14 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            result = super().invoke(ctx)
-            # Here, where a full disk or a closed pipe can still be answered.
-            sys.stdout.flush()
-            return result
-        except KeyboardInterrupt:
-            interrupted()
-        except TutelageError as error:
-            # What a command does not answer itself. A specification has a line for everything that is wrong with it.
-            bad_input(*str(error).splitlines())
+            with working(keeps=False, fails=False):
+                result = super().invoke(ctx)
+                # Here, where a full disk or a closed pipe can still be answered.
+                sys.stdout.flush()
+                return result
         except BrokenPipeError:
             _drop_output()
             raise typer.Exit(EXIT_NOBODY_READS) from None
-        except OSError as error:
-            _drop_output()
-            failed(described(error))
 
 
 def _drop_output() -> None:
@@ -180,26 +175,28 @@ def interrupted(again: str = "") -> NoReturn:
 
 
 @contextmanager
-def working(*, keeps: bool = True) -> Iterator[None]:
-    """Answer what ends long work early: Ctrl-C, what the user can change, which is bad input, or else a failure.
+def working(*, keeps: bool = True, fails: bool = True) -> Iterator[None]:
+    """Answer what ends a command early: Ctrl-C, what the user can change, which is bad input, or else a failure.
 
     Args:
         keeps: Whether what is done is kept, so that the same command goes on.
+        fails: Whether there is work that can fail; without it every error of ours is bad input.
     """
-    from tutelage.work.lock import FolderInUse
-    from tutelage.work.program import this_command
-
     try:
         yield
     except KeyboardInterrupt:
         interrupted(this_command() if keeps else "")
-    except (FolderInUse, InvalidArgument, MalformedData, MissingDependency) as error:
-        bad_input(*str(error).splitlines())
     except TutelageError as error:
+        from tutelage.work.lock import FolderInUse
+
+        if not fails or isinstance(error, (FolderInUse, InvalidArgument, MalformedData, MissingDependency)):
+            # A specification has a line for everything that is wrong with it.
+            bad_input(*str(error).splitlines())
         failed(f"{str(error).rstrip('.')}. Go on with: {this_command()}" if keeps else str(error))
     except BrokenPipeError:
         raise
     except OSError as error:
+        _drop_output()
         kept = f"; what is done is kept. Go on with: {this_command()}" if keeps else ""
         failed(f"{described(error)}{kept}")
 
@@ -306,15 +303,10 @@ def about(seconds: float) -> str:
     return f"about {round(seconds / 60)} min left"
 
 
-def forewarn(sweep: Sweep, cores: int) -> None:
-    """Say how long a sweep will take, and what would make it cheaper, if that is long.
-
-    Args:
-        sweep: The sweep.
-        cores: How many cores work on it.
-    """
+def forewarn(sweep: Sweep) -> None:
+    """Say how long a sweep will take with all cores, and what would make it cheaper, if that is long."""
     estimate = sweep.estimate()
-    if (seconds := estimate.seconds / max(cores, 1)) >= _LONG:
+    if (seconds := estimate.seconds / available_cores()) >= _LONG:
         notice(f"{about(seconds).removesuffix(' left').capitalize()} of work, by a guess. {estimate.advice}")
 
 

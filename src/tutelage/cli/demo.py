@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from tutelage.cli import console
 from tutelage.cli.options import Fresh, Json, RandomSeed, Workers
-from tutelage.papers import PAPERS, STUDIED, expected_seconds, recorded_verdicts
+from tutelage.papers import PAPERS, STUDIED, recorded_verdicts
 
 if TYPE_CHECKING:
     from tutelage.claims import Verdict
@@ -67,33 +66,21 @@ def _run(
 ) -> tuple[list[Reproduced], list[Verdict], Path]:
     """Run the studies and judge the claims of papers; return studies, verdicts, and the report's overview."""
     from tutelage.claims import find as find_claims
-    from tutelage.claims.auditing import pieces_of, stored_verdicts, verdicts_of
-    from tutelage.reports import studies_folder, write_report
+    from tutelage.claims.auditing import pieces_of, stored_verdicts
+    from tutelage.cli import reproducing
     from tutelage.studies import find as find_studies
-    from tutelage.studies.running import begun_studies
-    from tutelage.work.engines import choose_engine
-    from tutelage.work.job import carry_out
 
     audited = [paper for paper in papers if paper in PAPERS]
     claims, studies = find_claims(audited) if audited else (), find_studies(papers)
     pieces = pieces_of(claims, "default", seed, folder)
     judged = {} if fresh else stored_verdicts(pieces, console.notice)
-    # The longest first, so that all processes are busy to the end.
-    order = sorted(studies, key=lambda study: -expected_seconds().get(study.id, 0.0))
-    with begun_studies(order, studies_folder(folder), "quick", seed, fresh, console.notice) as running:
-        done = {study.manifest["id"]: study for study in running.finished}
-        waiting = [piece for piece in pieces if piece.key not in judged]
-        if judged or done:
-            console.notice("What was done before is used again; --fresh computes it anew.")
-        with console.watching("pieces", tell=True) as watch:
-            engine = choose_engine(workers, pieces=len(running.pieces) + len(waiting))
-            work = carry_out([*running.pieces, *waiting], engine, watch=watch, notice=console.notice)
-            for piece, facts in itertools.chain([(None, {})], work):
-                done |= {study.manifest["id"]: study for study in running.advance(piece)}
-                if piece in waiting:
-                    judged[piece.key] = verdicts_of(facts)
+    missing = [piece for piece in pieces if piece.key not in judged]
+    done, overview = reproducing.run(studies, folder, "quick", seed, workers, fresh, tell=True, others=missing)
+    if judged or any(study.reused for study in done):
+        console.notice("What was done before is used again; --fresh computes it anew.")
+    judged |= stored_verdicts(missing, console.notice)
     verdicts = [verdict for claim in claims for verdict in judged[claim.id]]
-    return [done[study.id] for study in studies], verdicts, write_report(folder, console.notice)
+    return done, verdicts, overview
 
 
 def _show(papers: Sequence[str], studies: Sequence[Reproduced], verdicts: Sequence[Verdict]) -> None:

@@ -23,10 +23,6 @@ app = typer.Typer(
 )
 
 
-def _study_names(incomplete: str) -> list[str]:
-    return [name for name in (*STUDIED, *recorded_studies()) if name.startswith(incomplete)]
-
-
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"tutelage {__version__}")
@@ -92,7 +88,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="Papers or studies such as 'convolutional_filter.figure-1b'; all if left out.",
-            autocompletion=_study_names,
+            autocompletion=lambda: [*STUDIED, *recorded_studies()],
         ),
     ] = None,
     scale: Annotated[str, typer.Option(help="quick (seconds to minutes) or paper (as large as the print).")] = "quick",
@@ -127,7 +123,7 @@ def reproduce(
         chosen = [with_settings(chosen[0], dict(map(parsed, set_)))]
     folder = console.report_folder(out)
     with console.working():
-        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask)
+        done, overview = reproducing.run(chosen, folder, size, seed, workers, fresh, dask=dask)
     if json:
         console.print_document({"studies": [study.document() for study in done], "report": str(overview)})
     else:

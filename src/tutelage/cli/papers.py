@@ -41,19 +41,14 @@ STYLES = {
 _READINGS = {"as_printed": "As printed", "as_meant": "As meant", "corrected": "Corrected"}
 
 
-def claim_names(incomplete: str) -> list[str]:
-    """Return the papers and claims that begin with a text."""
-    return [name for name in (*PAPERS, *recorded_verdicts()) if name.startswith(incomplete)]
-
-
-def paper_names(incomplete: str) -> list[str]:
-    """Return the papers that begin with a text."""
-    return [name for name in STUDIED if name.startswith(incomplete)]
+def claim_names() -> list[str]:
+    """Return the papers and claims that a shell may offer; Typer takes those that begin as what was typed."""
+    return [*PAPERS, *recorded_verdicts()]
 
 
 def papers(
     paper: Annotated[
-        str | None, typer.Argument(help="A paper, to list its statements.", autocompletion=paper_names)
+        str | None, typer.Argument(help="A paper, to list its statements.", autocompletion=lambda: list(STUDIED))
     ] = None,
     json: Json = False,
 ) -> None:
@@ -220,7 +215,7 @@ def say(text: str, indent: int = 0) -> None:
 
 
 def errata(
-    paper: Annotated[str, typer.Argument(help="The paper.", autocompletion=paper_names)],
+    paper: Annotated[str, typer.Argument(help="The paper.", autocompletion=lambda: list(PAPERS))],
     out: Annotated[Path, typer.Option(help="Folder of the two files.")] = Path(),
 ) -> None:
     """Write what the authors of a paper may want to know: Markdown and LaTeX, two pages, the gravest first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 
@@ -18,13 +19,15 @@ _STYLES = {"reproduced": "green", "measured": "blue", "differs": "red"}
 
 
 def run(
-    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, workers: int, fresh: bool, dask: str | None = None
+    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, *arguments: Any, tell: bool = False, **options: Any
 ) -> tuple[list[Reproduced], Path]:
-    """Run studies with a progress bar, write the report, and return the studies in their order and the overview."""
-    with console.watching("pieces") as watch:
-        running = reproduce(
-            studies, studies_folder(folder), scale, seed, workers, fresh, dask=dask, watch=watch, notice=console.notice
-        )
+    """Run studies with a progress bar, write the report, and return the studies in their order and the overview.
+
+    Arguments are those of `reproduce`, but for the folder, the report's, and `tell`, that of `console.watching`.
+    """
+    with console.watching("pieces", tell=tell) as watch:
+        options |= {"watch": watch, "notice": console.notice}
+        running = reproduce(studies, studies_folder(folder), scale, seed, *arguments, **options)
         done = {study.manifest["id"]: study for study in running}
     return [done[study.id] for study in studies], write_report(folder, console.notice)
 

@@ -22,6 +22,7 @@ from tutelage.cli.options import AllowOutside, Dask, Json, OtherSeed, Workers
 
 if TYPE_CHECKING:
     from tutelage.sweeps import Results
+    from tutelage.work.engines import Engine
 
 
 def sweep(
@@ -55,7 +56,8 @@ def sweep(
 
     Example: [bold]tutelage sweep committee.toml --out results --workers 4[/]
     """
-    from tutelage.sweeps import run_sweep
+    from tutelage.sweeps.running import checked_seconds, run_sweep
+    from tutelage.work.engines import choose_engine
 
     usual = specification if specification.is_dir() else Path(f"{specification.stem}-sweep")
     folder = usual if out is None else out
@@ -65,7 +67,7 @@ def sweep(
     with console.working():
         work = _work(specification, seed, allow_outside)
         if dry_run:
-            _show_plan(work, piece_seconds, workers, json)
+            _show_plan(work, checked_seconds(piece_seconds), choose_engine(workers, dask), json)
             return
         options: dict[str, Any] = {"workers": workers, "dask": dask, "piece_seconds": piece_seconds}
         options |= {"retry_failed": retry_failed, "mixed": mixed}
@@ -182,12 +184,9 @@ def _summary_columns(table: Any, fields: Sequence[str], left_out: Sequence[str])
     return shown
 
 
-def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> None:
-    """Print the cells of a sweep, its pieces, and how long they may take."""
-    from tutelage._configuration import available_cores
-
-    cores = workers or available_cores()
-    ranges, cells = work.ranges(piece_seconds, cores), work.cells()
+def _show_plan(work: Any, piece_seconds: float, engine: Engine, json: bool) -> None:
+    """Print the cells of a sweep, its pieces as an engine would compute them, and how long they may take."""
+    ranges, cells = work.ranges(piece_seconds, engine.cores), work.cells()
     seconds = sum(one.cost for one in ranges)
     rows = [
         {
@@ -199,7 +198,7 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
     ]
     if json:
         total = {"runs": sum(one.runs for one in ranges), "pieces": len(ranges), "core_seconds": seconds}
-        console.print_document({**total, "workers": cores, "cells": rows})
+        console.print_document({**total, "workers": engine.workers, "cells": rows})
         return
     table = console.table()
     for name in rows[0]:
@@ -209,8 +208,8 @@ def _show_plan(work: Any, piece_seconds: float, workers: int, json: bool) -> Non
     console.out.print(table)
     console.say(
         f"{counted(len(rows), 'cell')}, {counted(sum(one.runs for one in ranges), 'run')}, "
-        f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / cores:.0f} s in "
-        f"{cores} at once. A guess from the sizes; compiling comes on top."
+        f"{counted(len(ranges), 'piece')}; about {seconds:.0f} s of computing, {seconds / engine.workers:.0f} s in "
+        f"{engine.workers} at once. A guess from the sizes; compiling comes on top."
     )
 
 
@@ -286,10 +285,7 @@ def _named(statuses: dict[str, int]) -> str:
 
 def _tell_diverged(results: Results) -> None:
     """Say in which settings runs diverged, and what to do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is damaged was told
-        table = results.summary()
-    for row in table.iter_rows(named=True):
+    for row in results.summary().iter_rows(named=True):
         if row["diverged"]:
             where = ", ".join(f"{name} = {row[name]}" for name in results.fields) or "the only cell"
             told = f"{row['diverged']} of {counted(row['runs'], 'run')} diverged ({where})"

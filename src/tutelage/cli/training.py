@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from pathlib import Path
@@ -37,19 +36,16 @@ def train(
     Example: [bold]tutelage init committee[/], then [bold]tutelage train committee.toml[/]
     """
     from tutelage.sweeps import Sweep
-    from tutelage.work.program import this_command
 
     overrides = {} if seed is None else {"seed": seed}
     sweep = Sweep.from_toml(specification, allow_outside=allow_outside, overrides=overrides)
     if len(sweep) > 1:
         command = shlex.join(["tutelage", "sweep", str(specification)])
         console.bad_input(f"{specification} has a grid of {len(sweep)} cells. Run them with `{command}`.")
-    console.forewarn(sweep, os.cpu_count() or 1)
+    console.forewarn(sweep)
     begun = time.monotonic()
-    try:
+    with console.working(keeps=out is not None, fails=False):
         runs = _followed(sweep) if out is None else _kept(sweep, console.writable_folder(out))
-    except KeyboardInterrupt:
-        console.interrupted("" if out is None else this_command())
     summary = _summary(sweep, runs, time.monotonic() - begun)
     if json:
         console.print_document(summary)

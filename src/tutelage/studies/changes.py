@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -65,7 +66,7 @@ def _changed(study: Study, setting: Setting, value: Any) -> Setting:
         raise invalid("name", "be a setting that the program reads", received, "It is stated, and cannot be changed")
     found = _like(before, value)
     if found is None:
-        kind = "several values" if isinstance(before, tuple) else "a number"
+        kind = "several values" if isinstance(before, tuple) else "a finite number"
         raise invalid(setting.name, f"be {kind}, as {as_listed(before)} is", repr(value), "Write [1, 2] for several")
     note = f"changed; {as_listed(before)} at quick scale and {as_listed(setting.paper)} at paper scale"
     return Setting(setting.name, found, found, "changed", note)
@@ -84,7 +85,7 @@ def _like(before: Any, value: Any) -> Any:
         entries = [_like(form, entry) for form, entry in zip(forms, value, strict=True)]
         return None if None in entries else tuple(entries)
     if isinstance(before, float) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if math.isfinite(value) else None
     return value if type(value) is type(before) else None
 
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,8 +81,9 @@ def reproduce(
     fresh: bool = False,
     *,
     dask: str | None = None,
+    others: Sequence[Piece] = (),
     watch: Watch | None = None,
-    notice: Notice | None = None,
+    notice: Notice = ignore,
 ) -> Iterator[Reproduced]:
     """Run studies, and yield each as it is finished.
 
@@ -95,6 +97,7 @@ def reproduce(
         workers: Number of processes; zero for one per core.
         fresh: Whether to compute again what is there already.
         dask: Use Dask: the address of a running scheduler, or `local:N` to start one with `N` workers.
+        others: Pieces of something else, of an audit say, that the same engine computes after those of the studies.
         watch: Called with the progress at the beginning and whenever a piece is begun or done.
         notice: Called with a sentence for every damaged file that is computed again.
 
@@ -104,63 +107,32 @@ def reproduce(
         NotOurs: If the folder of a study holds something that tutelage has not written.
         Unreadable: If a file in it cannot be read.
     """
-    notice = notice or ignore
     choose_engine(workers, dask, notice)  # what is wrong with these is said before anything is done
-    with begun_studies(studies, folder, scale, seed, fresh, notice) as running:
-        yield from running.finished
-        engine = choose_engine(workers, dask, notice, len(running.pieces))
-        done = carry_out(running.pieces, engine, watch=watch, notice=notice)
-        for piece, _ in itertools.chain([(None, None)], done):
-            yield from running.advance(piece)
-
-
-@dataclass(frozen=True)
-class RunningStudies:
-    """Studies whose folders this process holds: what is finished, and what is left to do of the others.
-
-    Attributes:
-        finished: Studies that were finished before.
-        pieces: What is left to be computed of the others.
-    """
-
-    finished: tuple[Reproduced, ...]
-    pieces: tuple[Piece, ...]
-    _open: dict[str, _StudyFolder]
-    _waiting: dict[str, set[str]]
-    _notice: Notice
-
-    def advance(self, piece: Piece | None) -> Iterator[Reproduced]:
-        """Take note of a piece that is done, or of none, and yield the studies that are complete now."""
-        if piece is not None and piece.family in self._waiting:
-            self._waiting[piece.family].discard(piece.key)  # type: ignore[index]
-        for id in [id for id, left in self._waiting.items() if not left]:
-            del self._waiting[id]
-            yield self._open[id].conclude(self._notice)
-
-
-@contextlib.contextmanager
-def begun_studies(
-    studies: Sequence[Study], folder: Path, scale: Scale, seed: int, fresh: bool, notice: Notice
-) -> Iterator[RunningStudies]:
-    """Hold the folders of studies that are not finished; arguments and errors are those of `reproduce`."""
     folders = [_StudyFolder(study, checked_path("folder", folder), checked_scale(scale), seed) for study in studies]
-    finished = {} if fresh else {one.study.id: found for one in folders if (found := one.finished(notice)) is not None}
-    still_open = {one.study.id: one for one in folders if one.study.id not in finished}
+    finished = {} if fresh else {one: found for one in folders if (found := one.finished(notice)) is not None}
+    still_open = [one for one in folders if one not in finished]
     with contextlib.ExitStack() as held:
         # All folders before the first lock, which is a file: nothing is written where something is not ours.
-        for one in still_open.values():
+        for one in still_open:
             one.check()
-        for one in still_open.values():
+        for one in still_open:
             held.enter_context(locked(inner_folder(one.root, *one.place)))
             one.begin(notice)
-        pieces = {
-            id: [piece for piece in one.pieces() if fresh or piece.stored(notice) is None]
-            for id, one in still_open.items()
-        }
-        waiting = {id: {piece.key for piece in left} for id, left in pieces.items()}
-        yield RunningStudies(
-            tuple(finished.values()), tuple(itertools.chain(*pieces.values())), still_open, waiting, notice
-        )
+        left = {one: [piece for piece in one.pieces() if fresh or piece.stored(notice) is None] for one in still_open}
+        yield from finished.values()
+        yield from (one.conclude(notice) for one, missing in left.items() if not missing)
+        owners = {piece.name: one for one, missing in left.items() for piece in missing}
+        waiting = Counter(owners.values())
+        # The longest study first, so that all processes are busy to the end.
+        longest = sorted(left.values(), key=lambda missing: -sum(piece.cost for piece in missing))
+        pieces = [*itertools.chain(*longest), *others]
+        engine = choose_engine(workers, dask, notice, len(pieces))
+        for piece, _ in carry_out(pieces, engine, watch=watch, notice=notice):
+            if (one := owners.get(piece.name)) is None:
+                continue
+            waiting[one] -= 1
+            if not waiting[one]:
+                yield one.conclude(notice)
 
 
 def _measure(id: str, scale: Scale, seed: int, name: str, changes: Mapping[str, Any]) -> Content:

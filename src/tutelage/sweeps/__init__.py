@@ -8,6 +8,5 @@ from tutelage.sweeps.specification.issues import SpecificationError as Specifica
 from tutelage.sweeps.sweep import Sweep as Sweep
 from tutelage.sweeps.tables import Computed as Computed
 from tutelage.sweeps.tables import Range as Range
-from tutelage.sweeps.workers import Work as Work
 from tutelage.work.folder import NotOurs as NotOurs
 from tutelage.work.lock import FolderInUse as FolderInUse

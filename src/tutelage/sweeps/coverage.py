@@ -122,6 +122,6 @@ def read_range(store: Store, covered: Range, specification: str) -> tuple[Facts,
         return None
     facts, content = found
     with about(store.path(key_of(covered))):
-        outcome = computed_of(content, facts)
+        outcome = computed_of(content)
         check_rows(covered, outcome)
     return facts, outcome

@@ -23,7 +23,7 @@ from pydantic import Field
 from tutelage.errors import MalformedData, Unreadable
 from tutelage.sweeps.coverage import JOB, Coverage, read_coverage
 from tutelage.sweeps.manifest import FORMAT, Manifest, difference, read_manifest, specification_digest
-from tutelage.sweeps.workers import Work
+from tutelage.sweeps.sweep import Sweep
 from tutelage.work.documents import Document, read_sealed, shaped, write_sealed
 from tutelage.work.engines import Notice
 from tutelage.work.folder import MANIFEST, NotOurs, put, set_aside
@@ -59,7 +59,7 @@ class SweepFolder:
         mixed: Whether runs of other programs may stay there.
     """
 
-    def __init__(self, folder: Path, work: Work, notice: Notice, mixed: bool = False):
+    def __init__(self, folder: Path, work: Sweep, notice: Notice, mixed: bool = False):
         self.folder, self._notice, self._mixed = folder, notice, mixed
         self.document = work.document()
         self.specification = specification_digest(self.document)
@@ -100,34 +100,21 @@ class SweepFolder:
         found = self.check()
         if found is None:
             set_aside(self.folder, self.folder / MANIFEST, self._notice)
-            found = self._new_manifest()
-        elif found.version != installed():
-            self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
+            begun: dict[str, Any] = {"version": installed(), "machine": this_machine(), "created": now(), "command": ""}
+            begun |= {"programs": [], "sessions": [], "files": {}}
+        else:
+            begun = found.model_dump()
+            if found.version != installed():
+                self._notice(f"Begun with tutelage {found.version}, continued with {installed()}.")
         # The same specification, but its files may have been moved since.
-        said = {"document": self.document, "grid": self._grid, "programs": sorted({*found.programs, self._program})}
-        self._manifest = found.model_copy(update=said)
+        said = {"format": FORMAT, "kind": self.document["kind"], "specification": self.specification}
+        said |= {"document": self.document, "grid": self._grid, "programs": sorted({*begun["programs"], self._program})}
+        self._manifest = shaped({**begun, **said}, Manifest)
         self.store.tidy()
         coverage = read_coverage(self.store, self._manifest, thorough=True)
         for sentence in coverage.damaged:
             self._notice(f"{sentence}. Its runs are computed again.")
         return coverage
-
-    def _new_manifest(self) -> Manifest:
-        fields = {
-            "format": FORMAT,
-            "kind": self.document["kind"],
-            "specification": self.specification,
-            "programs": [self._program],
-            "document": self.document,
-            "grid": self._grid,
-            "version": installed(),
-            "machine": this_machine(),
-            "created": now(),
-            "command": "",
-            "sessions": [],
-            "files": {},
-        }
-        return shaped(fields, Manifest)
 
     @contextlib.contextmanager
     def session(self, command: str, engine: str) -> Iterator[None]:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from tutelage.errors import MalformedData
 from tutelage.files import about, digest, largest_text, read_regular
+from tutelage.sweeps.specification.issues import shown
 from tutelage.work.documents import Document, parsed, unsealed
 from tutelage.work.folder import MANIFEST, OtherFormat
 
@@ -140,9 +141,4 @@ def difference(old: Any, new: Any, where: str = "") -> str:
         for position, (one, other) in enumerate(zip(old, new, strict=True)):
             if one != other:
                 return difference(one, other, f"{where}[{position}]")
-    return f"`{where}` is {_short(old)} there and {_short(new)} in yours"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+    return f"`{where}` is {shown(old, 40)} there and {shown(new, 40)} in yours"

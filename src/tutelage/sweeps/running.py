@@ -13,8 +13,9 @@ from tutelage.files import checked_path
 from tutelage.sweeps.coverage import Coverage, key_of
 from tutelage.sweeps.folder import TABLES, SweepFolder
 from tutelage.sweeps.results import Results, open_sweep
+from tutelage.sweeps.sweep import Sweep
 from tutelage.sweeps.tables import Range, failed_content
-from tutelage.sweeps.workers import Work, compute, introduce
+from tutelage.sweeps.workers import compute, introduce
 from tutelage.work.engines import Engine, choose_engine, ignore
 from tutelage.work.job import Piece, Progress, Watch, carry_out
 from tutelage.work.lock import locked
@@ -25,7 +26,7 @@ PIECE_SECONDS = 10.0
 
 
 def run_sweep(
-    work: Work,
+    work: Sweep,
     folder: str | Path,
     *,
     workers: int = 0,
@@ -63,8 +64,9 @@ def run_sweep(
         MalformedData: If another version of tutelage has written the folder; it is left as it is.
         Unreadable: If something in it cannot be read.
     """
-    if not 0 < piece_seconds < math.inf:
-        raise invalid("piece_seconds", "be a positive number of seconds", piece_seconds, "Choose between 1 and 600")
+    if not hasattr(work, "from_document"):
+        raise invalid("work", "be a Sweep", repr(work), "Read a specification with tutelage.Sweep.from_toml")
+    checked_seconds(piece_seconds)
     notice = notice or ignore
     where = choose_engine(workers, dask, notice) if engine is None else engine
     command = this_command() if command is None else command
@@ -98,6 +100,13 @@ def run_sweep(
             if pieces or not all((path / name).exists() for name in TABLES):
                 held.export(dict(zip(TABLES, results.both(), strict=True)))
     return open_sweep(path)
+
+
+def checked_seconds(piece_seconds: float) -> float:
+    """Return how long a piece should take, or raise if that is no time."""
+    if not 0 < piece_seconds < math.inf:
+        raise invalid("piece_seconds", "be a positive number of seconds", piece_seconds, "Choose between 1 and 600")
+    return piece_seconds
 
 
 def _missing(

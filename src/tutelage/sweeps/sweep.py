@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from tutelage.files import checked_path
 from tutelage.sweeps.tables import Computed, Range
 from tutelage.sweeps.workers import Watch
 
@@ -78,7 +79,7 @@ class Sweep:
         from tutelage.sweeps.specification.plan import plan_of
 
         fields = {name: said[name] for name in (*SECTIONS, "grid", "zip") if said[name] is not None}
-        self._plan = plan_of(fields, Folder(Path(folder), allow_outside), Source())
+        self._plan = plan_of(fields, Folder(checked_path("folder", folder), allow_outside), Source())
 
     @classmethod
     def _from_plan(cls, plan: Plan) -> Sweep:
@@ -133,7 +134,7 @@ class Sweep:
         from tutelage.sweeps.specification.arrays import Folder
         from tutelage.sweeps.specification.plan import from_document
 
-        inside = None if folder is None else Folder(Path(folder), allow_outside, "of the sweep")
+        inside = None if folder is None else Folder(checked_path("folder", folder), allow_outside, "of the sweep")
         return cls._from_plan(from_document(document, inside))
 
     def document(self) -> dict[str, Any]:
@@ -155,9 +156,10 @@ class Sweep:
                 followed side by side and cost as much as one.
             cores: How many cores it has: as many tiles are followed at once.
         """
+        from tutelage.checks import count, positive
         from tutelage.sweeps.costs import ranges_of
 
-        return ranges_of(self._plan, seconds, cores)
+        return ranges_of(self._plan, positive("seconds", seconds), count("cores", cores))
 
     def estimate(self) -> Estimate:
         """Return about how many seconds all runs take on one core, and what would make them cheaper."""

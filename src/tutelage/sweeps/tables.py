@@ -36,16 +36,9 @@ RECORD_COLUMNS = {"cell": pl.Int64(), "run": pl.Int64(), "step": pl.Int64(), "ti
 COLUMNS: dict[TableName, dict[str, Any]] = {"runs": RUN_COLUMNS, "records": RECORD_COLUMNS}
 """Columns that every table has, in their order."""
 _ARRAYS, _NULL = "arrays/", "/null"
-_KINDS = {
-    "whole": pl.Int64(),
-    "real": pl.Float64(),
-    "truth": pl.Boolean(),
-    "text": pl.String(),
-    "vector": pl.List(pl.Float64),
-}
-_DTYPES = {"whole": "i8", "real": "f8", "truth": "?", "text": "u1", "vector": "f8"}
-_FILL = {"whole": 0, "real": 0.0, "truth": False}
-ColumnKind = Literal["whole", "real", "truth", "text", "vector"]
+_VECTOR = pl.List(pl.Float64)
+# What stands in the places of what is missing, in columns that are arrays as they are.
+_FILL: dict[Any, Any] = {pl.Int64(): 0, pl.Float64(): 0.0, pl.Boolean(): False}
 
 
 @dataclass(frozen=True)
@@ -88,13 +81,13 @@ class Facts(Document):
         runs: Number of its runs.
         failed: Number of them that failed.
         seconds: Time that they took, on one core.
-        columns: Kinds of the columns, by table and name.
     """
 
     runs: Annotated[int, Field(ge=1)]
     failed: Annotated[int, Field(ge=0)]
     seconds: Annotated[float, Field(ge=0)]
-    columns: dict[TableName, dict[str, ColumnKind]]
+    # Kinds of columns, which arrays tell themselves: version 0.2.0 has written them.
+    columns: Annotated[Any, Field(exclude=True)] = None
 
 
 def content_of(covered: Range, outcome: Computed) -> Content:
@@ -108,16 +101,14 @@ def content_of(covered: Range, outcome: Computed) -> Content:
     except MalformedData as error:
         raise TutelageError(f"{covered} {error}") from error
     runs = outcome.runs
-    arrays, columns = {f"{_ARRAYS}{name}": np.asarray(values) for name, values in outcome.arrays.items()}, {}
+    arrays = {f"{_ARRAYS}{name}": np.asarray(values) for name, values in outcome.arrays.items()}
     for kind, table in (("runs", runs), ("records", outcome.records)):
-        columns[kind] = {name: _kind_of(name, dtype) for name, dtype in table.schema.items()}
         for name, column in table.to_dict().items():
-            arrays |= _encoded(f"{kind}/{name}", column, columns[kind][name])
+            arrays |= _encoded(f"{kind}/{name}", column)
     facts = Facts(
         runs=covered.runs,
         failed=runs["status"].to_list().count(FAILED),
         seconds=float(np.nansum(runs["seconds"].to_numpy())),
-        columns=columns,
     )
     return Content(facts.model_dump(), arrays)
 
@@ -156,68 +147,66 @@ def failed_content(covered: Range, reason: str) -> Content:
     return content_of(covered, Computed(failed_runs(covered, reason), pl.DataFrame(schema=RECORD_COLUMNS), {}))
 
 
-def computed_of(content: Content, facts: Facts) -> Computed:
-    """Return what a range has computed from the content of its piece and what that says of itself.
+def computed_of(content: Content) -> Computed:
+    """Return what a range has computed from the content of its piece.
 
     Raises:
         MalformedData: If it contradicts itself; the text continues a sentence.
     """
     arrays = {name.removeprefix(_ARRAYS): values for name, values in content.arrays.items() if name.startswith(_ARRAYS)}
-    runs, records = (_table(content, kind, facts.columns.get(kind, {})) for kind in COLUMNS)
+    runs, records = (_table(content.arrays, kind) for kind in COLUMNS)
     return Computed(runs, records, arrays)
 
 
-def _table(content: Content, kind: TableName, columns: Mapping[str, ColumnKind]) -> pl.DataFrame:
+def _table(arrays: Mapping[str, np.ndarray], kind: TableName) -> pl.DataFrame:
+    table = {
+        name.removeprefix(f"{kind}/"): _decoded(name, values, arrays.get(f"{name}{_NULL}"))
+        for name, values in arrays.items()
+        if name.startswith(f"{kind}/") and not name.endswith(_NULL)
+    }
     for name, wanted in COLUMNS[kind].items():
-        if name not in columns or _KINDS[columns[name]] != wanted:
+        if name not in table or table[name].dtype != wanted:
             raise MalformedData(f"has no column `{name}` of the right kind")
-    table = {name: _decoded(content.arrays, f"{kind}/{name}", one) for name, one in columns.items()}
     if len({len(column) for column in table.values()}) > 1:
         raise MalformedData("has a table whose columns differ in length")
     return pl.DataFrame(table)
 
 
-def _kind_of(name: str, dtype: pl.DataType) -> ColumnKind:
-    for kind, one in _KINDS.items():
-        if dtype == one:
-            return kind  # type: ignore[return-value]
-    raise TutelageError(f"the column `{name}` must hold numbers, words, truth values or vectors, but holds {dtype}")
-
-
-def _encoded(name: str, column: pl.Series, kind: ColumnKind) -> dict[str, np.ndarray]:
+def _encoded(name: str, column: pl.Series) -> dict[str, np.ndarray]:
     # Polars plans a query for most of what it does: not where nothing is missing.
     missing = {f"{name}{_NULL}": column.is_null().to_numpy()} if column.null_count() else {}
-    if kind == "text":
+    if column.dtype == pl.String:
         text = json.dumps([word or "" for word in column.to_list()], ensure_ascii=False).encode()
         return {name: np.frombuffer(text, np.uint8), **missing}
-    if kind == "vector":
+    if column.dtype == _VECTOR:
         # The runs of one cell have as many vectors each; where a quantity was not recorded, all rows are empty.
         rows = [row for row in column.to_list() if row is not None]
         return {name: np.array(rows, dtype=float).reshape(len(rows), -1 if rows else 0), **missing}
-    whole = column.fill_null(_FILL[kind]) if missing else column
-    return {name: whole.to_numpy().astype(_DTYPES[kind]), **missing}
+    if column.dtype not in _FILL:
+        held = "must hold numbers, words, truth values or vectors"
+        raise TutelageError(f"the column `{name}` {held}, but holds {column.dtype}")
+    return {name: (column.fill_null(_FILL[column.dtype]) if missing else column).to_numpy(), **missing}
 
 
-def _decoded(arrays: Mapping[str, np.ndarray], name: str, kind: ColumnKind) -> pl.Series:
-    values, null = arrays.get(name), arrays.get(f"{name}{_NULL}")
-    axes = 2 if kind == "vector" else 1
-    if values is None or values.dtype != np.dtype(_DTYPES[kind]) or values.ndim != axes:
-        raise MalformedData(f"has no column `{name}`, or one of another kind")
-    if kind == "text":
+def _decoded(name: str, values: np.ndarray, null: np.ndarray | None) -> pl.Series:
+    vectors = values.dtype == np.float64 and values.ndim == 2
+    if values.dtype == np.uint8 and values.ndim == 1:
         words = parsed(values.tobytes())
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise MalformedData(f"has a column `{name}` that is no list of words")
         column = pl.Series(words, dtype=pl.String)
-    elif kind == "vector":
-        column = pl.Series(values).arr.to_list() if values.size else pl.Series([], dtype=_KINDS[kind])
+    elif vectors:
+        column = pl.Series(values).arr.to_list() if values.size else pl.Series([], dtype=_VECTOR)
+    elif values.dtype in (np.int64, np.float64, np.bool_) and values.ndim == 1:
+        column = pl.Series(values)
     else:
-        column = pl.Series(values, dtype=_KINDS[kind])
+        raise MalformedData(f"has a column `{name}` of no kind that columns have")
     if null is None:
         return column
-    rows = len(null) - int(null.sum()) if kind == "vector" and null.dtype == bool else len(null)
+    rows = len(null) - int(null.sum()) if vectors and null.dtype == bool else len(null)
     if null.dtype != bool or null.ndim != 1 or len(column) != rows:
         raise MalformedData(f"has a column `{name}` that contradicts itself")
-    if kind == "vector":
+    if vectors:
         places = np.where(null, 0, np.cumsum(~null) - 1)
-        column = column.gather(places) if len(column) else pl.Series([None] * len(null), dtype=_KINDS[kind])
+        column = column.gather(places) if len(column) else pl.Series([None] * len(null), dtype=_VECTOR)
     return pl.select(pl.when(pl.lit(pl.Series(~null))).then(pl.lit(column))).to_series()

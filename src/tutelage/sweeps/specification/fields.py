@@ -215,7 +215,9 @@ def array_kind(dimensions: int | None, made: Mapping[str, Callable[..., np.ndarr
         made: The generators, by name.
     """
     family = f"array{dimensions or ''}"
-    models = {name: table_of(make, {}, key="generator", name=name) for name, make in (made or {}).items()}
+    # A vector is the only one of some rows.
+    skip = ("neurons",) if dimensions == 1 else ()
+    models = {name: table_of(make, {}, key="generator", name=name, skip=skip) for name, make in (made or {}).items()}
     inline: Any = {1: list[float], 2: list[list[float]], None: list[Any]}[dimensions]
     kinds: dict[str, Any] = {"inline": inline, "file": ArrayFile, "digest": Stored}
     choices = "numbers in brackets" if dimensions == 1 else "rows of numbers in brackets"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
 
 import jax
 import numpy as np
@@ -72,26 +74,14 @@ def constant(dimension: int, value: float = 1.0) -> np.ndarray:
     return np.full(count("dimension", dimension), finite_number("value", value))
 
 
-def gaussian_vector(dimension: int, scale: float = 1.0, seed: int = 0) -> np.ndarray:
-    """A vector of independent Gaussian entries.
+def _single(rows: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Return the generator of a vector: the only one of the rows that another makes."""
 
-    Args:
-        dimension: Number of entries.
-        scale: Standard deviation of an entry.
-        seed: Seed of the entries.
-    """
-    return gaussian_rows(1, dimension, scale, seed)[0]
+    @wraps(rows)
+    def vector(**arguments: Any) -> np.ndarray:
+        return rows(neurons=1, **arguments)[0]
 
-
-def sphere_vector(dimension: int, norm: float = 1.0, seed: int = 0) -> np.ndarray:
-    """A vector in a uniformly random direction.
-
-    Args:
-        dimension: Number of entries.
-        norm: Its norm.
-        seed: Seed of the direction.
-    """
-    return sphere_rows(1, dimension, norm, seed)[0]
+    return vector
 
 
 def _normal(shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -106,6 +96,6 @@ MATRICES: Mapping[str, Callable[..., np.ndarray]] = {
 VECTORS: Mapping[str, Callable[..., np.ndarray]] = {
     "axis": axis,
     "constant": constant,
-    "gaussian": gaussian_vector,
-    "sphere": sphere_vector,
+    "gaussian": _single(gaussian_rows),
+    "sphere": _single(sphere_rows),
 }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from tutelage.sweeps.specification.issues import Issue, dotted, shown
 from tutelage.sweeps.specification.locate import Path, closest
@@ -15,37 +14,30 @@ from tutelage.sweeps.specification.locate import Path, closest
 MOST_CELLS = 100_000
 
 
-@dataclass(frozen=True)
-class GridValues:
-    """The values that one cell takes from the grid.
+GridValues: TypeAlias = dict[Path, tuple[Any, Path]]
+"""What a cell takes from the grid: the value of every field, and where it is written, by the path of the field."""
 
-    Attributes:
-        values: The value of every field of the grid, by its path.
-        origins: Where each value is written.
-    """
 
-    values: dict[Path, Any]
-    origins: dict[Path, Path]
+def applied(setting: GridValues, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Issue]]:
+    """Return the fields of a cell, and what is wrong with the places of its values."""
+    result, issues = _copied(fields), []
+    for path, (value, origin) in setting.items():
+        table: Any = result
+        for depth, key in enumerate(path[:-1]):
+            table = table.setdefault(key, {})
+            if not isinstance(table, dict):
+                text = f"must lead to a field, but `{dotted(path[: depth + 1])}` is {shown(table)}, not a table."
+                issues.append(Issue(origin[:-1], text))
+                break
+        else:
+            table[path[-1]] = _copied(value)
+    return result, issues
 
-    def applied(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[Issue]]:
-        """Return the fields of the cell, and what is wrong with the places of its values."""
-        result, issues = _copied(fields), []
-        for path, value in self.values.items():
-            table: Any = result
-            for depth, key in enumerate(path[:-1]):
-                table = table.setdefault(key, {})
-                if not isinstance(table, dict):
-                    text = f"must lead to a field, but `{dotted(path[: depth + 1])}` is {shown(table)}, not a table."
-                    issues.append(Issue(self.origins[path][:-1], text))
-                    break
-            else:
-                table[path[-1]] = _copied(value)
-        return result, issues
 
-    def origin(self, path: Path) -> Path:
-        """Return where a field of the cell is written: in the grid, or in its own table."""
-        origin, rest = closest(self.origins, path)
-        return (*(origin or ()), *rest)
+def origin_of(setting: GridValues, path: Path) -> Path:
+    """Return where a field of a cell is written: in the grid, or in its own table."""
+    entry, rest = closest(setting, path)
+    return rest if entry is None else (*entry[1], *rest)
 
 
 def _copied(value: Any) -> Any:
@@ -70,7 +62,7 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[GridValues
     """
     shared = {key: value for key, value in fields.items() if key not in ("grid", "zip")}
     issues: list[Issue] = []
-    axes: list[list[dict[Path, tuple[Any, Path]]]] = []
+    axes: list[list[GridValues]] = []
     if "grid" in fields:
         for path, values, origin in _lists(fields["grid"], ("grid",), issues):
             axes.append([{path: (value, (*origin, number))} for number, value in enumerate(values)])
@@ -93,18 +85,15 @@ def expanded(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[GridValues
     issues += _overlaps(axes)
     if issues:
         # One cell, to see what else is wrong.
-        return shared, [_joined(tuple(axis[0] for axis in axes if axis))], issues
+        return shared, [_joined(axis[0] for axis in axes if axis)], issues
     number = math.prod(map(len, axes))
     if number > MOST_CELLS:
         return shared, [], [Issue(("grid",), f"must have at most {MOST_CELLS} cells, but has {number}.")]
     return shared, [_joined(choice) for choice in itertools.product(*axes)], []
 
 
-def _joined(choice: tuple[dict[Path, tuple[Any, Path]], ...]) -> GridValues:
-    together = {path: entry for axis in choice for path, entry in axis.items()}
-    return GridValues(
-        {path: value for path, (value, _) in together.items()}, {path: origin for path, (_, origin) in together.items()}
-    )
+def _joined(choice: Iterable[GridValues]) -> GridValues:
+    return {path: entry for axis in choice for path, entry in axis.items()}
 
 
 def _lists(table: Any, origin: Path, issues: list[Issue], path: Path = ()) -> Iterator[tuple[Path, list[Any], Path]]:
@@ -128,7 +117,7 @@ def _lists(table: Any, origin: Path, issues: list[Issue], path: Path = ()) -> It
             yield inner, value, (*origin, key)
 
 
-def _overlaps(axes: list[list[dict[Path, tuple[Any, Path]]]]) -> list[Issue]:
+def _overlaps(axes: list[list[GridValues]]) -> list[Issue]:
     """Return fields that are set twice, or inside one another."""
     seen: dict[Path, Path] = {}
     issues = []

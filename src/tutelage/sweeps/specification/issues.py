@@ -11,8 +11,6 @@ from typing import Any
 from tutelage.errors import InvalidArgument
 from tutelage.sweeps.specification.locate import Path, closest
 
-_MOST_SHOWN = 60
-
 
 @dataclass(frozen=True)
 class Issue:
@@ -63,13 +61,13 @@ def dotted(path: Path) -> str:
     return text or "specification"
 
 
-def shown(value: Any) -> str:
-    """Return a received value, shortened."""
+def shown(value: Any, most: int = 60) -> str:
+    """Return a received value, shortened to so many letters."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def meant(received: Any, allowed: Iterable[str]) -> str:

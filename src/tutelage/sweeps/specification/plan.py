@@ -18,7 +18,7 @@ from tutelage.files import checked_path, largest_text, read_regular
 from tutelage.sweeps.specification.arrays import Arrays, Folder, array_digest
 from tutelage.sweeps.specification.build import Built, Unusable, build
 from tutelage.sweeps.specification.cell import SECTIONS, Cell, validated
-from tutelage.sweeps.specification.grids import expanded
+from tutelage.sweeps.specification.grids import applied, expanded, origin_of
 from tutelage.sweeps.specification.issues import Issue, Source, SpecificationError, dotted
 from tutelage.sweeps.specification.locate import positions
 
@@ -93,7 +93,7 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source) -> Plan:
     cells: list[Cell] = []
     known: dict[Any, Any] = {}
     for setting in settings:
-        own, misplaced = setting.applied(shared)
+        own, misplaced = applied(setting, shared)
         issues += misplaced
         if misplaced:
             continue
@@ -103,12 +103,12 @@ def plan_of(fields: Mapping[str, Any], folder: Folder, source: Source) -> Plan:
                 build(cell, arrays, known)
             except Unusable as error:
                 wrong = list(error.args)
-        issues += [Issue(setting.origin(issue.path), issue.text) for issue in wrong]
+        issues += [Issue(origin_of(setting, issue.path), issue.text) for issue in wrong]
         if cell is not None and not wrong:
             cells.append(cell)
     if issues:
         raise source.error(issues)
-    chosen = tuple({dotted(path): _shown_value(value) for path, value in one.values.items()} for one in settings)
+    chosen = tuple({dotted(path): _shown_value(value) for path, (value, _) in one.items()} for one in settings)
     return Plan(tuple(cells), chosen, arrays, known)
 
 
@@ -152,8 +152,9 @@ def from_document(document: Mapping[str, Any], folder: Folder | None = None) -> 
     Raises:
         MalformedData: If it is not the document of a sweep, or names a file outside the folder.
     """
-    if document.get("kind") != "sweep" or document.get("version") != VERSION:
-        received = f"kind {document.get('kind')!r}, version {document.get('version')!r}"
+    kind, version = (document.get(name) if isinstance(document, Mapping) else None for name in ("kind", "version"))
+    if kind != "sweep" or version != VERSION:
+        received = f"kind {kind!r}, version {version!r}"
         raise MalformedData(f"A document of a sweep has kind 'sweep' and version {VERSION}, but this has {received}.")
     try:
         return _from_document(document, folder)
