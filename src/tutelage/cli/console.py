@@ -90,6 +90,10 @@ class Commands(TyperGroup):
             return result
         except KeyboardInterrupt:
             interrupted()
+        except typer.BadParameter as error:
+            if (sentence := _value_refused(error)) is None:
+                raise
+            bad_input(sentence)
         except TutelageError as error:
             # What a command does not answer itself. A specification has a line for everything that is wrong with it.
             bad_input(*str(error).splitlines())
@@ -99,6 +103,15 @@ class Commands(TyperGroup):
         except OSError as error:
             _drop_output()
             failed(described(error))
+
+
+def _value_refused(error: typer.BadParameter) -> str | None:
+    """Return what is wrong with the value of an option, with what was received; `None` where that is not known."""
+    found = getattr(error.__cause__, "errors", list)()  # of Pydantic, by which Typer checks values
+    if error.param is None or not found:
+        return None
+    constraint = str(found[0]["msg"]).removeprefix("Input should ")
+    return f"{error.param.opts[0]} must {constraint}, but received {found[0]['input']!r}. See --help for what it takes."
 
 
 def _drop_output() -> None:
