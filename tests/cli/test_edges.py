@@ -165,6 +165,21 @@ def _process(*arguments: str, before: str = "", **options) -> subprocess.Complet
     return subprocess.run([sys.executable, "-c", code, *arguments], text=True, **options)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("minima", "--neurons", "0"), "--neurons must be greater than or equal to 1, but received '0'."),
+        (("audit", "--seed", "-1"), "--seed must be greater than or equal to 0, but received '-1'."),
+        (("audit", "--workers", "two"), "unable to parse string as an integer, but received 'two'."),
+    ],
+)
+def test_a_value_out_of_range_is_repeated(arguments: tuple[str, ...], sentence: str) -> None:
+    """What is wrong, what was received, and what to do, as for every other argument."""
+    result = run(app, [*arguments])
+    assert result.exit_code == 2 and sentence in " ".join(result.output.split())
+    assert result.output.startswith("error: ") and "--help" in result.output
+
+
 def test_every_command_is_in_the_table():
     """A new command needs a line in the table."""
     shown = run(app, ["--help"], env={"COLUMNS": "80"}).stdout

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -224,3 +225,44 @@ def test_an_atlas_is_read_as_it_was_written(tmp_path) -> None:
     assert again.problem == atlas.problem and again._reference.numbers == 2
     np.testing.assert_array_equal(as_vector(again[0].point), as_vector(atlas[0].point))
     assert len(again.merge(atlas)) == 1
+
+
+@pytest.mark.parametrize("learn", [("biases",), ("output", "biases"), ("biases", "constant")])
+def test_biases_beside_fixed_vectors_are_no_neurons_to_split(learn: tuple[str, ...]) -> None:
+    """Neither are there reduced blocks: both are refused in a sentence."""
+    objective = tl.population(tl.problems.two_layer(np.eye(2), 2, "erf", learn=learn, weights=np.eye(2) + 0.1))
+    point = objective.problem.zero()
+    with pytest.raises(tl.InvalidArgument, match="homogeneous neurons"):
+        tl.descent_direction(objective, point)
+    with pytest.raises(tl.UnsupportedCombination, match="learn their vectors"):
+        tl.geometry.reduced_blocks(objective, point)
+
+
+@pytest.mark.parametrize("learn", ["constant", "output", "biases", ("output", "constant")])
+def test_an_atlas_of_students_with_fixed_vectors(learn: str | tuple[str, ...], tmp_path: Path) -> None:
+    """They are compared number by number, keep all their numbers, and can be saved and loaded."""
+    fixed = np.array([[1.0, 0.2], [-0.3, 0.9], [0.5, -1.1]])
+    problem = tl.problems.two_layer(np.eye(2), 3, "erf", learn=learn, weights=fixed, teacher_constant=0.5)
+    objective = tl.population(problem)
+    start = jax.tree.map(lambda leaf: leaf + 0.5, problem.zero())
+    runs = tl.descend(
+        objective,
+        jax.tree.map(lambda leaf: np.stack([leaf, leaf]), start),
+        tl.GradientDescent(0.5),
+        stop=[tl.gradient_norm(1e-9), tl.step_limit(20_000)],
+    )
+    atlas = tl.atlas(objective, runs)
+    assert [entry.count for entry in atlas] == [2]
+    np.testing.assert_allclose(as_vector(atlas[0].point), as_vector(runs.point(0)), atol=1e-5)
+    atlas.save(tmp_path / "atlas.npz")
+    assert repr(tl.load_atlas(tmp_path / "atlas.npz")) == repr(atlas)
+
+
+def test_an_atlas_without_entries_says_how_runs_ended() -> None:
+    """Steps that are too large go to and fro for ever."""
+    objective = tl.population(tl.problems.two_layer(np.eye(2), 2, learn="constant", weights=np.eye(2)))
+    starts = Layers(None, None, None, np.array([0.1, 2.0]))  # type: ignore[arg-type]
+    runs = tl.descend(objective, starts, tl.GradientDescent(2.0), stop=tl.step_limit(10))
+    assert repr(tl.atlas(objective, runs)) == (
+        "Atlas(two_layer, 2 runs: nothing; 2 not at a critical point; runs ended: 2 step limit)"
+    )

@@ -269,7 +269,8 @@ def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
     if not len(usable):
         return None
     chosen = usable[len(usable) // 2]
-    depth = _DEEPER * abs(float(pairs.large[chosen] - pairs.small[chosen])) + 1e-3 * float(np.median(pairs.size))
+    usual = float(np.median(pairs.size[usable]))  # elsewhere sides need not be numbers
+    depth = _DEEPER * abs(float(pairs.large[chosen] - pairs.small[chosen])) + 1e-3 * usual
     brief = replace(effort, generations=min(effort.generations, 6))
     thinnest = None
     for width in _WIDTHS:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims.laws import Space
 from tutelage.claims.outcome import Effort
 from tutelage.claims.relation import Relation
 from tutelage.claims.search import Pairs
@@ -35,7 +36,7 @@ def at_risk(relation: Relation, effort: Effort, seed: int, others: Sequence[Rela
     """
     pairs = relation.sampled(effort, seed)
     counted = pairs.counted & np.isfinite(pairs.size)
-    if not counted.any() or _one_expression(pairs, counted):
+    if not counted.any() or (_one_expression(pairs, counted) and not _discrete(relation)):
         return 0.0
     if relation.relation == "==":
         return 1.0
@@ -55,6 +56,11 @@ def _one_expression(pairs: Pairs, counted: np.ndarray) -> bool:
     """Whether both sides agree to the last bit everywhere, and not because they are whole numbers."""
     whole = np.all(pairs.size[counted] == np.round(pairs.size[counted]))
     return bool(np.all(pairs.same[counted]) and not whole)
+
+
+def _discrete(relation: Relation) -> bool:
+    """Whether nothing but whole numbers and choices is drawn, so that sides may well agree to the last bit."""
+    return all(isinstance(draw, Mapping) and not Space(draw).smooth for draw in relation.draw)
 
 
 def refuted_from(

@@ -173,7 +173,13 @@ class Relation:
             if found.broken is not None:
                 witness = sides.shown(found.broken)
                 return Outcome(float("nan"), tried, witness, "a side is not a number", "inconclusive"), worst_rows
-            margin, row = _believed(sides, found, seed)
+            margin, row, rounding = _believed(sides, found, seed)
+            if rounding:
+                # What seemed worst hides all else: once more, with a scale for each instance by its own rounding.
+                sides = replace(sides, wary=True)
+                again = attack(sides, effort, np.random.default_rng([seed, 6]), enough)
+                tried += again.tried
+                margin, row, _ = _believed(sides, again, seed)
             if row is not None and (best is None or margin < best[0]):
                 best = margin, sides, row
             if best is not None and best[0] < enough:
@@ -301,25 +307,29 @@ def _typical(pairs: Pairs) -> float:
     return _TYPICAL * float(np.median(sizes)) if len(sizes) else 0.0
 
 
-def _believed(sides: Sides, found: Found, seed: int) -> tuple[float, np.ndarray | None]:
-    """Return the smallest margin with its instance; what is a violation by rounding errors alone counts as none."""
+def _believed(sides: Sides, found: Found, seed: int) -> tuple[float, np.ndarray | None, bool]:
+    """Return the smallest margin with its instance, and whether all violations are rounding errors.
+
+    What is a violation by rounding errors alone counts as none: it goes away when the last digits of the instance
+    change, or those of what is computed from it.
+    """
     if not len(found.rows):
-        return np.inf, None
+        return np.inf, None, False
     random = np.random.default_rng([seed, 3])
     if isinstance(sides.space, Table) or found.lowest >= 0:
-        return found.lowest, found.rows[0]
+        return found.lowest, found.rows[0], False
     low, high = sides.space.bounds()
     for margin, row in zip(found.margins, found.rows, strict=True):
         if margin >= 0:
-            return float(margin), row
+            return float(margin), row, False
         nudged = row * (1 + _NUDGE * random.normal(size=(_NUDGES, len(row))))
         pairs = sides.pairs(np.concatenate([row[None], np.clip(nudged, low, high)]))
         gaps = np.where(pairs.counted, pairs.large - pairs.small, np.nan)
         noise = np.nanmax(np.abs(gaps - gaps[0]))
-        if abs(gaps[0]) > 4 * noise:
-            return float(margin), row
+        if abs(gaps[0]) > 4 * max(noise, sides.rounding(row, random)):
+            return float(margin), row, False
     # Nothing but rounding: as close as it gets.
-    return 0.0, found.rows[0]
+    return 0.0, found.rows[0], True
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -21,6 +21,7 @@ from jax.core import Tracer
 from tutelage.claims.formula import Formula, condition, number
 from tutelage.claims.laws import Space
 from tutelage.claims.search import Pairs
+from tutelage.claims.shaking import shaken
 from tutelage.claims.table import Table
 from tutelage.errors import TutelageError, invalid
 from tutelage.errors import shown as _shown
@@ -40,6 +41,9 @@ _MOST_ENTRIES = 256
 _SHORT = 120
 # Dimensions from which on derivatives are worth compiling even for a short search.
 _MANY = 12
+# How often a formula is evaluated with random last digits, in a search and to believe a violation; and the size of
+# sides beside such a change, a tenth of a billionth of which is far from a violation.
+_FEW_SHAKES, _SHAKES, _BESIDE = 3, 16, 1e10
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Sides:
         parameters: The values of the form's parameters.
         derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
         optimised: Whether programs are worth more of the compiler's time.
+        wary: Whether each instance has a scale of its own, below which its sides differ by rounding (in NumPy alone).
         modes: How formulas are evaluated on instances of each form, which batches of one draw share.
     """
 
@@ -72,6 +77,7 @@ class Sides:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     derivatives: bool = True
     optimised: bool = False
+    wary: bool = False
     floor: float = 0.0
     programs: dict[Any, Any] = field(default_factory=dict, repr=False)
     modes: dict[Any, str] = field(default_factory=dict, repr=False)
@@ -208,12 +214,9 @@ class Sides:
 
     def pairs(self, rows: np.ndarray) -> Pairs:
         """Return both sides at coordinates, one row per instance."""
-        if self.mode == "batch":
+        if self.mode != "compiled":
             with np.errstate(all="ignore"):
-                return self._in_batch(rows)
-        if self.mode == "each":
-            with np.errstate(all="ignore"):
-                return self._one_by_one(rows)
+                return self._in_batch(rows) if self.mode == "batch" else self._one_by_one(rows)
         return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
 
     def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
@@ -238,7 +241,41 @@ class Sides:
         given = isinstance(self.space, Table) and np.array_equal(rows, self.space.rows)
         found = self._of_table(rows) if given else self.evaluate(self.instance(np, rows))
         left, right, scale, counted = found
+        if self.wary:
+            scale = self._widened(scale, self.instance(np, rows))
         return self._paired(left, right, scale, counted, len(rows))
+
+    def rounding(self, row: np.ndarray, random: np.random.Generator) -> float:
+        """Return by how much the difference of both sides of an instance is off by rounding; zero if it is not known.
+
+        Formulas in NumPy are evaluated again with random last digits after every operation. What JAX compiles, and what
+        is not a function of NumPy throughout, does not show.
+        """
+        if self.mode == "compiled":
+            return 0.0
+        rows = row[None] if self.mode == "batch" else row
+        with np.errstate(all="ignore"):
+            noise = self._noise(self.instance(np, rows), random, _SHAKES)
+        return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
+
+    def _noise(self, instance: Mapping[str, Any], random: np.random.Generator, times: int) -> np.ndarray:
+        """Return the same for each entry of instances in NumPy, by so many evaluations."""
+        values = {**instance, **self.parameters}
+        exact = [np.asarray(side(values), float) for side in (self.left, self.right)]
+        noise = np.zeros(np.broadcast_shapes(*(side.shape for side in exact)))
+        for _ in range(times):
+            moving = {name: shaken(value, random) for name, value in instance.items()} | dict(self.parameters)
+            try:
+                sides = [np.asarray(side(moving), float) for side in (self.left, self.right)]
+                apart = sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True))
+                noise = np.maximum(noise, apart)
+            except Exception:  # a formula that does not take such arrays
+                return np.zeros(noise.shape)
+        return noise
+
+    def _widened(self, scale: Any, instance: Mapping[str, Any]) -> np.ndarray:
+        """Return a scale that is large beside the rounding of instances."""
+        return np.maximum(scale, _BESIDE * self._noise(instance, np.random.default_rng(4), _FEW_SHAKES))
 
     def _of_table(self, rows: np.ndarray) -> tuple:
         """Return what `evaluate` does on all instances that are given; what no other parameter changes is kept."""
@@ -270,6 +307,8 @@ class Sides:
             if self.build is not None:
                 instance = self._built(instance, self.parameters)
             left, right, scale, counted = self.evaluate(instance)
+            if self.wary:
+                scale = self._widened(scale, instance)
             if np.shape(left) != np.shape(right) or np.shape(left) != np.shape(scale):
                 left, right, scale = np.broadcast_arrays(left, right, scale)
             found.append((left, right, scale, counted))

@@ -91,9 +91,22 @@ class Commands(TyperGroup):
                 # Here, where a full disk or a closed pipe can still be answered.
                 sys.stdout.flush()
                 return result
+        except typer.BadParameter as error:
+            if (sentence := _value_refused(error)) is None:
+                raise
+            bad_input(sentence)
         except BrokenPipeError:
             _drop_output()
             raise typer.Exit(EXIT_NOBODY_READS) from None
+
+
+def _value_refused(error: typer.BadParameter) -> str | None:
+    """Return what is wrong with the value of an option, with what was received; `None` where that is not known."""
+    found = getattr(error.__cause__, "errors", list)()  # of Pydantic, by which Typer checks values
+    if error.param is None or not found:
+        return None
+    constraint = str(found[0]["msg"]).removeprefix("Input should ")
+    return f"{error.param.opts[0]} must {constraint}, but received {found[0]['input']!r}. See --help for what it takes."
 
 
 def _drop_output() -> None:

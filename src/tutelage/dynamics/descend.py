@@ -16,6 +16,7 @@ from tutelage.arrays import of_jax, row_of
 from tutelage.checks import count, flag, of_kind, random_seed
 from tutelage.dynamics.base import Method, seen_by_run, taught, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
+from tutelage.dynamics.fineness import allowance, by_finer_quadratures
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import (
@@ -344,9 +345,12 @@ class _Follower:
         points = jax.tree.map(of_jax, self.state.point)
         if self.reduction is not None:
             points = self.reduction.lift(points, np.arange(len(self.state.code)))
-        pairs = self._channels(points)
-        codes = np.array([Code.CHANNEL if run in pairs else code for run, code in enumerate(self.state.code)])
-        reasons = [self._reason(run) + pairs.get(run, "") for run in range(len(self.state.code))]
+        # The runs' own codes stay: they can be followed further.
+        channels, coarse = self._channels(points), self._coarse(points)
+        codes, reasons = self.state.code.copy(), [self._reason(run) for run in range(len(self.state.code))]
+        for code, said in ((Code.CHANNEL, channels), (Code.COARSE, coarse)):
+            for run, words in said.items():
+                codes[run], reasons[run] = code, reasons[run] + words
         return Runs(
             objective=self.objective,
             points=points,
@@ -377,6 +381,29 @@ class _Follower:
                     " and ".join(text) for text in (map(str, found), map("{:.3g}".format, found.values()))
                 )
                 said[run] = f"; neurons {neurons} run away, with output weights {outputs}"
+        return said
+
+    def _coarse(self, points: PyTree) -> dict[int, str]:
+        """Return what to say of runs that met a condition by a quadrature that is too coarse where they ended."""
+        ended = np.flatnonzero(np.isin(self.state.code, (Code.GRADIENT, Code.LOSS)))
+        if not ended.size:
+            return {}
+        rows = jax.device_get((points, self.state.key, self.state.step, self.teachers))
+        rows = jax.tree.map(lambda leaf: leaf[ended], rows)
+
+        def values(finer: Objective, own: np.ndarray):
+            return in_tiles(_evaluate_tile, self.tile, (finer,), jax.tree.map(lambda leaf: leaf[own], rows))
+
+        said, allowed = {}, allowance(self.objective)
+        for place, numbers in by_finer_quadratures(self.objective, rows[0], rows[3], values).items():
+            run = int(ended[place])
+            if not numbers:
+                said[run] = ", but so far beyond the radius of the quadrature no finer one can tell"
+                continue
+            by_gradient = self.state.code[run] == Code.GRADIENT
+            number, limit = (numbers[1], self.stop.gradient) if by_gradient else (numbers[0], self.stop.loss)
+            if not number <= float(limit or 0.0) + allowed:
+                said[run] = f", but {number:.2g} by a finer quadrature; choose a larger radius for `population`"
         return said
 
     def _slope(self, run: int, point: PyTree) -> PyTree:

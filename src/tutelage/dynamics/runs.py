@@ -44,8 +44,8 @@ class Runs:
     Attributes:
         objective: The objective that was descended.
         points: The students reached, runs first.
-        statuses: How each run ended: `converged`, `diverged`, `step_limit`, `time_limit`, `stalled`,
-            `non_differentiable` or `interrupted`.
+        statuses: How each run ended: `converged`, `diverged`, `step_limit`, `time_limit`, `stalled`, `channel`,
+            `coarse`, `non_differentiable` or `interrupted`.
         reasons: Why, in words.
         steps: Number of steps of each run.
         newton_steps: Number of Newton steps at the end of each run.

@@ -252,13 +252,21 @@ class Atlas:
             for entry in self.entries
         ]
         headings = ("count", "kind", "loss", "smallest eigenvalue", "norm sum", "blocks")
-        left = f"{self.left_out} of the runs did not end at a critical point" if self.left_out else ""
-        return grid(f"Atlas of the {self.problem['name']} problem, {self.runs} runs", headings, rows, left)
+        title = f"Atlas of the {self.problem['name']} problem, {self.runs} runs"
+        return grid(title, headings, rows, self._missing.removeprefix("; "))
 
     def __repr__(self) -> str:
         kinds = {kind: sum(entry.kind == kind for entry in self.entries) for kind in sorted({e.kind for e in self})}
         text = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "nothing"
-        return f"Atlas({self.problem['name']}, {self.runs} runs: {text})"
+        return f"Atlas({self.problem['name']}, {self.runs} runs: {text}{self._missing})"
+
+    @property
+    def _missing(self) -> str:
+        """How many runs have no entry, and how runs ended, in words; nothing where all have one."""
+        if not self.left_out:
+            return ""
+        ended = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.statuses.items())
+        return f"; {self.left_out} not at a critical point; runs ended: {ended}"
 
 
 def block_matrix(atlas: Atlas, entry: AtlasEntry) -> np.ndarray:
@@ -292,8 +300,9 @@ def find_equivalent(
 
 def is_continuum(problem: dict[str, Any]) -> bool:
     """Whether the global minima form one connected set of positive dimension: more students than teachers."""
-    families = ("committee", "homogeneous", "two_layer")
-    return problem["name"] in families and problem["shapes"][0][0] > len(problem["teacher"])
+    families, first = ("committee", "homogeneous", "two_layer"), problem["shapes"][0]
+    # A student that learns a constant alone has one number, and no axis of neurons.
+    return problem["name"] in families and bool(first) and first[0] > len(problem["teacher"])
 
 
 def load_atlas(path: str | Path) -> Atlas:

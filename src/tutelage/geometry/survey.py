@@ -13,6 +13,7 @@ from tutelage.arrays import of_jax
 from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
 from tutelage.dynamics.checks import deterministic
+from tutelage.dynamics.fineness import by_finer_quadratures
 from tutelage.errors import TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.atlas import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
@@ -234,9 +235,22 @@ def _approaching(objective: Objective, points: list[PyTree], reach: float) -> np
 
 
 def _evaluated(objective: Objective, runs: Any, points: PyTree) -> tuple[np.ndarray, ...]:
+    """Return what `values_at` does, by finer quadratures where points have left the radius of theirs."""
     if isinstance(runs, Runs) and runs.objective is objective:
-        return runs.losses, runs.gradient_norms, runs.error_estimates, runs.statuses == "non_differentiable"
-    return evaluate(objective, points)
+        values = runs.losses, runs.gradient_norms, runs.error_estimates, runs.statuses == "non_differentiable"
+    else:
+        values = evaluate(objective, points)
+    rows = jax.device_get(points)
+
+    def some(finer: Objective, own: np.ndarray) -> tuple[np.ndarray, ...]:
+        return evaluate(finer, jax.tree.map(lambda leaf: leaf[own], rows))
+
+    values = tuple(map(np.array, values))
+    for run, numbers in by_finer_quadratures(objective, rows, None, some).items():
+        # Where none is fine enough, it is not known whether the point is a critical one.
+        for array, number in zip(values, numbers or (np.nan, np.nan, np.nan, False), strict=True):
+            array[run] = number
+    return values
 
 
 def _statuses(runs: Any, number: int) -> dict[str, int]:
@@ -280,7 +294,10 @@ def _uncertain(entry: AtlasEntry, tolerance: float) -> bool:
 
 def _is_ordered(objective: Objective, reference: Reference) -> bool:
     """Whether the neurons of an entry stand in the order of its blocks: they may be permuted freely."""
-    return isinstance(objective.problem.student, Neuronwise) and len(set(reference.rows.tolist())) == 1
+    problem = objective.problem
+    # Where vectors are fixed, students are compared number by number, and nothing may be permuted.
+    movable = isinstance(problem.student, Neuronwise) and problem.student.symmetry(problem.zero()) is not None
+    return movable and len(set(reference.rows.tolist())) == 1
 
 
 def _in_block_order(objective: Objective, point: PyTree, reference: Reference, blocks: Structure) -> PyTree:

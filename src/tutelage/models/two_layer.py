@@ -154,7 +154,8 @@ class TwoLayer(Neuronwise):
 
     def rows(self, parameters: PyTree) -> Float[Array, "neuron row"]:
         weights = self._vectors(parameters)
-        if "biases" not in self.learn:
+        # Biases that are learned beside fixed vectors are no neurons that could be moved as a whole.
+        if not {"weights", "biases"} <= {*self.learn}:
             return weights
         return jnp.concatenate([weights, parameters.biases[:, None]], axis=1)
 

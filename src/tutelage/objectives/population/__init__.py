@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from tutelage.duals import Quadrature
-from tutelage.errors import UnsupportedCombination
+from tutelage.errors import InvalidArgument, UnsupportedCombination
 from tutelage.inputs import Gaussian, Inputs, Mixture
 from tutelage.models import Convolution, NeuronModel, Parity, Wave
 from tutelage.objectives.base import Objective
@@ -66,22 +66,52 @@ def fine_at(objective: Objective, point: PyTree) -> Objective:
     Beyond the radius of a quadrature derivatives lose more digits than the loss, and they begin to do so before it.
 
     Raises:
-        InvalidArgument: If a quadrature as fine as that would have too many nodes.
+        InvalidArgument: If the point is beyond the radius, and a quadrature that is fine there has too many nodes.
     """
-    quadrature = objective.quadrature if isinstance(objective, (NeuronSum, DualsOfPatches)) else None
-    if quadrature is None:
+    reach = reach_of(objective, point)
+    if reach <= _INSIDE:
         return objective
-    student = objective.problem.student
-    if isinstance(student, NeuronModel):
-        vectors = np.concatenate([np.asarray(group.weights) for group in student.neurons(point)])
+    try:
+        return finer(objective, doublings_for(reach))
+    except InvalidArgument:
+        if reach > 1:
+            raise
+        return objective  # the finest that there is: the point is where its tolerance is promised
+
+
+def reach_of(objective: Objective, point: PyTree) -> float:
+    """Return how far a student, or its teacher, is from zero, in units of the radius of an objective's quadrature.
+
+    Zero where nothing is taken by quadrature.
+    """
+    if not isinstance(objective, (NeuronSum, DualsOfPatches)) or objective.quadrature is None:
+        return 0.0
+    problem = objective.problem
+    if isinstance(problem.student, NeuronModel):
+        vectors = np.concatenate([np.asarray(group.weights) for group in problem.student._neurons(point)])
     else:
-        vectors = np.asarray(student.vectors(point))
-    reach = _largest_deviation(vectors, objective.problem.inputs)
-    # By powers of two, so that few radii occur: each is traced anew.
-    doublings = math.ceil(math.log2(max(reach / (_INSIDE * quadrature.radius), 1.0)))
-    if not doublings:
-        return objective
-    return population(objective.problem, quadrature.tolerance, 2**doublings * quadrature.radius)
+        vectors = np.asarray(problem.student._vectors(point))
+    taught = np.asarray(jax.device_get(problem.teacher._vectors(objective.target)))
+    return max(_largest_deviation(each, problem.inputs) for each in (vectors, taught)) / objective.quadrature.radius
+
+
+def doublings_for(reach: float) -> int:
+    """Return how often a radius has to be doubled for so many radii to be well inside it.
+
+    By powers of two, so that few radii occur: each is traced anew.
+    """
+    return math.ceil(math.log2(reach / _INSIDE))
+
+
+def finer(objective: Objective, doublings: int) -> Objective:
+    """Return an objective by quadrature with its radius doubled so many times.
+
+    Raises:
+        InvalidArgument: If that quadrature would have too many nodes.
+    """
+    assert isinstance(objective, (NeuronSum, DualsOfPatches))
+    assert objective.quadrature is not None
+    return population(objective.problem, objective.quadrature.tolerance, 2.0**doublings * objective.quadrature.radius)
 
 
 def _default_radius(problem: Problem) -> float:

@@ -1,0 +1,109 @@
+"""Arithmetic whose last digits are random, which shows what of a result is rounding.
+
+Every operation of NumPy rounds its result to about one part in $10^{16}$. If each result is changed at random by as
+much, what a formula returns changes by about as much as it is off: also where a small number was lost beside a large
+one, which no change of the formula's arguments shows, since it would be lost as well.
+
+Reference:
+    Vignes, A stochastic arithmetic for reliable scientific computation, 1993, which changes results likewise.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+# Operations that do not round.
+_EXACT = {
+    np.negative,
+    np.positive,
+    np.absolute,
+    np.fabs,
+    np.maximum,
+    np.minimum,
+    np.fmax,
+    np.fmin,
+    np.sign,
+    np.copysign,
+    np.floor,
+    np.ceil,
+    np.trunc,
+    np.rint,
+}
+
+
+class Shaken(np.ndarray):
+    """Numbers every operation on which is followed by a random change of the last digit; see `shaken`."""
+
+    random: np.random.Generator
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.random = getattr(obj, "random", None)  # type: ignore[assignment]
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        random = next(one.random for one in (*inputs, *(out or ())) if isinstance(one, Shaken))
+        plain = [_plain(one) for one in inputs]
+        entrywise = method == "__call__" and function is not np.matmul
+        # Of whole numbers sums and products are exact.
+        whole = [_whole(one) for one in plain]
+        exact = reduce(np.logical_and, whole if entrywise else map(np.all, whole))
+        if not entrywise:
+            # Within a sum each term counts, not the result alone.
+            plain = [_changed(one, _whole(one), random) for one in plain]
+        result = getattr(function, method)(*plain, **options)
+        if isinstance(result, tuple):
+            return tuple(_wrapped(_changed(one, exact & _whole(one), random), random) for one in result)
+        result = result if function in _EXACT else _changed(result, exact & _whole(result), random)
+        if out is None:
+            return _wrapped(result, random)
+        out[0].view(np.ndarray)[...] = result
+        return out[0]
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        # What is written in C sees plain numbers: their last digits are changed before.
+        moved = [_moved(one, self.random) for one in arguments]
+        result = function(*moved, **{name: _moved(one, self.random) for name, one in options.items()})
+        if isinstance(result, (list, tuple)):
+            return [_wrapped(one, self.random) for one in result]
+        return _wrapped(result, self.random)
+
+
+def shaken(values: Any, random: np.random.Generator) -> Any:
+    """Return real numbers as an array whose last digits change with every operation; all else as it is."""
+    return _wrapped(values, random) if isinstance(values, (float, np.floating, np.ndarray)) else values
+
+
+def _wrapped(values: Any, random: np.random.Generator) -> Any:
+    array = np.asarray(values)
+    if array.dtype.kind != "f":
+        return values
+    wrapped = array.view(Shaken)
+    wrapped.random = random
+    return wrapped
+
+
+def _whole(values: Any) -> Any:
+    array = np.asarray(values)
+    return array == np.rint(array) if array.dtype.kind == "f" else np.True_
+
+
+def _changed(values: Any, exact: Any, random: np.random.Generator) -> Any:
+    """Return numbers with their last digits changed, but for those that are exact."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f":
+        return values
+    change = np.finfo(float).eps * random.choice((-1.0, 1.0), size=array.shape)
+    return np.where(exact, array, array * (1.0 + change))
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, Shaken) else value
+
+
+def _moved(value: Any, random: np.random.Generator) -> Any:
+    """Return an argument of a function without what is shaken in it, also inside of lists."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(one, random) for one in value)
+    return _changed(_plain(value), _whole(value), random) if isinstance(value, Shaken) else value

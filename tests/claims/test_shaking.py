@@ -1,0 +1,75 @@
+"""True statements whose sides are lost in rounding are not refuted, false ones beside them are."""
+
+import numpy as np
+import pytest
+
+import tutelage as tl
+from tutelage.claims import integers, uniform
+from tutelage.claims.shaking import shaken
+
+SMALL = {"x": uniform(0, 1e-6)}
+UNIT = {"x": uniform(0, 1)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("draw", "left", "relation", "right"),
+    [
+        # Terms that cancel, a number that is lost beside one, and steps as wide as a sixth of the interval.
+        (UNIT, lambda x: (1 + x) ** 2 - 1 - 2 * x - x**2, "==", 0.0),
+        (SMALL, lambda x: np.exp(x) - 1 - x, ">=", lambda x: x**2 / 2),
+        ({"x": uniform(0, 1e-7)}, lambda x: 1 - np.cos(x), "<=", lambda x: x**2 / 2),
+        ({"w": (3,)}, lambda w: np.linalg.norm(w, axis=-1) ** 2 - np.einsum("...i,...i", w, w), "==", 0.0),
+        (UNIT, lambda x: 1.0 if x < 0 else float(np.exp(x) - 1 - x), ">=", lambda x: x**2 / 2),
+    ],
+)
+def test_true_statements_are_not_refuted_by_rounding(draw, left, relation, right, seed: int) -> None:
+    """What goes away when the last digits of every operation change is no violation."""
+    assert tl.conjecture(draw=draw, left=left, relation=relation, right=right, seed=seed).verdict == "holds"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_violations_beside_rounding_errors_are_found(seed: int) -> None:
+    """The worst instances are all rounding errors, and others violate by little, but truly."""
+    mild = tl.conjecture(
+        draw=UNIT, left=lambda x: np.exp(x) - 1 - x, relation=">=", right=lambda x: 0.50005 * x**2, seed=seed
+    )
+    assert mild.verdict == "refuted"
+    x = float(mild.witness["x"])
+    assert (
+        sum(x**n / float(np.prod(np.arange(1.0, n + 1))) for n in range(2, 20)) < 0.50005 * x**2
+    )  # without cancelling
+    equal = tl.conjecture(
+        draw=UNIT, left=lambda x: (1 + x) ** 2 - 1 - 2 * x, relation="==", right=lambda x: x**2 * (1 + 1e-6), seed=seed
+    )
+    assert equal.verdict == "refuted"
+
+
+def test_whole_numbers_are_not_shaken() -> None:
+    """Their sums, products and comparisons are exact; a division and an exponential are not."""
+    random = np.random.default_rng(0)
+    n, x = shaken(np.array([3.0, 277.0]), random), shaken(np.full(2, 1e-20), random)
+    assert (np.where(n == 277, 1.0, 0.0) == [0, 1]).all() and (n * n - n == [6, 277 * 276]).all()
+    assert np.ptp([float(np.sum(np.exp(x) - 1)) for _ in range(20)]) > 1e-16
+    assert np.ptp([float((n / 7)[0]) for _ in range(20)]) > 0
+    n /= 7
+    assert isinstance(n, np.ndarray) and n[0] == pytest.approx(3 / 7)
+
+
+def test_sides_need_not_be_numbers_outside_of_the_condition() -> None:
+    """A statement about positive numbers whose root is none elsewhere holds, and its power is known."""
+    attempt = tl.conjecture(
+        draw={"x": uniform(-1, 1)},
+        where=lambda x: x > 0,
+        left=lambda x: np.sqrt(x) + x,
+        relation=">=",
+        right=lambda x: x,
+    )
+    assert attempt.verdict == "holds" and "planted violations were found" in attempt.control
+
+
+def test_a_congruence_is_not_vacuous() -> None:
+    """That a remainder is zero is no expression written twice."""
+    even = tl.conjecture(draw={"n": integers(0, 1000)}, left=lambda n: (n * n - n) % 2, relation="==", right=0)
+    odd = tl.conjecture(draw={"n": integers(0, 1000)}, left=lambda n: (n * n - n) % 4, relation="==", right=0)
+    assert (even.verdict, odd.verdict) == ("holds", "refuted")
