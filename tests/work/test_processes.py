@@ -11,7 +11,7 @@ import dying
 import pytest
 from dying import die_once, run_id, sleep_and_tell
 
-from tutelage.work.engines import Call, Done, Failed, Here, choose_engine
+from tutelage.work.engines import Call, Done, Here, Lost, Raised, choose_engine
 from tutelage.work.processes import Processes, WorkersFailed, _Waiting
 
 ENGINES = {"this process": Here(), "one process": Processes(1), "two processes": Processes(2)}
@@ -90,7 +90,7 @@ def test_an_interruption_never_reaches_a_worker(tmp_path):
 def test_a_piece_that_raises(engine):
     """An error is what came of that piece, and of no other."""
     found = dict(engine.compute(calls(math.sqrt, {"good": (1.0,), "bad": (-1.0,)})))
-    assert found["good"] == Done(1.0) and found["bad"] == Failed("ValueError: math domain error")
+    assert found["good"] == Done(1.0) and found["bad"] == Raised("ValueError: math domain error")
 
 
 class Unloadable:
@@ -103,7 +103,7 @@ class Unloadable:
 def test_a_piece_that_cannot_be_loaded():
     """Arguments that a worker cannot load are an error of their piece, not the death of the worker."""
     found = dict(Processes(1).compute(calls(len, {"a": (Unloadable(),), "b": ("b",)})))
-    assert found == {"a": Failed("ValueError: math domain error"), "b": Done(1)}
+    assert found == {"a": Raised("ValueError: math domain error"), "b": Done(1)}
 
 
 def test_a_killed_worker_is_replaced(tmp_path):
@@ -115,7 +115,7 @@ def test_a_killed_worker_is_replaced(tmp_path):
 def test_a_piece_that_always_kills_is_lost():
     """After three deaths the piece is given up, and what came of it says how its worker ended."""
     found = dict(Processes(2).compute(calls(os._exit, {"one": (7,), "other": (7,)})))
-    assert found == dict.fromkeys(("one", "other"), Failed("its worker was killed 3 times, exit code 7"))
+    assert found == dict.fromkeys(("one", "other"), Lost("its worker was killed 3 times, exit code 7"))
 
 
 def test_workers_live_on():

@@ -386,7 +386,7 @@ class _Follower:
     def _coarse(self, points: PyTree) -> dict[int, str]:
         """Return what to say of runs that met a condition by a quadrature that is too coarse where they ended."""
         ended = np.flatnonzero(np.isin(self.state.code, (Code.GRADIENT, Code.LOSS)))
-        if not ended.size:
+        if not ended.size or self.objective.exactness.kind != "quadrature":
             return {}
         rows = jax.device_get((points, self.state.key, self.state.step, self.teachers))
         rows = jax.tree.map(lambda leaf: leaf[ended], rows)

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tutelage.errors import MissingDependency, TutelageError, invalid
-from tutelage.work.engines import Call, Ending, Endings, Engine, Failed, Notice, Prepare, called, ignore
+from tutelage.work.engines import Call, Ending, Endings, Engine, Lost, Notice, Prepare, called, ignore
 from tutelage.work.processes import one_thread
 from tutelage.work.program import installed
 
@@ -113,7 +113,7 @@ def _ending(future: Any) -> Ending:
     try:
         return future.result()
     except KilledWorker as error:
-        return Failed(f"its worker was killed again and again ({error.last_worker.address})")
+        return Lost(f"its worker was killed again and again ({error.last_worker.address})")
     except (CancelledError, OSError) as error:
         raise ClusterLost("The scheduler has gone; what is done is kept.") from error
 

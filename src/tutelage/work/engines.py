@@ -1,7 +1,7 @@
 """Engines: where pieces of work are computed, and what can come of one.
 
 An engine takes keyed pieces, each a plain function of plain arguments, and yields what comes of every one as it comes:
-it is done, or it has failed, by an error or because its worker was killed each time it was tried.
+it is done, it has raised an error, or it is lost because its worker was killed each time it was tried.
 """
 
 from __future__ import annotations
@@ -38,17 +38,28 @@ class Done(Generic[Result]):
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A piece raised an error, or its worker was killed each time it was tried.
+class Raised:
+    """A piece raised an error.
 
     Attributes:
-        reason: The error, or how the worker ended, in words.
+        reason: The error, in words.
     """
 
     reason: str
 
 
-Ending: TypeAlias = Done[Any] | Failed
+@dataclass(frozen=True)
+class Lost:
+    """The worker of a piece was killed, each time it was tried.
+
+    Attributes:
+        reason: How it ended, in words.
+    """
+
+    reason: str
+
+
+Ending: TypeAlias = Done[Any] | Raised | Lost
 Endings: TypeAlias = Generator[tuple[str, Ending], None, None]
 """Keys of pieces, and what came of each."""
 
@@ -141,11 +152,11 @@ def choose_engine(
     return Processes(processes)
 
 
-def called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Failed:
+def called(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Done[Result] | Raised:
     """Call a function, and return what came of it."""
     try:
         return Done(function(*arguments))
     except TutelageError as error:
-        return Failed(str(error))
+        return Raised(str(error))
     except Exception as error:
-        return Failed(f"{type(error).__name__}: {error}")
+        return Raised(f"{type(error).__name__}: {error}")

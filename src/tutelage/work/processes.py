@@ -22,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from tutelage.errors import TutelageError
-from tutelage.work.engines import Call, Done, Endings, Engine, Failed, Notice, Prepare, called, ignore
+from tutelage.work.engines import Call, Done, Endings, Engine, Lost, Notice, Prepare, Raised, called, ignore
 
 ATTEMPTS = 3
 """How often a piece is begun before it is given up, if its worker is killed every time."""
@@ -114,7 +114,7 @@ class Processes(Engine):
                         if attempts[worker.call.key] < ATTEMPTS:
                             waiting.put_back(worker.call)
                         else:
-                            yield worker.call.key, Failed(f"its worker was killed {ATTEMPTS} times, {ending}")
+                            yield worker.call.key, Lost(f"its worker was killed {ATTEMPTS} times, {ending}")
                     crew[position] = _Worker(program)
         finally:
             for worker in crew:
@@ -239,7 +239,7 @@ def _work(program: bytes, pipe: connection.Connection) -> None:
             try:
                 pipe.send(outcome)
             except (pickle.PicklingError, TypeError, AttributeError) as error:
-                pipe.send(Failed(f"{type(error).__name__}: {error}"))
+                pipe.send(Raised(f"{type(error).__name__}: {error}"))
 
 
 def _call(message: bytes) -> Any:
