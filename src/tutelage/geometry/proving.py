@@ -1,11 +1,11 @@
 r"""From measured to proved: certificates of critical points by ball arithmetic.
 
 The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
-conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, or, with
-biases or a mean of the inputs, of `tutelage.geometry.shifted_balls`, in which every rounding error is inside a ball.
-What is proved holds for the loss with the closed form of the duals, with the float64 numbers of the problem (teacher,
-slopes, mean and variance of the inputs, scales, decay, noise) taken exactly. A network with output weights is certified
-up to its rescalings, as a sum of neurons with signs.
+conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls` and
+`tutelage.geometry.lipschitz`, in which every rounding error is inside a ball. What is proved holds for the loss with
+the closed form of the duals, with the float64 numbers of the problem (teacher, slopes, mean and variance of the inputs,
+scales, decay, noise) taken exactly. A network with output weights is certified up to its rescalings, as a sum of
+neurons with signs.
 """
 
 from __future__ import annotations
