@@ -194,6 +194,8 @@ def test_scales_and_sizes_of_output_weights_do_not_hide_the_teacher(scale) -> No
     np.testing.assert_array_equal(found.centre.weights, np.abs(outputs)[:, None] * TEACHER)
     atlas = tl.atlas(objective, (TEACHER[None], outputs[None])).certified(objective)
     assert [one.status for one in atlas.verify(objective)] == ["verified"]
+    nothing = replace(found, _loss=replace(found._loss, signs=np.array([1.0, 0.0])))
+    assert "output weight is zero" in fault(nothing, np.asarray(found.centre.weights))
     other = replace(atlas[0].certificate, _loss=replace(atlas[0].certificate._loss, factors=(0.125, 0.125)))
     tampered = replace(atlas, entries=(replace(atlas[0], certificate=other),))
     assert tampered.verify(objective)[0].reason == "it is about another problem"
