@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tutelage.errors import invalid
 from tutelage.geometry.ball_arithmetic import NotProved, balls, balls_of, flint_module
 from tutelage.geometry.certificate import Certificate
 from tutelage.geometry.enclosure import at_most
@@ -23,9 +22,7 @@ _CLOSE = 1e-6
 
 def certified(point: FamilyPoint, digits: int) -> Certificate:
     """Prove what a point of a family is; see `FamilyPoint.certify`."""
-    if point.neurons != round(point.neurons):
-        raise invalid("neurons", "be a whole number", f"{point.neurons!r}", "Take a point with whole blocks")
-    digits, layout = checked_digits(digits), point.layout
+    layout, digits = point.whole_layout(), checked_digits(digits)
     sizes = [f"{size:.0f}" for size in layout.sizes]
     students = layout.members[: len(layout.owners)].sum()
     problem = (
