@@ -300,14 +300,14 @@ class TwoLayer(Neuronwise):
         assert isinstance(teacher, TwoLayer)
         theirs = teacher.parts(target)
         missing = [name for name in ("biases", "constant") if name not in self.learn]
-        if "weights" not in self.learn or any(
-            np.any(getattr(theirs, name)) for name in missing if getattr(theirs, name) is not None
-        ):
+        given = self.fixed.biases, *(getattr(theirs, name) for name in missing)
+        if "weights" not in self.learn or any(np.any(part) for part in given if part is not None):
             return False
-        if self._vectors(parameters).shape[0] < teacher._vectors(target).shape[0]:
-            return False
-        if "output" in self.learn:
-            return True
+        spare = self._vectors(parameters).shape[0] - teacher._vectors(target).shape[0]
+        if spare < 0 or "output" in self.learn:
+            return spare >= 0
+        if spare and "constant" not in self.learn and float(self.activation(np.zeros(()))) != 0:
+            return False  # no neuron is known to compute nothing
         mine, other = (
             np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
         )
