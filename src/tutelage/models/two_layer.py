@@ -306,7 +306,7 @@ class TwoLayer(Neuronwise):
         spare = self._vectors(parameters).shape[0] - teacher._vectors(target).shape[0]
         if spare < 0 or "output" in self.learn:
             return spare >= 0
-        if spare and "constant" not in self.learn and float(self.activation(np.zeros(()))) != 0:
+        if spare and "constant" not in self.learn and float(self.activation(of_jax(np.zeros(())))) != 0:
             return False  # no neuron is known to compute nothing
         mine, other = (
             np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
