@@ -224,3 +224,31 @@ def test_an_atlas_is_read_as_it_was_written(tmp_path) -> None:
     assert again.problem == atlas.problem and again._reference.numbers == 2
     np.testing.assert_array_equal(as_vector(again[0].point), as_vector(atlas[0].point))
     assert len(again.merge(atlas)) == 1
+
+
+@pytest.mark.parametrize(
+    ("activation", "turn", "signs"),
+    [
+        ("tanh", 1.0, (1.0, -0.5)),
+        ("tanh", -1.0, (1.0, 0.5)),
+        ("tanh", -1.0, (1.0, -0.5)),
+        ("abs", -1.0, (1.0, 0.5)),
+        ("abs", 1.0, (1.0, -0.5)),
+        ("cosine", -1.0, (1.0, 0.5)),
+    ],
+)
+def test_neurons_share_a_function_whatever_their_signs(activation, turn, signs):
+    """Along the shares the loss does not change; there is one such direction, and rescalings besides."""
+    objective = tl.population(tl.problems.two_layer(np.eye(3), 3, activation))
+    parity = objective.problem.student.activation.parity
+    row, other = np.array([0.6, -0.3, 0.2]), np.array([-0.1, 0.4, 0.9])
+    output = np.array([*signs, 0.7])
+
+    def student(share: float) -> Layers:
+        back = turn * share if parity == "odd" else share
+        return Layers(np.array([row, turn * row, other]), output + np.array([share, -back, 0.0]))
+
+    losses = [float(objective.loss(student(share))) for share in (0.0, 0.125, -0.25)]
+    np.testing.assert_allclose(losses, losses[0], rtol=1e-12)
+    modes = objective.problem.student.redundancy(student(0.0))
+    assert modes["shares"] == 1 and modes.get("rescalings", 0) == (3 if activation == "abs" else 0)

@@ -37,17 +37,19 @@ _CLOSE, _CANCELLED = 0.5, 0.2
 _SAME = 1e-6
 
 
-def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool) -> Int[np.ndarray, " neuron"]:
+def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool, turned: bool = False) -> Int[np.ndarray, " neuron"]:
     """Return a label for every neuron, the same for those that share one function.
 
     Args:
         rows: Vectors, with biases.
         output: Output weights.
         parallel: Whether neurons with parallel vectors share a function; else their vectors must be equal.
+        turned: Whether neurons with opposite vectors share it too, as for an even or odd activation.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     compared = rows / np.where(norms > 0, norms, 1.0) if parallel else rows
-    near = np.linalg.norm(compared[:, None] - compared, axis=-1) <= _SAME
+    signs = (1.0, -1.0) if turned else (1.0,)
+    near = np.min([np.linalg.norm(compared[:, None] - sign * compared, axis=-1) for sign in signs], axis=0) <= _SAME
     near &= (output != 0) & (output != 0)[:, None]
     return np.where(near.any(axis=1), near.argmax(axis=1), np.arange(len(rows)))
 
@@ -256,8 +258,7 @@ class TwoLayer(Neuronwise):
             modes["rescalings"] = int(np.sum(alive if power == 0 else alive | (np.asarray(output) != 0)))
         if {"weights", "output"} <= {*self.learn} and power in (None, 1):
             rows, output = np.asarray(self.rows(parameters)), np.asarray(output)
-            flipped = np.where((self.activation.parity == "odd") & (output < 0), -1.0, 1.0)
-            labels = _sharing(flipped[:, None] * rows, flipped * output, self._rescaled)
+            labels = _sharing(rows, output, self._rescaled, turned=self.activation.parity != "none")
             modes["shares"] = len(labels) - len(set(labels.tolist()))
         return modes
 
