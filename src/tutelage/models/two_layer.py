@@ -242,13 +242,21 @@ class TwoLayer(Neuronwise):
         if "weights" not in self.learn:
             return self._with(parameters, output=output)
         rows, output = np.asarray(factor[:, None] * rows), np.asarray(output)
-        members = np.equal.outer(*[_sharing(rows, output, self._rescaled and power == 1)] * 2).astype(float)
+        even = self.activation.parity == "even" and self.fixed.biases is None
+        labels = _sharing(self._with_fixed_biases(rows), output, self._rescaled and power == 1, turned=even)
+        if even:  # vectors that share a function shall look the same way
+            rows = np.where(np.sum(rows * rows[labels], axis=1) < 0, -1.0, 1.0)[:, None] * rows
+        members = np.equal.outer(labels, labels).astype(float)
         shares = members / members.sum(axis=1, keepdims=True)
         if self._rescaled and power == 1:
             rows = _equal_shares(rows, output, members)
         elif not self._rescaled:
             output = shares @ output
         return self._with(self.with_rows(parameters, jnp.asarray(rows)), output=jnp.asarray(output))
+
+    def _with_fixed_biases(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows with the biases that are not learned behind them, which tell neurons apart."""
+        return rows if self.fixed.biases is None else np.column_stack([rows, np.asarray(self.fixed.biases)])
 
     def redundancy(self, parameters: PyTree) -> dict[str, int]:
         power, modes = self.activation.homogeneity, {}
@@ -258,7 +266,8 @@ class TwoLayer(Neuronwise):
             modes["rescalings"] = int(np.sum(alive if power == 0 else alive | (np.asarray(output) != 0)))
         if {"weights", "output"} <= {*self.learn} and power in (None, 1):
             rows, output = np.asarray(self.rows(parameters)), np.asarray(output)
-            labels = _sharing(rows, output, self._rescaled, turned=self.activation.parity != "none")
+            turned = self.activation.parity != "none"
+            labels = _sharing(self._with_fixed_biases(rows), output, self._rescaled, turned)
             modes["shares"] = len(labels) - len(set(labels.tolist()))
         return modes
 
