@@ -135,9 +135,9 @@ class FamilyPoint:
             InvalidArgument: If a block has no whole number of neurons, or that of digits is out of range.
             MissingDependency: If python-flint is not installed.
         """
-        from tutelage.geometry.families.certificates import certified
+        from tutelage.geometry.proving import certified_point
 
-        return certified(self, digits)
+        return certified_point(self, digits)
 
     def document(self) -> dict[str, Any]:
         """Return loss, entries, index and spectrum as plain numbers."""
