@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 import tutelage as tl
 from tutelage.geometry.ball_arithmetic import NotProved, dot, exact
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.balls import Pairs
+from tutelage.geometry.balls import PairsInBalls
 from tutelage.geometry.stated import ball_loss
 from tutelage.geometry.verification import fault
 from tutelage.models import Layers
@@ -108,7 +108,7 @@ def test_a_dual_has_many_digits(cosine: float) -> None:
         loss = LossInBalls(np.array([[0.0, 1.0, -0.5]]), -0.25, 1.0, 1.0, 0.0, biased=True)
         sine = (1 - flint.arb(cosine) ** 2).sqrt()
         row = [sine, flint.arb(cosine), flint.arb(0.75)]
-        pairs = Pairs(loss, flint.arb_mat([row, [0, 1, flint.arb(-0.5)]]), 1)
+        pairs = PairsInBalls(loss, flint.arb_mat([row, [0, 1, flint.arb(-0.5)]]), 1)
         dual = dot(row, pairs.pulls([flint.arb(0), flint.arb(1)]).entries())
         assert abs(mpmath.mpf(dual.mid().str(40, radius=False)) - by_integral(0.75, -0.5, cosine, -0.25, 1.0)) < 1e-24
         students, step = flint.arb_mat([row, [flint.arb(-0.4), flint.arb(0.7), flint.arb(0.2)]]), flint.arb("1e-12")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tutelage.geometry.ball_arithmetic import exact, flint_module, scaled_rows
-from tutelage.geometry.balls import Pairs
+from tutelage.geometry.balls import PairsInBalls
 from tutelage.geometry.decay import Decay
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ class LossInBalls:
         factor, other = map(arb, self.factors)
         return [factor * int(sign) for sign in signs] + [-other * float(output) for output in outputs]
 
-    def _pairs(self, students: arb_mat) -> Pairs:
+    def _pairs(self, students: arb_mat) -> PairsInBalls:
         """Return the pairs of the students with all rows, also with the teachers'."""
         flint = flint_module()
         teachers = exact(self.teacher)
         missing = [flint.arb(0)] * (teachers.ncols() - students.ncols())
         rows = [row + missing for row in students.tolist()] + teachers.tolist()
-        return Pairs(self, flint.arb_mat(rows), students.nrows())
+        return PairsInBalls(self, flint.arb_mat(rows), students.nrows())
 
     def excess(self, students: arb_mat) -> arb:
         """Return the loss above half the variance of the noise, weight decay included."""
@@ -104,7 +104,7 @@ class LossInBalls:
         mine, theirs = coefficients[:number], coefficients[number:]
         # Pairs of a student and a teacher count twice, and are first in one order only.
         taught = self._pairs(students).total([*mine, *(2 * one for one in theirs)])
-        total = (taught + Pairs(self, exact(self.teacher), len(theirs)).total(theirs)) / 2
+        total = (taught + PairsInBalls(self, exact(self.teacher), len(theirs)).total(theirs)) / 2
         return total if self.decay is None else total + self.decay.value(students)
 
     def gradient(self, students: arb_mat) -> arb_mat:

@@ -135,7 +135,7 @@ class Slopes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairsInBalls:
     """Duals of pairs of neurons, with their derivatives in the first neuron of a pair.
 
     Attributes:

@@ -49,7 +49,7 @@ from tutelage.geometry.ball_arithmetic import NotProved, dot, flint_module
 if TYPE_CHECKING:
     from flint import arb
 
-    from tutelage.geometry.balls import Pairs
+    from tutelage.geometry.balls import PairsInBalls
 
 
 def lipschitz_bound(norms: list[arb], counts: list[int], teachers: arb, even: arb, radius: float) -> arb:
@@ -90,7 +90,7 @@ def _least(norm: arb, reach: arb, radius: float) -> arb:
     return least
 
 
-def shifted_bound(pairs: Pairs, coefficients: list[arb], radius: float) -> arb:
+def shifted_bound(pairs: PairsInBalls, coefficients: list[arb], radius: float) -> arb:
     """Return a bound with levels.
 
     Args:
