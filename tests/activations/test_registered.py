@@ -149,3 +149,13 @@ def test_a_strip_is_given_exactly_where_there_is_no_kink() -> None:
     for name in NAMES:
         activation = activations.get(name)
         assert (activation.strip is None) == (activation.kink is not None), name
+
+
+@pytest.mark.parametrize("degree", [3, 5, 7])
+def test_odd_powers_of_a_difference_never_decrease(degree):
+    """Their slope touches zero, where rounding has either sign; one a thousandth lower does decrease."""
+    for zero in np.linspace(-2, 2, 21):
+        power = np.polynomial.Polynomial([-zero, 1.0])
+        assert activations.Polynomial("power", (power**degree).coef.tolist()).monotone
+        lower = (power ** (degree - 1) - 1e-3).integ()
+        assert not activations.Polynomial("lower", lower.coef.tolist()).monotone

@@ -115,6 +115,17 @@ def test_other_families():
     assert np.isnan(found[0].split_curvature)
 
 
+def test_neurons_that_cannot_be_split_have_no_split_curvature():
+    """Two halves of a neuron compute another function, or have less decay: the sign of no curvature means anything."""
+    narrow = tl.population(tl.problems.committee(np.eye(2), students=1, activation="tanh"))
+    ends = tl.descend(narrow, np.array([[[0.5, 0.6]]]), tl.GradientDescent(0.5), tl.gradient_norm(1e-11))
+    (minimum,) = atlas(narrow, ends)
+    assert minimum.kind == "minimum" and np.isnan(minimum.split_curvature)
+    decaying = tl.population(tl.problems.two_layer(np.eye(2), 2, learn=("weights",), decay=0.01))
+    ends = tl.descend(decaying, np.eye(2)[None], tl.GradientDescent(0.3), tl.gradient_norm(1e-10))
+    assert np.isnan(atlas(decaying, ends)[0].split_curvature)
+
+
 def test_table_and_figure(found, tmp_path):
     """The table has a row per class, and the figure a panel per class."""
     table = found.table()

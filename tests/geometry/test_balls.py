@@ -9,7 +9,8 @@ from two_slopes_by_integrals import half_mean_square, transcribed
 
 from tutelage.geometry.ball_arithmetic import NotProved, exact, frobenius, sine_and_angle
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.balls import CentredPairs, mixed_constant
+from tutelage.geometry.balls import PairsInBalls
+from tutelage.geometry.lipschitz import mixed_constant
 
 arb, arb_mat, ctx = flint.arb, flint.arb_mat, flint.ctx
 MANY = 220
@@ -102,8 +103,8 @@ def test_angles_at_the_ends():
     """A neuron is at angle exactly zero from itself; balls that touch ±1 enclose sine and angle."""
     with ctx.workdps(30):
         vectors = exact(np.array([[0.1, 0.7], [-0.1, -0.7], [0.2, 1.4]]))
-        own = CentredPairs(LOSSES["relu"], vectors, 3)
-        crossed = CentredPairs(LOSSES["relu"], arb_mat(vectors.tolist() * 2), 3)
+        own = PairsInBalls(LOSSES["relu"], vectors, 3)
+        crossed = PairsInBalls(LOSSES["relu"], arb_mat(vectors.tolist() * 2), 3)
         assert all(own.angles[i][i] == (1, 0, 0) for i in range(3))
         for pairs, first in ((own, 0), (crossed, 3)):
             (_, sine, turned), (_, _, same) = pairs.angles[0][first + 1 : first + 3]

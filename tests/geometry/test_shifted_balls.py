@@ -13,9 +13,9 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 import tutelage as tl
-from tutelage.geometry.ball_arithmetic import NotProved, exact
+from tutelage.geometry.ball_arithmetic import NotProved, dot, exact
 from tutelage.geometry.ball_losses import LossInBalls
-from tutelage.geometry.shifted_balls import ShiftedPairs
+from tutelage.geometry.balls import PairsInBalls
 from tutelage.geometry.stated import ball_loss
 from tutelage.geometry.verification import fault
 from tutelage.models import Layers
@@ -108,7 +108,8 @@ def test_a_dual_has_many_digits(cosine: float) -> None:
         loss = LossInBalls(np.array([[0.0, 1.0, -0.5]]), -0.25, 1.0, 1.0, 0.0, biased=True)
         sine = (1 - flint.arb(cosine) ** 2).sqrt()
         row = [sine, flint.arb(cosine), flint.arb(0.75)]
-        dual = ShiftedPairs(loss, flint.arb_mat([row, [0, 1, flint.arb(-0.5)]]), 1).dual(0, 1)
+        pairs = PairsInBalls(loss, flint.arb_mat([row, [0, 1, flint.arb(-0.5)]]), 1)
+        dual = dot(row, pairs.pulls([flint.arb(0), flint.arb(1)]).entries())
         assert abs(mpmath.mpf(dual.mid().str(40, radius=False)) - by_integral(0.75, -0.5, cosine, -0.25, 1.0)) < 1e-24
         students, step = flint.arb_mat([row, [flint.arb(-0.4), flint.arb(0.7), flint.arb(0.2)]]), flint.arb("1e-12")
         for number in range(6):
@@ -193,6 +194,8 @@ def test_scales_and_sizes_of_output_weights_do_not_hide_the_teacher(scale) -> No
     np.testing.assert_array_equal(found.centre.weights, np.abs(outputs)[:, None] * TEACHER)
     atlas = tl.atlas(objective, (TEACHER[None], outputs[None])).certified(objective)
     assert [one.status for one in atlas.verify(objective)] == ["verified"]
+    nothing = replace(found, _loss=replace(found._loss, signs=np.array([1.0, 0.0])))
+    assert "output weight is zero" in fault(nothing, np.asarray(found.centre.weights))
     other = replace(atlas[0].certificate, _loss=replace(atlas[0].certificate._loss, factors=(0.125, 0.125)))
     tampered = replace(atlas, entries=(replace(atlas[0], certificate=other),))
     assert tampered.verify(objective)[0].reason == "it is about another problem"

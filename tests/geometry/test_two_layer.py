@@ -266,3 +266,56 @@ def test_an_atlas_without_entries_says_how_runs_ended() -> None:
     assert repr(tl.atlas(objective, runs)) == (
         "Atlas(two_layer, 2 runs: nothing; 2 not at a critical point; runs ended: 2 step limit)"
     )
+
+
+@pytest.mark.parametrize(
+    ("activation", "turn", "signs"),
+    [
+        ("tanh", 1.0, (1.0, -0.5)),
+        ("tanh", -1.0, (1.0, 0.5)),
+        ("tanh", -1.0, (1.0, -0.5)),
+        ("abs", -1.0, (1.0, 0.5)),
+        ("abs", 1.0, (1.0, -0.5)),
+        ("cosine", -1.0, (1.0, 0.5)),
+    ],
+)
+def test_neurons_share_a_function_whatever_their_signs(activation, turn, signs):
+    """Along the shares the loss does not change; there is one such direction, and rescalings besides."""
+    objective = tl.population(tl.problems.two_layer(np.eye(3), 3, activation))
+    parity = objective.problem.student.activation.parity
+    row, other = np.array([0.6, -0.3, 0.2]), np.array([-0.1, 0.4, 0.9])
+    output = np.array([*signs, 0.7])
+
+    def student(share: float) -> Layers:
+        back = turn * share if parity == "odd" else share
+        return Layers(np.array([row, turn * row, other]), output + np.array([share, -back, 0.0]))
+
+    losses = [float(objective.loss(student(share))) for share in (0.0, 0.125, -0.25)]
+    np.testing.assert_allclose(losses, losses[0], rtol=1e-12)
+    modes = objective.problem.student.redundancy(student(0.0))
+    assert modes["shares"] == 1 and modes.get("rescalings", 0) == (3 if activation == "abs" else 0)
+
+
+@pytest.mark.parametrize("activation", ["abs", "cosine"])
+def test_opposite_vectors_of_an_even_activation_are_one_student(activation):
+    """Two neurons that share one function: whichever of them is turned, and whatever the shares, it is one point."""
+    objective = tl.population(tl.problems.two_layer(np.eye(3), 3, activation))
+    row, other = np.array([0.6, -0.3, 0.2]), np.array([-0.1, 0.4, 0.9])
+    points = [
+        Layers(np.array([row, turn * row, other]), np.array([share, 1.5 - share, 0.7]))
+        for turn in (1.0, -1.0)
+        for share in (0.5, 1.2)
+    ]
+    reference = reference_of(objective)
+    first, *others = (reference.pattern(vectors_of(objective, point)) for point in points)
+    assert all(equivalence(first, pattern, reference, 1e-6) for pattern in others)
+
+
+def test_neurons_with_other_biases_share_nothing():
+    """Biases that are given and not learned tell neurons with one vector apart, in counts and in what stands for it."""
+    student = tl.problems.two_layer(np.eye(3), 3, "tanh", biases=[0.5, -0.25, 0.5]).student
+    point = Layers(np.tile([0.6, -0.3, 0.2], (3, 1)), np.array([0.5, 1.0, 0.75]))
+    assert student.redundancy(point)["shares"] == 1  # of the first and the last
+    np.testing.assert_allclose(student.canonical(point).output, [0.625, 1.0, 0.625])
+    inputs = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(student.predict(student.canonical(point), inputs), student.predict(point, inputs))

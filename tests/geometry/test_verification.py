@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import sys
 from fractions import Fraction
 
@@ -171,6 +172,54 @@ def test_changed_certificates_are_refused(atlas, change, named):
     assert named in fault(dataclasses.replace(entry.certificate, **change(entry.certificate)), student)
 
 
+@pytest.fixture(scope="module")
+def shared() -> dict[str, tuple[tl.geometry.Certificate, np.ndarray]]:
+    """Continua of global minima and of saddles: certificates, and students."""
+    point = next(point for point in tl.family("k-1,1").points(6) if point.kind == "minimum")
+    students = {
+        "global minimum": np.array([[0.5, 0.0], [0.0, 1.0], [0.5, 0.0]]),
+        "saddle": np.asarray(tl.split(point.student(), 0, 0.25)),
+    }
+    proofs = {}
+    for kind, student in students.items():
+        neurons = student.shape[1]
+        proof = tl.certify(tl.population(tl.problems.committee(np.eye(neurons), students=neurons + 1)), student)
+        assert proof.kind == kind and fault(proof, student) == ""
+        proofs[kind] = proof, student
+    return proofs
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "named"),
+    [
+        ("global minimum", {"loss": (0.5, 0.6)}, "loss"),
+        ("global minimum", {"index": 1}, "index"),
+        ("global minimum", {"smallest_eigenvalue": (2.0, 3.0)}, "smallest eigenvalue"),
+        ("global minimum", {"unique_radius": 0.5}, "nothing else"),
+        ("global minimum", {"radius": 0.5}, "nothing else"),
+        ("global minimum", {"lipschitz": 0.5}, "nothing else"),
+        ("global minimum", {"split_curvature": 0.5}, "nothing else"),
+        ("saddle", {"smallest_eigenvalue": (2.0, 3.0)}, "smallest eigenvalue"),
+        ("saddle", {"smallest_eigenvalue": (-3.0, -2.0)}, "smallest eigenvalue"),
+        ("saddle", {"loss": (math.nan, math.nan)}, "no number"),
+        ("saddle", {"excess": (0.0, math.inf)}, "no number"),
+    ],
+)
+def test_changed_certificates_of_a_continuum_are_refused(shared, kind, change, named):
+    """What is said of a continuum is checked too, and what nothing is said of is left open."""
+    proof, student = shared[kind]
+    assert named in fault(dataclasses.replace(proof, **change), student)
+
+
+def test_few_digits_do_not_loosen_the_check(atlas):
+    """Bounds are compared up to the digits of the centre, of which there are twenty or more."""
+    (teacher,) = [entry for entry in atlas if entry.kind == "global minimum"]
+    forged = dataclasses.replace(teacher.certificate, digits=1, loss=(0.05, 0.06))
+    assert "digits" in fault(forged, np.asarray(teacher.vectors))
+    forged = dataclasses.replace(teacher.certificate, split_curvature=1.0)
+    assert "no parts" in fault(forged, np.asarray(teacher.vectors))
+
+
 def test_a_certificate_of_another_point_or_problem_is_refused(atlas):
     """What a certificate is about is compared with the atlas: point, problem, loss and index."""
     (minimum,) = [entry for entry in atlas if entry.kind == "spurious minimum"]
@@ -185,6 +234,7 @@ def test_a_certificate_of_another_point_or_problem_is_refused(atlas):
     assert "index" in outcome(index=3)
     other = dataclasses.replace(minimum.certificate._loss, right=1.0000001)
     assert "problem" in outcome(certificate=dataclasses.replace(minimum.certificate, _loss=other))
+    assert "in words" in outcome(certificate=dataclasses.replace(minimum.certificate, problem="another one"))
     assert "outside" in fault(dataclasses.replace(minimum.certificate, distance=9.0), minimum.vectors + 0.01)
     unproved = dataclasses.replace(minimum.certificate, kind="not proved", reason="no luck")
     assert outcome(certificate=unproved) == "no luck"

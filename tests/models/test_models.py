@@ -126,3 +126,25 @@ def test_the_zero_vector_has_a_norm_with_derivative_zero() -> None:
     np.testing.assert_allclose(safe_norm(rows), [5.0, 0.0])
     gradients = jax.vmap(jax.grad(safe_norm))(rows)
     np.testing.assert_allclose(gradients, [[0.6, 0.8], [0.0, 0.0]], rtol=1e-15)
+
+
+def test_fixed_biases_are_in_the_way_of_the_teacher():
+    """A student whose biases are given and not learned does not compute a teacher without; with zeros it does."""
+    for activation in ("tanh", "relu"):
+        for learn in (("weights",), ("weights", "output")):
+            for biases, contained in (([0.5, -0.25], False), ([0.0, 0.0], True)):
+                problem = tl.problems.two_layer(np.eye(2), 2, activation, biases=biases, learn=learn)
+                assert problem.student.contains(problem.zero(), problem.teacher, problem.target) is contained
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "softplus", "cosine", "step", "hermite-2", "tanh", "relu", "erf"])
+def test_a_neuron_too_many_must_be_able_to_compute_nothing(activation):
+    """At x = 0 a sum of three neurons is three times σ(0), and that of two teachers twice: the same if that is zero."""
+    problem = tl.problems.committee(np.eye(2), students=3, activation=activation)
+    at_zero = problem.teacher.predict(problem.target, np.zeros((1, 2)))[0]
+    others = [problem.student.predict(RNG.normal(size=(3, 2)), np.zeros((1, 2)))[0] for _ in range(3)]
+    contained = problem.student.contains(problem.zero(), problem.teacher, problem.target)
+    assert contained is bool(np.allclose(others, at_zero))
+    for learn in (("weights", "output"), ("weights", "constant")):
+        wider = tl.problems.two_layer(np.eye(2), 3, activation, learn=learn)
+        assert wider.student.contains(wider.zero(), wider.teacher, wider.target)

@@ -16,6 +16,8 @@ from tutelage.errors import invalid
 
 # Beyond this degree moments of a Gaussian leave no digits to a sum of monomials.
 _MOST = 20
+# Rounding errors of a polynomial, as a part of the sum of the sizes of its terms.
+_ROUNDING = 1e-13
 _KINDS: tuple[ElementKind, ...] = ("one", "identity", "square")
 
 
@@ -64,7 +66,10 @@ class Polynomial(Activation):
     def monotone(self) -> bool:
         slope = np.polynomial.Polynomial(self.coefficients).deriv()
         turns = [root.real for root in slope.deriv().roots() if abs(root.imag) < 1e-9]
-        return self.degree % 2 == 1 and self.coefficients[-1] > 0 and all(slope(turn) >= 0 for turn in turns)
+        # Where the slope touches zero, its rounding errors have either sign.
+        sizes = np.polynomial.Polynomial(np.abs(slope.coef))
+        low = any(slope(turn) < -_ROUNDING * sizes(abs(turn)) for turn in turns)
+        return self.degree % 2 == 1 and self.coefficients[-1] > 0 and not low
 
     @property
     def lipschitz(self) -> float:

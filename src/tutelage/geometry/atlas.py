@@ -52,7 +52,7 @@ class AtlasEntry:
         smallest_eigenvalue: Smallest eigenvalue of the Hessian; not a number where there is none.
         largest_eigenvalue: Largest eigenvalue of the Hessian.
         split_curvature: The largest, over all neurons, of the smallest eigenvalues of the reduced blocks: if it is
-            negative, splitting any neuron makes a minimum a saddle. Not a number where there are no such blocks.
+            negative, splitting any neuron makes a minimum a saddle. Not a number where neurons cannot be split.
         gradient_norm: Norm of the gradient at `point`.
         index: Number of negative eigenvalues of the Hessian, or at least so many if not all were computed.
         complete: Whether the whole spectrum was computed, not only its ends.

@@ -1,8 +1,8 @@
 r"""Population losses of neurons in ball arithmetic: the numbers of a problem, and enclosures of derivatives.
 
 With coefficients $c_i$ of the students, a factor times signs, and of the teachers with the opposite sign, the loss is
-half the sum of $c_ic_jK(w_i, w_j)$ over all pairs, with the duals $K$ of `tutelage.geometry.balls` or, with biases or a
-mean of the inputs, of `tutelage.geometry.shifted_balls`.
+half the sum of $c_ic_jK(w_i, w_j)$ over all pairs, with the duals $K$ of `tutelage.geometry.balls`. They are
+homogeneous of degree one, $K = w\cdot\nabla_wK$, so that it is half the sum of the rows times their gradients.
 
 **Signs.** A sum $\sum_i s_i\sigma(w_i\cdot x)$ with signs $s_i$ is a network with two layers up to rescalings: where no
 output weight is zero, $(w_i, a_i) \mapsto |a_i|w_i$ takes it to such a sum with $s_i = \operatorname{sgn}a_i$, the loss
@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tutelage.geometry.ball_arithmetic import exact, flint_module, scaled_rows
-from tutelage.geometry.balls import CentredPairs
+from tutelage.geometry.balls import PairsInBalls
 from tutelage.geometry.decay import Decay
-from tutelage.geometry.shifted_balls import ShiftedPairs
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -91,23 +90,21 @@ class LossInBalls:
         factor, other = map(arb, self.factors)
         return [factor * int(sign) for sign in signs] + [-other * float(output) for output in outputs]
 
-    def _pairs(self, students: arb_mat, together: bool = False) -> CentredPairs | ShiftedPairs:
-        """Return the pairs of the students with all rows, also with the teachers'; of all rows, if asked for."""
+    def _pairs(self, students: arb_mat) -> PairsInBalls:
+        """Return the pairs of the students with all rows, also with the teachers'."""
         flint = flint_module()
         teachers = exact(self.teacher)
         missing = [flint.arb(0)] * (teachers.ncols() - students.ncols())
         rows = [row + missing for row in students.tolist()] + teachers.tolist()
-        kind = ShiftedPairs if self.shifted else CentredPairs
-        return kind(self, flint.arb_mat(rows), len(rows) if together else students.nrows())
+        return PairsInBalls(self, flint.arb_mat(rows), students.nrows())
 
     def excess(self, students: arb_mat) -> arb:
         """Return the loss above half the variance of the noise, weight decay included."""
-        pairs, coefficients = self._pairs(students, together=True), self._coefficients(students.nrows())
-        total = flint_module().arb(0)
-        for i, one in enumerate(coefficients):
-            for j, other in enumerate(coefficients[: i + 1]):
-                both = one * other * pairs.dual(i, j)
-                total += both / 2 if i == j else both
+        number, coefficients = students.nrows(), self._coefficients(students.nrows())
+        mine, theirs = coefficients[:number], coefficients[number:]
+        # Pairs of a student and a teacher count twice, and are first in one order only.
+        taught = self._pairs(students).total([*mine, *(2 * one for one in theirs)])
+        total = (taught + PairsInBalls(self, exact(self.teacher), len(theirs)).total(theirs)) / 2
         return total if self.decay is None else total + self.decay.value(students)
 
     def gradient(self, students: arb_mat) -> arb_mat:

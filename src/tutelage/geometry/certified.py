@@ -14,7 +14,7 @@ from tutelage.activations import names
 from tutelage.errors import UnsupportedCombination, invalid, shown
 from tutelage.geometry.atlas import Atlas, AtlasEntry
 from tutelage.geometry.proving import certify
-from tutelage.geometry.stated import ball_loss
+from tutelage.geometry.stated import ball_loss, described
 from tutelage.geometry.survey import describe
 from tutelage.geometry.verification import fault, uncovered
 from tutelage.objectives import Objective, population
@@ -120,6 +120,9 @@ def _stated_otherwise(entry: AtlasEntry, objective: Objective, point: PyTree) ->
     mine = ball_loss(objective, point)
     if not all(_equal(getattr(mine, one.name), getattr(certificate._loss, one.name)) for one in fields(mine)):
         return "it is about another problem"
+    rows = np.asarray(objective.problem.student.rows(point))  # type: ignore[attr-defined]
+    if certificate.problem != described(objective, mine, rows):
+        return "it is about another problem, in words"
     if entry.complete and not certificate.parts and entry.index != certificate.index:
         return f"the atlas says that the index is {entry.index}"
     low, high = certificate.loss

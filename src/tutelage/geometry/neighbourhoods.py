@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 from tutelage.arrays import of_jax
 from tutelage.checks import finite_array, not_negative, one_of, positive, random_key
 from tutelage.errors import invalid
-from tutelage.instant import instantly
+from tutelage.instant import evaluated
 from tutelage.modules import Module
 from tutelage.points import Template, fitted
 
@@ -43,12 +43,37 @@ class Neighbourhood(Module):
 
     def tangent(self, direction: PyTree) -> PyTree:
         """Return the part of a direction along which points of the neighbourhood may lie."""
-        direction = self._like_centre("direction", direction)
-        return _tangent(direction, self.centre) if self.shape == "orthogonal" else direction
+        return evaluated(self._tangent, self._like_centre("direction", direction))
 
     def size(self, point: PyTree) -> Float[Array, ""]:
         """Return the distance of a point from the centre that the radius bounds."""
-        return _size(self, self._like_centre("point", point))
+        return evaluated(self._size, self._like_centre("point", point))
+
+    def contains(self, point: PyTree, tolerance: float = 1e-12) -> Bool[Array, ""]:
+        """Whether a point lies in the neighbourhood, up to rounding.
+
+        Args:
+            point: The student.
+            tolerance: How far outside it may lie, relative to the radius.
+        """
+        tolerance = not_negative("tolerance", tolerance)
+        return evaluated(self._contains, self._like_centre("point", point), of_jax(tolerance))
+
+    def project(self, point: PyTree) -> PyTree:
+        """Return a point of the neighbourhood: what leads there from the centre, tangential and not too long."""
+        return evaluated(self._projected, self._like_centre("point", point))
+
+    def sample(self, key: PRNGKeyArray) -> PyTree:
+        """Draw a point: a random direction, and a distance whose logarithm is uniform over two decades.
+
+        Distances of all orders are drawn, because what goes wrong near a minimum may go wrong close to it only.
+        """
+        return evaluated(self._drawn, random_key("key", key))
+
+    def reach(self, direction: PyTree, fraction: Any = 1.0) -> PyTree:
+        """Return the point in a direction at a fraction of the radius."""
+        fraction = finite_array("fraction", fraction, dimensions=0)
+        return evaluated(self._reached, self._like_centre("direction", direction), fraction)
 
     def _like_centre(self, argument: str, value: PyTree) -> PyTree:
         """Return a student, or a direction, as float64 arrays, or raise if it is not of the form of the centre."""
@@ -63,93 +88,59 @@ class Neighbourhood(Module):
         norms = [jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1).ravel() for leaf in jax.tree.leaves(difference)]
         return jnp.max(jnp.concatenate(norms))
 
-    def contains(self, point: PyTree, tolerance: float = 1e-12) -> Bool[Array, ""]:
-        """Whether a point lies in the neighbourhood, up to rounding.
+    def _tangent(self, direction: PyTree) -> PyTree:
+        if self.shape != "orthogonal":
+            return direction
 
-        Args:
-            point: The student.
-            tolerance: How far outside it may lie, relative to the radius.
-        """
-        tolerance = not_negative("tolerance", tolerance)
-        return _contains(self, self._like_centre("point", point), of_jax(tolerance))
+        def orthogonal(leaf, centre):
+            rows, centres = jnp.atleast_1d(leaf), jnp.atleast_1d(centre)
+            square = jnp.sum(centres * centres, axis=-1, keepdims=True)
+            along = jnp.sum(rows * centres, axis=-1, keepdims=True)
+            part = jnp.where(square > 0, along / jnp.where(square > 0, square, 1.0), 0.0)
+            return (rows - part * centres).reshape(leaf.shape)
 
-    def project(self, point: PyTree) -> PyTree:
-        """Return a point of the neighbourhood: what leads there from the centre, tangential and not too long."""
-        return _projected(self, self._like_centre("point", point))
+        # Twice: what the first projection leaves is rounding error, removed by the second.
+        once = jax.tree.map(orthogonal, direction, self.centre)
+        return jax.tree.map(orthogonal, once, self.centre)
 
-    def sample(self, key: PRNGKeyArray) -> PyTree:
-        """Draw a point: a random direction, and a distance whose logarithm is uniform over two decades.
+    def _size(self, point: PyTree) -> Float[Array, ""]:
+        return self._length(_minus(point, self.centre))
 
-        Distances of all orders are drawn, because what goes wrong near a minimum may go wrong close to it only.
-        """
-        return _drawn(self, random_key("key", key))
+    def _contains(self, point: PyTree, tolerance: Float[Array, ""]) -> Bool[Array, ""]:
+        difference = _minus(point, self.centre)
+        outside = _minus(difference, self._tangent(difference))
+        leaves = [jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(outside)]
+        inside = self._length(difference) <= self.radius * (1 + tolerance)
+        # A direction is known to rounding errors of the centre's entries, not of its own.
+        scale = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(self.centre)]))
+        return inside & (jnp.max(jnp.stack(leaves)) <= tolerance * jnp.maximum(self.radius, 4e-4 * scale))
 
-    def reach(self, direction: PyTree, fraction: Any = 1.0) -> PyTree:
-        """Return the point in a direction at a fraction of the radius."""
-        fraction = finite_array("fraction", fraction, dimensions=0)
-        return _reached(self, self._like_centre("direction", direction), fraction)
+    def _projected(self, point: PyTree) -> PyTree:
+        difference = self._tangent(_minus(point, self.centre))
+        if self.shape == "ball":
+            factor = jnp.minimum(1.0, self.radius / jnp.maximum(self._length(difference), 1e-300))
+            scaled = jax.tree.map(lambda leaf: factor * leaf, difference)
+        else:
 
+            def shorten(leaf):
+                length = jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1, keepdims=leaf.ndim > 0)
+                return leaf * jnp.minimum(1.0, self.radius / jnp.maximum(length, 1e-300))
 
-@instantly
-def _tangent(direction: PyTree, centre: PyTree) -> PyTree:
-    def orthogonal(leaf, centre):
-        rows, centres = jnp.atleast_1d(leaf), jnp.atleast_1d(centre)
-        square = jnp.sum(centres * centres, axis=-1, keepdims=True)
-        along = jnp.sum(rows * centres, axis=-1, keepdims=True)
-        part = jnp.where(square > 0, along / jnp.where(square > 0, square, 1.0), 0.0)
-        return (rows - part * centres).reshape(leaf.shape)
+            scaled = jax.tree.map(shorten, difference)
+        return jax.tree.map(lambda centre, leaf: centre + leaf, self.centre, scaled)
 
-    # Twice: what the first projection leaves is rounding error, removed by the second.
-    once = jax.tree.map(orthogonal, direction, centre)
-    return jax.tree.map(orthogonal, once, centre)
+    def _drawn(self, key: PRNGKeyArray) -> PyTree:
+        direction_key, size_key = jax.random.split(key)
+        leaves, treedef = jax.tree.flatten(self.centre)
+        keys = jax.random.split(direction_key, len(leaves))
+        drawn = [jax.random.normal(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
+        fraction = 10.0 ** jax.random.uniform(size_key, minval=-2.0, maxval=0.0)
+        return self._reached(jax.tree.unflatten(treedef, drawn), fraction)
 
-
-@instantly
-def _size(near: Neighbourhood, point: PyTree) -> Float[Array, ""]:
-    return near._length(_minus(point, near.centre))
-
-
-@instantly
-def _contains(near: Neighbourhood, point: PyTree, tolerance: Float[Array, ""]) -> Bool[Array, ""]:
-    difference = _minus(point, near.centre)
-    outside = _minus(difference, near.tangent(difference))
-    leaves = [jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(outside)]
-    inside = near._length(difference) <= near.radius * (1 + tolerance)
-    # A direction is known to rounding errors of the centre's entries, not of its own.
-    scale = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(near.centre)]))
-    return inside & (jnp.max(jnp.stack(leaves)) <= tolerance * jnp.maximum(near.radius, 4e-4 * scale))
-
-
-@instantly
-def _projected(near: Neighbourhood, point: PyTree) -> PyTree:
-    difference = near.tangent(_minus(point, near.centre))
-    if near.shape == "ball":
-        factor = jnp.minimum(1.0, near.radius / jnp.maximum(near._length(difference), 1e-300))
-        scaled = jax.tree.map(lambda leaf: factor * leaf, difference)
-    else:
-
-        def shorten(leaf):
-            length = jnp.linalg.norm(jnp.atleast_1d(leaf), axis=-1, keepdims=leaf.ndim > 0)
-            return leaf * jnp.minimum(1.0, near.radius / jnp.maximum(length, 1e-300))
-
-        scaled = jax.tree.map(shorten, difference)
-    return jax.tree.map(lambda centre, leaf: centre + leaf, near.centre, scaled)
-
-
-@instantly
-def _drawn(near: Neighbourhood, key: PRNGKeyArray) -> PyTree:
-    direction_key, size_key = jax.random.split(key)
-    leaves, treedef = jax.tree.flatten(near.centre)
-    keys = jax.random.split(direction_key, len(leaves))
-    drawn = [jax.random.normal(k, leaf.shape) for k, leaf in zip(keys, leaves, strict=True)]
-    return near.reach(jax.tree.unflatten(treedef, drawn), 10.0 ** jax.random.uniform(size_key, minval=-2.0, maxval=0.0))
-
-
-@instantly
-def _reached(near: Neighbourhood, direction: PyTree, fraction: Float[Array, ""]) -> PyTree:
-    moved = near.tangent(direction)
-    factor = near.radius * fraction / jnp.maximum(near._length(moved), 1e-300)
-    return jax.tree.map(lambda centre, leaf: centre + factor * leaf, near.centre, moved)
+    def _reached(self, direction: PyTree, fraction: Float[Array, ""]) -> PyTree:
+        moved = self._tangent(direction)
+        factor = self.radius * fraction / jnp.maximum(self._length(moved), 1e-300)
+        return jax.tree.map(lambda centre, leaf: centre + factor * leaf, self.centre, moved)
 
 
 def _checked_centre(centre: Any) -> PyTree:

@@ -1,11 +1,11 @@
 r"""From measured to proved: certificates of critical points by ball arithmetic.
 
 The point is brought closer to a critical point by Newton's method with many digits, rounded to decimals, and the
-conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls`, or, with
-biases or a mean of the inputs, of `tutelage.geometry.shifted_balls`, in which every rounding error is inside a ball.
-What is proved holds for the loss with the closed form of the duals, with the float64 numbers of the problem (teacher,
-slopes, mean and variance of the inputs, scales, decay, noise) taken exactly. A network with output weights is certified
-up to its rescalings, as a sum of neurons with signs.
+conditions of `tutelage.geometry.enclosure` are verified there with the formulas of `tutelage.geometry.balls` and
+`tutelage.geometry.lipschitz`, in which every rounding error is inside a ball. What is proved holds for the loss with
+the closed form of the duals, with the float64 numbers of the problem (teacher, slopes, mean and variance of the inputs,
+scales, decay, noise) taken exactly. A network with output weights is certified up to its rescalings, as a sum of
+neurons with signs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.geometry.ball_arithmetic import (
     NotProved,
     Singular,
+    balls,
     balls_of,
     exact,
     exact_decimals,
@@ -34,6 +35,7 @@ from tutelage.geometry.ball_arithmetic import (
 from tutelage.geometry.ball_losses import LossInBalls
 from tutelage.geometry.certificate import Certificate, ProvedKind
 from tutelage.geometry.enclosure import Enclosure, at_least, at_most, enclosed, refined
+from tutelage.geometry.families.arithmetic import square
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.proofs import enclosed_by_symmetry, in_balls, reduced_table, refined_table
 from tutelage.geometry.families.recognition import Recognised, recognised
@@ -46,12 +48,14 @@ from tutelage.objectives import Objective
 if TYPE_CHECKING:
     from flint import arb
 
+    from tutelage.geometry.families.points import FamilyPoint
+
 # A centre: decimal numbers, one row per neuron, or per orbit of neurons; and what is enclosed around it.
 Decimals = tuple[tuple[str, ...], ...]
 Proof = tuple[Decimals, Enclosure]
 
 # Decimal digits of the arithmetic beyond those of the centre.
-GUARD = 12
+_GUARD = 12
 
 _FEWEST_DIGITS, _MOST_DIGITS = 20, 250
 
@@ -59,12 +63,15 @@ _FEWEST_DIGITS, _MOST_DIGITS = 20, 250
 _MOST_PARAMETERS = 1600
 
 # Why the lowest loss is not known.
-FEWER = "the lowest loss of fewer students than teachers is not known"
+_FEWER = "the lowest loss of fewer students than teachers is not known"
 _OTHERS = "no student is known to compute the teacher, so that the lowest loss is not known"
 _DECAYED = "the lowest loss with weight decay is not known"
 
 # Students this close to a zero of the loss that is known exactly are compared with it first.
 _CLOSE = 1e-3
+
+# A table this close to that of the teacher may be the teacher's.
+_CLOSE_TABLE = 1e-6
 
 
 def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificate:
@@ -105,13 +112,13 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     student = problem.student
     point = student.canonical(problem.point(point))
     loss = ball_loss(objective, point)
-    checked_digits(digits)
+    _checked_digits(digits)
     assert isinstance(student, Neuronwise)
     vectors = np.asarray(jax.device_get(student.rows(point)))
     about = {"digits": digits, "problem": described(objective, loss, vectors)}
     flint = flint_module()
     try:
-        with flint.ctx.workdps(digits + GUARD):
+        with flint.ctx.workdps(digits + _GUARD):
             proof = _proof(loss, vectors, digits, student.contains(point, problem.teacher, problem.target))
             centre = proof.pop("centre", None)
             found = point if centre is None else student.with_rows(point, jnp.asarray(centre))
@@ -119,6 +126,31 @@ def certify(objective: Objective, point: PyTree, digits: int = 50) -> Certificat
     except (NotProved, UnsupportedCombination) as failure:
         reason = _explained(failure, objective, point, loss, vectors.shape[0])
         return Certificate(kind="not proved", reason=reason, centre=point, **about)
+
+
+def certified_point(point: FamilyPoint, digits: int) -> Certificate:
+    """Prove what a point of a family is; see `FamilyPoint.certify`."""
+    layout, digits = point.whole_layout(), _checked_digits(digits)
+    students = layout.members[: len(layout.owners)].sum()
+    problem = (
+        f"{students:.0f} students with slopes 0.0 and 1.0 (relu) in dimension {point.neurons:.0f} learn "
+        f"{point.neurons:.0f} teachers, the coordinate axes, under standard Gaussian inputs"
+    )
+    about = {"centre": point.table, "digits": digits, "problem": problem}
+    # Close to the teacher, where there is one student for each of its neurons, the table is compared with it first.
+    alike = layout.owners == tuple(range(layout.blocks))
+    zero = alike and bool(np.abs(point.table - layout.teachers).max() <= _CLOSE_TABLE)
+    flint = flint_module()
+    with flint.ctx.workdps(digits + _GUARD):
+        try:
+            proof = _symmetric_proof(layout, layout.teachers if zero else point.table, zero, digits)
+            difference = np.array(balls_of(proof[0]).tolist(), object) - balls(point.table)
+            away = at_most((balls(layout.weights) * square(difference)).sum().nonnegative_part().sqrt())
+            left_open = "" if students >= point.neurons else _FEWER
+            numbers = _assembled(proof, away, flint.arb(0), zero, left_open)
+            return Certificate(**numbers, **about, blocks="+".join(f"{size:.0f}" for size in layout.sizes))
+        except NotProved as failure:
+            return Certificate(kind="not proved", reason=str(failure), **about)
 
 
 def require_certifiable(parameters: int) -> None:
@@ -136,7 +168,7 @@ def require_certifiable(parameters: int) -> None:
         )
 
 
-def checked_digits(digits: int) -> int:
+def _checked_digits(digits: int) -> int:
     """Return a number of decimal digits, or raise if it is out of range."""
     if not _FEWEST_DIGITS <= checks.count("digits", digits) <= _MOST_DIGITS:
         raise invalid("digits", f"be between {_FEWEST_DIGITS} and {_MOST_DIGITS}", digits, "Pass 50, for instance")
@@ -187,7 +219,7 @@ def _proof(loss: LossInBalls, vectors: np.ndarray, digits: int, contained: bool)
         raise NotProved("an output weight is zero, where rescalings move a neuron that computes nothing")
     left_open = "" if contained else _OTHERS
     if vectors.shape[0] < loss.teacher.shape[0]:
-        left_open = FEWER
+        left_open = _FEWER
     elif loss.decay is not None:
         left_open = _DECAYED
     if loss.decay is not None:  # which tells apart what neurons may share
@@ -219,7 +251,7 @@ def _isolated(
         proof = _symmetric(found, vectors, zero, digits)
     away = at_most(frobenius(balls_of(proof[0]) - exact(vectors)))
     centre = np.array(proof[0], float)
-    return {**assembled(proof, away, loss.lowest(), zero is not None, left_open), "centre": centre}
+    return {**_assembled(proof, away, loss.lowest(), zero is not None, left_open), "centre": centre}
 
 
 def _recognised(loss: LossInBalls, vectors: np.ndarray) -> Recognised | None:
@@ -240,13 +272,13 @@ def _symmetric(found: Recognised, vectors: np.ndarray, zero: Decimals | None, di
     """Return what is proved from the distinct entries of a block-constant student."""
     layout, place = found.layout, np.ix_(found.students, found.teachers)
     table = reduced_table(layout, (vectors if zero is None else np.array(zero, float))[place])
-    decimals, enclosure = symmetric_proof(layout, table, zero is not None, digits)
+    decimals, enclosure = _symmetric_proof(layout, table, zero is not None, digits)
     rows = np.empty(vectors.shape, object)
     rows[place] = layout.matrix(np.array(decimals, object))
     return tuple(map(tuple, rows.tolist())), enclosure
 
 
-def symmetric_proof(layout: Layout, table: np.ndarray, zero: bool, digits: int) -> Proof:
+def _symmetric_proof(layout: Layout, table: np.ndarray, zero: bool, digits: int) -> Proof:
     """Return what is proved of the critical point near a table, in full space; the decimals are those of the table.
 
     Args:
@@ -260,7 +292,7 @@ def symmetric_proof(layout: Layout, table: np.ndarray, zero: bool, digits: int) 
     return decimals, enclosed_by_symmetry(layout, np.array(balls_of(decimals).tolist(), object), zero)
 
 
-def assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str) -> dict[str, Any]:
+def _assembled(proof: Proof, away: float, lowest: arb, zero: bool, left_open: str) -> dict[str, Any]:
     """Return the numbers of the certificate of what is proved.
 
     Args:

@@ -14,7 +14,7 @@ from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
 from tutelage.dynamics.checks import deterministic
 from tutelage.dynamics.fineness import by_finer_quadratures
-from tutelage.errors import TutelageError, UnsupportedCombination, invalid
+from tutelage.errors import InvalidArgument, TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.atlas import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
 from tutelage.geometry.blocks import Structure, structure
@@ -24,7 +24,7 @@ from tutelage.geometry.global_minima import global_minima
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
 from tutelage.geometry.polish import evaluate, polished
 from tutelage.geometry.spectrum import HOW
-from tutelage.geometry.splitting import reduced_blocks
+from tutelage.geometry.splitting import degree_of, reduced_blocks
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
 
@@ -184,8 +184,9 @@ class _Survey:
             sizes = blocks.student_sizes
             neurons = (np.cumsum(sizes) - np.asarray(sizes)).tolist()
         try:
+            degree_of(self.objective.problem)
             reduced = np.asarray(reduced_blocks(self.objective, point, neurons))
-        except UnsupportedCombination:
+        except (InvalidArgument, UnsupportedCombination):  # neurons cannot be split, or there are none
             return float("nan")
         # A zero neuron may have no block: then there is no largest over all neurons.
         return float(np.linalg.eigvalsh(reduced)[:, 0].max()) if np.isfinite(reduced).all() else float("nan")

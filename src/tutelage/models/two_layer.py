@@ -37,17 +37,19 @@ _CLOSE, _CANCELLED = 0.5, 0.2
 _SAME = 1e-6
 
 
-def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool) -> Int[np.ndarray, " neuron"]:
+def _sharing(rows: np.ndarray, output: np.ndarray, parallel: bool, turned: bool = False) -> Int[np.ndarray, " neuron"]:
     """Return a label for every neuron, the same for those that share one function.
 
     Args:
         rows: Vectors, with biases.
         output: Output weights.
         parallel: Whether neurons with parallel vectors share a function; else their vectors must be equal.
+        turned: Whether neurons with opposite vectors share it too, as for an even or odd activation.
     """
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     compared = rows / np.where(norms > 0, norms, 1.0) if parallel else rows
-    near = np.linalg.norm(compared[:, None] - compared, axis=-1) <= _SAME
+    signs = (1.0, -1.0) if turned else (1.0,)
+    near = np.min([np.linalg.norm(compared[:, None] - sign * compared, axis=-1) for sign in signs], axis=0) <= _SAME
     near &= (output != 0) & (output != 0)[:, None]
     return np.where(near.any(axis=1), near.argmax(axis=1), np.arange(len(rows)))
 
@@ -241,13 +243,21 @@ class TwoLayer(Neuronwise):
         if "weights" not in self.learn:
             return self._with(parameters, output=output)
         rows, output = np.asarray(factor[:, None] * rows), np.asarray(output)
-        members = np.equal.outer(*[_sharing(rows, output, self._rescaled and power == 1)] * 2).astype(float)
+        even = self.activation.parity == "even" and self.fixed.biases is None
+        labels = _sharing(self._with_fixed_biases(rows), output, self._rescaled and power == 1, turned=even)
+        if even:  # vectors that share a function shall look the same way
+            rows = np.where(np.sum(rows * rows[labels], axis=1) < 0, -1.0, 1.0)[:, None] * rows
+        members = np.equal.outer(labels, labels).astype(float)
         shares = members / members.sum(axis=1, keepdims=True)
         if self._rescaled and power == 1:
             rows = _equal_shares(rows, output, members)
         elif not self._rescaled:
             output = shares @ output
         return self._with(self.with_rows(parameters, jnp.asarray(rows)), output=jnp.asarray(output))
+
+    def _with_fixed_biases(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows with the biases that are not learned behind them, which tell neurons apart."""
+        return rows if self.fixed.biases is None else np.column_stack([rows, np.asarray(self.fixed.biases)])
 
     def redundancy(self, parameters: PyTree) -> dict[str, int]:
         power, modes = self.activation.homogeneity, {}
@@ -257,8 +267,8 @@ class TwoLayer(Neuronwise):
             modes["rescalings"] = int(np.sum(alive if power == 0 else alive | (np.asarray(output) != 0)))
         if {"weights", "output"} <= {*self.learn} and power in (None, 1):
             rows, output = np.asarray(self.rows(parameters)), np.asarray(output)
-            flipped = np.where((self.activation.parity == "odd") & (output < 0), -1.0, 1.0)
-            labels = _sharing(flipped[:, None] * rows, flipped * output, self._rescaled)
+            turned = self.activation.parity != "none"
+            labels = _sharing(self._with_fixed_biases(rows), output, self._rescaled, turned)
             modes["shares"] = len(labels) - len(set(labels.tolist()))
         return modes
 
@@ -301,14 +311,14 @@ class TwoLayer(Neuronwise):
         assert isinstance(teacher, TwoLayer)
         theirs = teacher.parts(target)
         missing = [name for name in ("biases", "constant") if name not in self.learn]
-        if "weights" not in self.learn or any(
-            np.any(getattr(theirs, name)) for name in missing if getattr(theirs, name) is not None
-        ):
+        given = self.fixed.biases, *(getattr(theirs, name) for name in missing)
+        if "weights" not in self.learn or any(np.any(part) for part in given if part is not None):
             return False
-        if self._vectors(parameters).shape[0] < teacher._vectors(target).shape[0]:
-            return False
-        if "output" in self.learn:
-            return True
+        spare = self._vectors(parameters).shape[0] - teacher._vectors(target).shape[0]
+        if spare < 0 or "output" in self.learn:
+            return spare >= 0
+        if spare and "constant" not in self.learn and float(self.activation(of_jax(np.zeros(())))) != 0:
+            return False  # no neuron is known to compute nothing
         mine, other = (
             np.asarray(group[0].coefficients) for group in (self._neurons(parameters), teacher._neurons(target))
         )

@@ -84,6 +84,19 @@ def test_real_numbers_of_neurons():
         point.student()
 
 
+def test_half_neurons_are_no_student():
+    """Seven neurons in two equal blocks: neither a student, nor a certificate, nor whole multiplicities."""
+    points = tl.family("k/2,k/2").points(7)
+    multiplicities = [one.multiplicity for one in points[1].spectrum]
+    assert sum(multiplicities) == pytest.approx(49) and any(number % 1 for number in multiplicities)
+    for point in points:
+        with pytest.raises(tl.InvalidArgument, match="whole number of members"):
+            point.student()
+        with pytest.raises(tl.InvalidArgument, match="whole number of members"):
+            point.certify()
+    assert tl.family("k/2,k/2").points(6)[0].certify().proved
+
+
 def test_more_students_than_teachers():
     """A student more: at twenty neurons there is a minimum with a lower loss, which is not one with two on a ray."""
     found = tl.family("k-1,1", students="k-1,1,1").points(20)
@@ -122,6 +135,14 @@ def test_expressions():
     assert symmetry_class("(k-1)/2,(k+1)/2").layout(9.0).sizes == (4.0, 5.0)
     assert symmetry_class("k/2+1,k/2-1").layout(10.0).sizes == (6.0, 4.0)
     assert symmetry_class("5,1").layout(6.0).sizes == (5.0, 1.0)
+
+
+def test_sizes_that_are_whole_are_so_exactly():
+    """Of blocks that are quotients too: 31.999999999999996 neurons would be neither a student nor refused as none."""
+    for divisor in range(2, 12):
+        for rest in range(divisor):
+            size = symmetry_class(f"(k-{rest})/{divisor}" if rest else f"k/{divisor}").sizes[0]
+            assert [size.at(float(members * divisor + rest)) for members in range(2, 60)] == list(range(2, 60))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,11 +29,9 @@ class Size:
 
     def at(self, neurons: Any) -> Any:
         """Return the size for a number of teachers, a float or a ball."""
-        # Fractions as quotients of whole numbers, of which there are balls.
-        return (
-            self.slope.numerator * neurons / self.slope.denominator
-            + (0 * neurons + self.intercept.numerator) / self.intercept.denominator
-        )
+        # One quotient of whole numbers, of which there are balls: a size that is whole is so exactly.
+        common = math.lcm(self.slope.denominator, self.intercept.denominator)
+        return (int(self.slope * common) * neurons + int(self.intercept * common)) / common
 
     @property
     def is_one(self) -> bool:

@@ -62,6 +62,11 @@ class Layout:
         """Number of blocks."""
         return len(self.sizes)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all sizes are whole numbers."""
+        return all(float(size).is_integer() for size in self.sizes)
+
     @cached_property
     def dtype(self) -> Any:
         """The type of arrays of sizes: float64, or objects for balls."""

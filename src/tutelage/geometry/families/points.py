@@ -38,7 +38,7 @@ class Eigenvalue(NamedTuple):
 
     Attributes:
         eigenvalue: The eigenvalue.
-        multiplicity: How often it is repeated: a whole number, but for numbers of neurons that are not.
+        multiplicity: How often it is repeated: a whole number, but for blocks whose sizes are not.
         types: Types of symmetry of its eigenvectors, blocks numbered from one; see
             `tutelage.geometry.families.isotypes`.
     """
@@ -76,6 +76,17 @@ class FamilyPoint:
         """The blocks and orbits."""
         return self._class.layout(self.neurons)
 
+    def whole_layout(self) -> Layout:
+        """Return the blocks and orbits, or raise if there are parts of neurons."""
+        layout = self.layout
+        if not layout.whole:
+            sizes = "+".join(f"{size:g}" for size in layout.sizes)
+            raise invalid(
+                "neurons", f"give every block of {self._class.blocks!r} a whole number of members",
+                f"{self.neurons:g}, for blocks of {sizes}", "Take a point with whole blocks",
+            )  # fmt: skip
+        return layout
+
     @property
     def index(self) -> float:
         """Number of negative eigenvalues of the Hessian."""
@@ -99,11 +110,9 @@ class FamilyPoint:
         """Return the student in full, one row per neuron, block after block.
 
         Raises:
-            InvalidArgument: If the number of neurons is not whole, or larger than memory allows.
+            InvalidArgument: If a block has no whole number of neurons, or there are more than memory allows.
         """
-        if self.neurons != round(self.neurons):
-            raise invalid("neurons", "be a whole number", f"{self.neurons!r}", "Take a point with whole blocks")
-        layout = self.layout
+        layout = self.whole_layout()
         entries = float(layout.members[: len(layout.owners)].sum()) * self.neurons
         if entries > _MOST_ENTRIES:
             raise invalid(
@@ -123,12 +132,12 @@ class FamilyPoint:
             The certificate, whose decimals are those of the table; its kind is `not proved` where the proof fails.
 
         Raises:
-            InvalidArgument: If the number of neurons is not whole, or that of digits is out of range.
+            InvalidArgument: If a block has no whole number of neurons, or that of digits is out of range.
             MissingDependency: If python-flint is not installed.
         """
-        from tutelage.geometry.families.certificates import certified
+        from tutelage.geometry.proving import certified_point
 
-        return certified(self, digits)
+        return certified_point(self, digits)
 
     def document(self) -> dict[str, Any]:
         """Return loss, entries, index and spectrum as plain numbers."""
@@ -225,7 +234,7 @@ class Family:
             raise invalid("table", f"have the shape {layout.weights.shape}", f"{table.shape}", "Pass a row per orbit")
         table = np.where(layout.weights != 0, table, 0.0)
         loss = max(float(Geometry(layout, table).loss()), 0.0)
-        return FamilyPoint(neurons, loss, table, _spectrum(layout, table, neurons), self._class)
+        return FamilyPoint(neurons, loss, table, _spectrum(layout, table), self._class)
 
     def follow(self, point: FamilyPoint, to: float) -> Branch:
         """Follow a critical point through real numbers of teachers.
@@ -313,7 +322,7 @@ def cells_in_order(layout: Layout) -> list[tuple[int, int]]:
     return order
 
 
-def _spectrum(layout: Layout, table: np.ndarray, neurons: float) -> tuple[Eigenvalue, ...]:
+def _spectrum(layout: Layout, table: np.ndarray) -> tuple[Eigenvalue, ...]:
     """Return all eigenvalues; those of several types that agree up to rounding are one."""
     values: list[tuple[float, float, str]] = []
     for kind in isotypes(layout):
@@ -326,6 +335,6 @@ def _spectrum(layout: Layout, table: np.ndarray, neurons: float) -> tuple[Eigenv
             merged[-1] = Eigenvalue(last.eigenvalue, last.multiplicity + dimension, names)
         else:
             merged.append(Eigenvalue(value, dimension, (name,)))
-    if neurons == round(neurons):
+    if layout.whole:
         return tuple(one._replace(multiplicity=round(one.multiplicity)) for one in merged)
     return tuple(merged)

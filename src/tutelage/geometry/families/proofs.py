@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tutelage.geometry.ball_arithmetic import NotProved, Singular, balls, flint_module, floats
-from tutelage.geometry.balls import lipschitz_bound
 from tutelage.geometry.enclosure import Enclosure, at_most, concluded, converged, eigenvalue_bounds
 from tutelage.geometry.families.arithmetic import square
 from tutelage.geometry.families.isotypes import isotypes
 from tutelage.geometry.families.layout import Layout
 from tutelage.geometry.families.reduced import Geometry
+from tutelage.geometry.lipschitz import lipschitz_bound
 
 if TYPE_CHECKING:
     from flint import arb

@@ -14,6 +14,7 @@ Hessian and, for each neuron, one copy of its reduced block $H'_{ii}$ less than 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,9 @@ _GUARD = 50
 
 # Bounds of the smallest eigenvalue are compared up to this, and eigenvalues are counted up to a part of it.
 _CLOSE, _SLACK = Fraction(1, 10**20), Fraction(1, 10**30)
+
+# Bounds of loss and distance are compared up to the digits of the centre, of which no certificate has fewer.
+_FEWEST_DIGITS = 20
 
 # The number λ is lessened by this part of it, which the conditions leave room for.
 _LESS = Fraction(1, 2**40)
@@ -82,10 +86,15 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(loss is not None and not certificate.blocks, "the centre is not written out in full")
     assert loss is not None
     _require(not uncovered(loss), f"the check does not cover {uncovered(loss)}")
+    _require(all(map(math.isfinite, _numbers(certificate))), "one of its numbers is no number")
+    _require(certificate.digits >= _FEWEST_DIGITS, f"the centre has fewer than {_FEWEST_DIGITS} digits")
+    split = certificate.split_curvature
+    _require(bool(certificate.parts) or math.isnan(split), "it has a curvature of parts, and no parts")
     centre = [[Fraction(entry) for entry in row] for row in certificate.decimals]
     parts = list(certificate.parts) or list(range(len(centre)))
     _require(set(parts) == set(range(len(centre))), "neurons of the centre have no part in the student")
     _require(len(parts) == len(vectors), "there is another number of neurons")
+    _require(loss.signs is None or bool(np.all(loss.signs)), "an output weight is zero: its neuron computes nothing")
     signs = _signs(loss.signs, len(parts))
     if certificate.parts:
         pairs = set(zip(parts, signs, strict=True))
@@ -95,6 +104,18 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(min(norm.low for norm in network.norms()) > 0, "a neuron of the centre may be zero")
     given = [[Fraction(entry) for entry in row] for row in np.asarray(vectors, float).tolist()]
     _critical(_Case(certificate, loss, network, given, parts, centre), contained)
+
+
+def _numbers(certificate: Certificate) -> tuple[float, ...]:
+    """Return the numbers of a certificate; of a continuum the smallest eigenvalue need not be known."""
+    smallest = () if certificate.parts else certificate.smallest_eigenvalue
+    return (*certificate.loss, *certificate.excess, *smallest, certificate.distance, *_of_theorem(certificate))
+
+
+def _of_theorem(certificate: Certificate) -> tuple[float, ...]:
+    """Return the numbers of the theorem of Newton and Kantorovich."""
+    radii = certificate.radius, certificate.unique_radius
+    return (*radii, certificate.gradient_norm, certificate.least_curvature, certificate.lipschitz)
 
 
 class _Case(NamedTuple):
@@ -160,6 +181,10 @@ def _critical(case: _Case, contained: bool) -> None:
         _require(certificate.kind == "global minimum", f"it is a global minimum, not a {certificate.kind}")
         _distance(case, Fraction(0), None)
         _require(certificate.excess == (0.0, 0.0), "the loss is not in its bounds")
+        nothing = not any(_of_theorem(certificate)) and math.isnan(certificate.split_curvature)
+        _require(nothing, "of global minima that share neurons nothing else is proved")
+        _excess(case, zero, inner, inner)
+        _of_continuum(certificate, 0)
         return
     gradient = Interval(0, 0, network.slopes.bits) if zero else network.gradient_norm()
     lipschitz = network.lipschitz(outer)
@@ -186,8 +211,10 @@ def _critical(case: _Case, contained: bool) -> None:
         _require(low - _CLOSE <= high + _CLOSE, "the bounds of the smallest eigenvalue are in the wrong order")
         held = _below(matrices, low + drift - _CLOSE) == 0 and _below(matrices, high - drift + _CLOSE) > 0
         _require(held, "the smallest eigenvalue is not in its bounds")
-    index = below + (_of_parts(case, drift) if shared else 0)
-    _require(index == certificate.index, f"the index is {index}")
+    index = below
+    if shared:
+        index += _of_parts(case, drift)
+        _of_continuum(certificate, index)
     excess = _excess(case, zero, inner, constant)
     _distance(case, inner, outer)
     number = len(case.parts)
@@ -234,6 +261,15 @@ def _of_parts(case: _Case, drift: Fraction) -> int:
         _require(above == below + 1, "a reduced block has an eigenvalue closer to zero")
         index += (number - 1) * below
     return index
+
+
+def _of_continuum(certificate: Certificate, index: int) -> None:
+    """Check what is said of the eigenvalues of students that share neurons: along the continuum they are zero."""
+    _require(index == certificate.index, f"the index is {index}")
+    low, high = certificate.smallest_eigenvalue
+    # Of saddles it depends on the shares, and nothing is said of it.
+    known = math.isnan(low) and math.isnan(high) if index else low <= 0 <= high
+    _require(known, "the smallest eigenvalue is not in its bounds")
 
 
 def _excess(case: _Case, zero: bool, inner: Fraction, constant: Fraction) -> Fraction:
