@@ -6,6 +6,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import erf, erfc, gammaln, ndtr
 
 from tutelage.claims import (
     Chance,
@@ -286,6 +287,26 @@ def test_recipes_are_written_from_the_relation():
     np.testing.assert_allclose([names["left"], names["right"]], [verdict.witness["left"], verdict.witness["right"]])
     (relation,) = claim.relations(claim.as_printed)
     assert relation.violated(names["left"], names["right"]) > 0 > relation.violated(names["right"], names["left"])
+
+
+def test_recipes_have_the_special_functions_of_python_and_numbers_with_axes():
+    """The error function, the normal law and the Gamma function come from `math`; a number can be given more axes."""
+    claim = Claim(
+        "p.lemma-3",
+        draw={"w": real((3,)), "size": uniform(1, 2)},
+        left=lambda w, size: np.sum(erf(size[..., None] * w) ** 2 + erfc(w) * ndtr(w) + gammaln(2 + w**2), -1),
+        relation="<=",
+        right=lambda most=-1.0: most,
+        as_printed="at most minus one",
+        control=Form("at most minus two", most=-2.0),
+    )
+    (verdict,) = judge(claim, SMALL)
+    assert verdict.verdict == "refuted"
+    names: dict = {}
+    source = claim.paste(verdict)
+    exec(source, names)
+    assert "scipy" not in source and source.count("import math") == 1
+    np.testing.assert_allclose([names["left"], names["right"]], [verdict.witness["left"], verdict.witness["right"]])
 
 
 def test_a_form_that_varies_nothing_is_its_statement():

@@ -1,7 +1,8 @@
 """Recipes written from relations: the formulas as plain NumPy to paste, without this library.
 
-A recipe can be written where formulas are elementary: they use NumPy (or what JAX has of it), numbers, and functions of
-their own module that do the same. Otherwise there is none, and a form brings its own.
+A recipe can be written where formulas are elementary: they use NumPy (or what JAX has of it), numbers, the error
+function and the Gamma function, which Python has, and functions of their own module that do the same. Otherwise there
+is none, and a form brings its own.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import dis
 import inspect
 import linecache
+import math
 import textwrap
 from collections.abc import Collection
 from functools import lru_cache, partial
@@ -18,9 +20,18 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 from tutelage.claims.relation import Relation
 from tutelage.work.program import SYNTAX
+
+# What SciPy has for arrays and Python for numbers.
+_OF_NUMBERS = {
+    scipy.special.erf: "np.vectorize(math.erf)",
+    scipy.special.erfc: "np.vectorize(math.erfc)",
+    scipy.special.ndtr: "np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2)",
+    scipy.special.gammaln: "np.vectorize(math.lgamma)",
+}
 
 
 class _NotElementary(Exception):
@@ -110,6 +121,9 @@ class _Writer:
                 self._function(name, value)
             elif isinstance(value, (np.ufunc, BuiltinFunctionType)) and getattr(np, value.__name__, None) is value:
                 self._define(name, value, f"{name} = np.{value.__name__}")
+            elif isinstance(value, np.ufunc) and value in _OF_NUMBERS:
+                self._define("math", math, "import math")
+                self._define(name, value, f"{name} = {_OF_NUMBERS[value]}")
             else:
                 self._define(name, value, f"{name} = {_literal(value)}")
 

@@ -369,13 +369,7 @@ EQUATION_63 = Claim(
         np.sum(way**2, -1) - factor * step * np.sum(way * slope, -1) + step**2 * np.sum(slope**2, -1)
     ),
     scale=lambda way, minimum, slope: np.sum(way**2, -1) + np.sum(minimum**2, -1) + np.sum(slope**2, -1),
-    as_printed=Form(
-        "$\\|w - \\eta\\nabla F + \\tilde w\\|^2 = \\|w - \\tilde w\\|^2 - \\eta\\nabla F\\cdot(w - \\tilde w) + \\eta^2\\|\\nabla F\\|^2$.",
-        recipe="""
-left = np.sum((way + minimum - step * slope + minimum) ** 2)
-right = np.sum(way**2) - step * way @ slope + step**2 * np.sum(slope**2)
-""",
-    ),
+    as_printed="$\\|w - \\eta\\nabla F + \\tilde w\\|^2 = \\|w - \\tilde w\\|^2 - \\eta\\nabla F\\cdot(w - \\tilde w) + \\eta^2\\|\\nabla F\\|^2$.",
     corrected=_TWICE,
     correction="A factor two, in favour of the proof, and a sign in front of $\\tilde w$. The perturbation, which belongs to the step, is missing altogether; "
     "see Theorem 7.",

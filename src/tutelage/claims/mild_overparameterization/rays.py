@@ -300,12 +300,6 @@ ORIGIN_CHANGE = Claim(
     as_printed=Form(
         "$F(0) - F(\\epsilon v_1) = \\epsilon(\\sum_{j\\ge2}f(v_1, v_j) + \\frac12f(v_1, v_1))$.",
         right=_printed_change,
-        recipe="""
-f = lambda i, j: 0.5 if i == j else 1 / (2 * np.pi)  # of orthonormal vectors
-k = len(teacher)
-left = size * sum(f(0, j) for j in range(k)) - 0.5 * size**2 * f(0, 0)  # Equation (64) without and with the neuron
-right = size * (sum(f(0, j) for j in range(1, k)) + 0.5 * f(0, 0))
-""",
     ),
     corrected=Form(
         "It is $\\epsilon\\sum_jf(v_1, v_j) - \\frac12\\epsilon^2f(v_1, v_1)$, for $\\epsilon > 0$ only, with the sum over the $k$ teachers.",

@@ -211,14 +211,7 @@ SMALL_STEP = Claim(
     ),
     relation="<=",
     right=1.0,
-    as_printed=Form(
-        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
-        recipe="""
-c_3 = 2 ** (-ratio / 20) - 2 ** (-ratio / 18)
-left = epsilons**2 * c_3**2 / (30 * bound * np.log(2 / delta))  # the step over λ/(2c)
-right = 1.0
-""",
-    ),
+    as_printed="$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
     corrected=Form(
         "So it is for $c_1c_2^2 \\ge c_3^2/(30\\log2)$, which is $1.64\\cdot10^{-12}$ at most.", least=_FROM_HERE
     ),

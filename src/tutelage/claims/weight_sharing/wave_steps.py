@@ -56,17 +56,7 @@ LEMMA_9_EXPANDED = Claim(
     relation="==",
     right=_expanded,
     scale=lambda b: 1e-2 * b,
-    as_printed=Form(
-        "It is $-\\frac{b^2}2(2e^{-2b^2\\|w\\|^2}w + e^{-b^2\\|w-u_0\\|^2}(w-u_0) - e^{-b^2\\|w+u_0\\|^2}(w+u_0))$.",
-        recipe=GAP
-        + """
-loss = lambda point: gap(b * point, b * u) / 2
-h = 1e-5
-left = np.array([(loss(w + h * e) - loss(w - h * e)) / (2 * h) for e in np.eye(2)])  # central differences
-right = -b**2 / 2 * (2 * np.exp(-2 * b**2 * square(w)) * w + np.exp(-b**2 * square(w - u)) * (w - u)
-    - np.exp(-b**2 * square(w + u)) * (w + u))
-""",
-    ),
+    as_printed="It is $-\\frac{b^2}2(2e^{-2b^2\\|w\\|^2}w + e^{-b^2\\|w-u_0\\|^2}(w-u_0) - e^{-b^2\\|w+u_0\\|^2}(w+u_0))$.",
     corrected=Form(
         "It is $-\\frac{b^2}2(2e^{-2b^2\\|w\\|^2}w - e^{-b^2\\|w-u_0\\|^2/2}(w-u_0) - e^{-b^2\\|w+u_0\\|^2/2}(w+u_0))$.",
         power=0.5,
