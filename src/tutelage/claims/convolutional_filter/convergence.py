@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.integrate import LSODA
 
+from tutelage.claims import Claim, Form, Relation, fitted_order
 from tutelage.claims.convolutional_filter.formulas import g
 from tutelage.claims.convolutional_filter.instances import NO_BOUND, NO_NORM, PAPER, SUPPLIED_BOUND, start, teacher
 from tutelage.claims.convolutional_filter.runs import NUMBERS, RUN, State, largest_step, state_of
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 # Theorem 3.1 ----------------------------------------------------------------------------------------------------------
 

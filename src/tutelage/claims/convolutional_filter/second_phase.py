@@ -3,13 +3,11 @@
 import numpy as np
 from scipy.optimize import brentq
 
+from tutelage.claims import Claim, Form, fitted_order, log_uniform, real, uniform
 from tutelage.claims.convolutional_filter.formulas import angle, dot, g, loss, norm, output_gradient, times, total
 from tutelage.claims.convolutional_filter.identities import QUADRATURE
 from tutelage.claims.convolutional_filter.instances import PAPER, sums_step
 from tutelage.claims.convolutional_filter.runs import START_OF_RUN, STARTS, State, begun, followed_from, sampled, shown
-from tutelage.claims.laws import log_uniform, real, uniform
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 _TAIL = 120
 _ENDS = [

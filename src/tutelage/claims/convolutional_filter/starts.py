@@ -7,13 +7,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc
 
+from tutelage.claims import Chance, Claim, Form, Relation, fitted_order, integers, real, uniform, unit
 from tutelage.claims.convolutional_filter.formulas import circle, dot, g, loss, normalised, spurious_output
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, NO_NORM, PAPER, SADDLE, teacher
 from tutelage.claims.convolutional_filter.runs import RUN, State, shown, state_of
-from tutelage.claims.laws import integers, real, uniform, unit
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance, fitted_order
 
 # Theorem 3.2 ----------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, log_uniform, real
 from tutelage.claims.convolutional_filter.formulas import dot, g, total
 from tutelage.claims.convolutional_filter.instances import EXTRA_NORM, NO_BOUND, PAPER, SUPPLIED_BOUND, sums_step
 from tutelage.claims.convolutional_filter.runs import (
@@ -18,8 +19,6 @@ from tutelage.claims.convolutional_filter.runs import (
     sampled,
     shown,
 )
-from tutelage.claims.laws import log_uniform, real
-from tutelage.claims.statement import Claim, Form
 
 _LENGTH, _LONG = 300, 70_000
 _FOLLOWED = "runs of 300 steps, in angle, signal and sum: nothing else of the output weights enters"

@@ -2,13 +2,11 @@ r"""Theorems 1, 4 and 6, Section D.3 and Appendix F: descent close to the minima
 
 import numpy as np
 
-from tutelage.claims.laws import real, uniform, unit
+from tutelage.claims import Chance, Claim, Form, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, HALF, PAPER, SLOPES
 from tutelage.claims.local_convergence.landscape import Small
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population, stream
 from tutelage.problems import homogeneous

@@ -5,13 +5,10 @@ from math import lgamma
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, uniform
+from tutelage.claims import Claim, Form, Relation, fitted_order, integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, DIAGONAL, LINES, PAPER
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 
 def hermite_polynomials(x: np.ndarray, most: int) -> np.ndarray:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, owens_t
 
-from tutelage.claims.laws import integers, log_uniform, uniform
+from tutelage.claims import Claim, Form, integers, log_uniform, uniform
 from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point, two_sided
-from tutelage.claims.statement import Claim, Form
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _RULES = "Gauss–Legendre rules over the strip"

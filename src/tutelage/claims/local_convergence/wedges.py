@@ -3,10 +3,9 @@ r"""Section C.6 and Figure 4: probabilities of strips, an inequality for Owen's 
 import numpy as np
 from scipy.special import erf, owens_t
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.formulas import DENSITY, PAPER, five_point
-from tutelage.claims.statement import Claim, Form
 
 # Lemma C.2: strips ----------------------------------------------------------------------------------------------------
 

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.mild_overparameterization.directions import along, bound, moved, scaled
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, fixed, minima, owners
-from tutelage.claims.statement import Claim, Form
 
 _DEFECT = "rotations of whole groups, on which Theorem 6 is an equality to second order"
 _ROTATIONS = [

@@ -14,12 +14,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc, gammaincc, log_ndtr
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform
+from tutelage.claims import Chance, Claim, Form, integers, log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.directions import MARGINAL
 from tutelage.claims.mild_overparameterization.formulas import PAPER, hessian
 from tutelage.claims.mild_overparameterization.instances import at_most_one
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
 
 
 def printed_settings(rate: float, lipschitz: float, precision: float, neurons: int) -> tuple[float, float, int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, fitted_order, log_uniform, uniform
 from tutelage.claims.mild_overparameterization.convexity import shares
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
@@ -22,8 +22,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import drawn, minima, orthogonal_to
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 RADII = np.geomspace(0.03, 1e-3, 5)
 _WIDE = (((2,), 2), ((2, 1), 2), ((3, 2), 3), ((2, 1, 1), 4))

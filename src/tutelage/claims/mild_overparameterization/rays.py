@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, Relation
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
@@ -16,8 +17,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting, students
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 # One neuron -----------------------------------------------------------------------------------------------------------
 

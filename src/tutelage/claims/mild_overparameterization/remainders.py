@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real
+from tutelage.claims import Claim, Form, fitted_order, integers, log_uniform, real
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     angles,
@@ -34,8 +34,6 @@ from tutelage.claims.mild_overparameterization.instances import (
     setting,
 )
 from tutelage.claims.mild_overparameterization.setting import sine_quotient
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 _RADII = np.geomspace(0.1, 1e-3, 5)
 _GROUPS = ((2, 2, 3), (3, 3, 3), (3, 2, 4))  # teachers, neurons of each, dimension

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from tutelage.claims.laws import integers, real, uniform
+from tutelage.claims import Claim, Form, Relation, integers, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     HALVED,
     PAPER,
@@ -25,8 +25,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 from tutelage.dynamics import AcceleratedDescent, descend, gradient_norm, step_limit
 from tutelage.objectives import population
 from tutelage.problems import committee

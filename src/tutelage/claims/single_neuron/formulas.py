@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
-from tutelage.claims.laws import log_uniform, real, unit
+from tutelage.claims import log_uniform, real, unit
 
 PAPER = "single_neuron"
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form
 from tutelage.claims.weight_sharing.formulas import PAPER
 from tutelage.claims.weight_sharing.plane import FLOW, growth
 
