@@ -48,22 +48,28 @@ def _outside(function: FunctionType) -> dict[str, Any]:
     return {**found, **inspect.getclosurevars(function).nonlocals}
 
 
-def recipe_of(relation: Relation) -> str:
-    """Return NumPy that checks the condition of a relation on a witness and sets both sides, or nothing.
+def recipe_of(relation: Relation, own: str = "") -> str:
+    """Return NumPy that sets both sides on a witness, or nothing if a side is not elementary.
 
     Args:
         relation: The relation, its parameters bound.
+        own: Lines of a form's own, which come last: a side that they set is theirs, the other one is written from the
+            relation. Without any, both are, and the condition is checked.
     """
     writer = _Writer()
     lines = []
+    written = {
+        node.id for node in ast.walk(syntax(own)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     try:
-        if relation.where is not None:
+        if relation.where is not None and not own:
             lines.append(f"assert {writer.value(relation.where, relation.values)}  # the hypothesis")
-        lines.append(f"left = {writer.value(relation.left, relation.values)}")
-        lines.append(f"right = {writer.value(relation.right, relation.values)}")
+        for side in ("left", "right"):
+            if side not in written:
+                lines.append(f"{side} = {writer.value(getattr(relation, side), relation.values)}")
     except _NotElementary:
         return ""
-    return "\n".join([*writer.lines, *lines, ""])
+    return "\n".join([*writer.lines, *lines, *own.strip().splitlines(), ""])
 
 
 def condition_of(relation: Relation, names: Collection[str]) -> str:
@@ -220,9 +226,13 @@ def _within(node: ast.expr, place: tuple[int, int]) -> bool:
 
 @lru_cache(maxsize=16)
 def _lambdas(path: str) -> tuple[ast.Lambda, ...]:
+    return tuple(node for node in ast.walk(syntax("".join(linecache.getlines(path)))) if isinstance(node, ast.Lambda))
+
+
+def syntax(source: str) -> ast.Module:
+    """Return the syntax of Python, or that of nothing if a text is none."""
     try:
         with SYNTAX:
-            tree = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return ()
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Lambda))
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -12,8 +12,8 @@ import numpy as np
 from tutelage import checks
 from tutelage._html import counted, facts
 from tutelage.claims.outcome import Judgement
+from tutelage.claims.recipes import syntax
 from tutelage.work.documents import plain
-from tutelage.work.program import SYNTAX
 
 Reading = Literal["as_printed", "as_meant", "corrected", "control"]
 
@@ -181,8 +181,7 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
     """
     checks.of_kind("witness", witness, Mapping, "arrays and numbers by name", "Pass the witness of a verdict")
     checks.text("recipe", recipe)
-    with SYNTAX:
-        inner = [node.value for node in ast.walk(ast.parse(recipe)) if isinstance(node, ast.Subscript)]
+    inner = [node.value for node in ast.walk(syntax(recipe)) if isinstance(node, ast.Subscript)]
     # A formula may give a number more axes, as step[..., None].
     subscripted = {node.id for node in inner if isinstance(node, ast.Name)}
     lines = ["import numpy as np", ""]

@@ -187,7 +187,6 @@ DIAGONAL = Claim(
         + """
 across = np.array([-v[1], v[0]]) / norm(v)
 left = np.mean((z @ across) ** 2 * (z @ v >= 0))  # sampled
-right = 1.0
 """,
     ),
     corrected=Form("It is $\\frac12$.", value=0.5),

@@ -392,7 +392,7 @@ DROPPED = Claim(
 x, s, c = np.geomspace(1e-3, 1e-1, 5), np.sin(phi) ** 2, np.cos(phi)
 after = np.sin(phi - np.arctan(x * np.sqrt(s))) ** 2  # the squared sine after a step with ηλ = x
 line = 1 - (c**2 + 2 * x * s * c) / (1 + x**2 * s)  # what the display has on its next line
-left, right = np.polyfit(np.log(x), np.log(line - after), 1)[0], 3.9
+left = np.polyfit(np.log(x), np.log(line - after), 1)[0]
 """,
     ),
     as_meant=Form(

@@ -135,7 +135,7 @@ LEMMA_C_5 = Claim(
     known=lambda begins: begins,
     as_printed=Form(
         "After $T$ steps $\\|a^* - a^0\\| \\le C\\epsilon\\|a^*\\|$: a statement on the start; judged with $C = 10$.",
-        recipe="left = begins  # the distance of the output weights from the teacher's\nright = 10 * accuracy\n",
+        recipe="left = begins  # the distance of the output weights from the teacher's\n",
     ),
     as_meant=_OUTPUT,
     supplied="the end of the proof, and the proof of the second phase, whose angle satisfies both conditions",
@@ -274,7 +274,6 @@ for k in sizes:
     a = a_star + 1 / np.sqrt(k)  # ε = 1 and v = w*; the loss by Theorem 2.1, corrected
     constants.append(((np.pi - 1) * np.sum((a - a_star) ** 2) + (a.sum() - a_star.sum()) ** 2) / (4 * np.pi))
 left = np.polyfit(np.log(sizes[-3:]), np.log(constants[-3:]), 1)[0]  # the power of k with which C grows
-right = 0.1
 """,
     ),
     as_meant=Form(

@@ -43,7 +43,6 @@ AVERAGE = Claim(
 (teacher,) = teachers  # one is enough
 products = np.linalg.norm(students, axis=1)[:, None] * students
 left = np.linalg.norm(np.sum(products, axis=0)) / np.linalg.norm(teacher)  # opposite students cancel
-right = 0.5
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0),

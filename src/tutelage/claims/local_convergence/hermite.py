@@ -91,7 +91,6 @@ for number in range(6, 15):
     logs.append(np.log(square))
 steps = np.arange(9) - 4  # of the logarithms of k, in units of log 2, around their mean
 left = sum([step * one for step, one in zip(steps, logs)]) / (60 * np.log(2))  # the fitted power of k
-right = -1.5
 """,
     ),
     corrected=Form(

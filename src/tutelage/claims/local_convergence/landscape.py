@@ -466,7 +466,7 @@ LEMMA_8 = Claim(
 size = np.linalg.norm(teacher)
 reach = 4 * size ** (-2 / 3) * loss(students, teachers) ** (1 / 3)
 near = [w for w in students if np.linalg.norm(w) > 0 and angle(w, teacher) <= reach]
-left, right = sum([w @ w for w in near]) / size, 0.5  # the mass nearby: none, if the students point the other way
+left = sum([w @ w for w in near]) / size  # the mass nearby: none, if the students point the other way
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0),

@@ -153,7 +153,6 @@ from math import ceil, comb, log
 r, p = int(teachers), float(chance)
 m = ceil(r * log(1 / delta) / p)
 left = sum((-1) ** (k + 1) * comb(r, k) * (1 - k * p) ** m for k in range(1, r + 1))  # some teacher has none
-right = delta
 """,
     ),
     as_meant=Form("The same for $\\delta \\le \\frac12$.", most=0.5),

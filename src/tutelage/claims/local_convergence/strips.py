@@ -101,7 +101,6 @@ seen = lambda t: np.abs(x * np.cos(t) + y * np.sin(t))
 residual = sum(m * seen(t) for m, t in zip(mass, phi)) - np.abs(x) - (teachers - 1) * seen(other)
 test = np.abs(x) - level
 left = np.mean(residual * test * density) / np.sqrt(np.mean(test**2 * density))  # sampled; negative
-right = 0.02 * (delta / teachers) ** 1.5
 """,
     ),
     as_meant=Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0),

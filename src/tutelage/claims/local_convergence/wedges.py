@@ -97,7 +97,6 @@ from math import erf
 t = (np.arange(200_000) + 0.5) / 200_000 / np.tan(phi)
 owen = np.mean(np.exp(-(tau**2) * (1 + t**2) / 2) / (1 + t**2)) / np.tan(phi) / (2 * np.pi)
 left = 4 * owen - 1 + 2 * phi / np.pi + tau / np.sqrt(2 * np.pi) * erf(tau / np.tan(phi) / np.sqrt(2))
-right = 0.0
 """
 _OWEN = {
     "draw": {"tau": log_uniform(0.01, 1.6), "phi": log_uniform(1e-6, np.pi / 4)},

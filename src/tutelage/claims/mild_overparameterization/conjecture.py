@@ -43,7 +43,6 @@ k = len(way)
 v, w = np.eye(k), np.eye(k) + way
 left = sum(way[i] @ way[i] / 2 - sum(h1(w[i], v[j], way[i]) for j in range(k)) for i in range(k))
 left = left + sum(h1(w[i], w[j], way[i]) + h2(w[i], w[j], way[i], way[j]) for i in range(k) for j in range(k) if i != j)
-right = (way.sum(0) @ way.sum(0) + (1 - 2 / np.pi) * np.sum(way**2)) / 4
 """
 # Neurons of a teacher that move in proportion compute what one neuron does.
 _TWO_TEACHERS = "way = epsilon * np.array([[0.0, 1.0], [-1.0, 0.0]])" + _THEOREM_10

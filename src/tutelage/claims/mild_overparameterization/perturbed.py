@@ -141,7 +141,7 @@ THEOREM_7 = Claim(
         kick = random.normal(size=d)
         ways = ways - step * rate * ways.sum(0) + noise * kick / np.linalg.norm(kick)
     reached += np.sum(ways**2) <= delta
-left, right = reached / trials, 0.5  # the share of runs that arrive, which should be at least one half
+left = reached / trials  # the share of runs that arrive, which should be at least one half
 """,
     ),
     corrected=Form(
@@ -180,7 +180,7 @@ OTHER_NOISE = Claim(
         kick = kick / np.linalg.norm(kick, axis=1, keepdims=True)
         ways = ways - step * rate * ways.sum(0) + noise * kick
     reached += np.sum(ways**2) <= delta
-left, right = reached / trials, 0.5  # the share of runs that arrive, which should be at least one half
+left = reached / trials  # the share of runs that arrive, which should be at least one half
 """,
     ),
     corrected=Form(
@@ -302,7 +302,6 @@ ALONG = Claim(
         recipe="""
 t = np.linspace(0, 40, 400_001) + dimension**0.25 / 32  # in units of the deviation, the root of the printed variance
 left = np.log(2 * np.sum(np.exp(-(t**2) / 2)) * 1e-4 / np.sqrt(2 * np.pi))
-right = -1e-5 * dimension
 """,
     ),
     as_meant=_SMALL,

@@ -92,7 +92,7 @@ THEOREM_4 = Claim(
         recipe="""
 ways = np.linspace(-0.1, 0.1, 201)
 orthogonal = [way for way in ways if abs(way * minimum[0, 0]) < 1e-12]
-left, right = np.max(np.abs(orthogonal)), 0.1  # the radius of the orthogonal neighbourhood, which should be 0.1
+left = np.max(np.abs(orthogonal))  # the radius of the orthogonal neighbourhood, which should be 0.1
 """,
     ),
     as_meant=Form(
@@ -324,7 +324,6 @@ def half_loss(w):
     return 0.5 * total(w, w) - total(w, teacher) + 0.5 * total(teacher, teacher)
 radii = np.geomspace(0.3, 0.03, 5)
 left = np.polyfit(np.log(radii), np.log([half_loss(minimum + radius * way) for radius in radii]), 1)[0]
-right = 1.05
 """,
     ),
     corrected=Form(

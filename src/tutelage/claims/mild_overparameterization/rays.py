@@ -215,7 +215,7 @@ def slope(way):  # of the loss at the origin, by the closed form
         total -= (np.sqrt(1 - c**2) + (np.pi - np.arccos(c)) * c) / (2 * np.pi)
     return total
 ways = np.concatenate([random.normal(size=(20_000, teacher.shape[1])), -teacher, [-teacher.sum(0)]])
-left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any direction, which should not be negative
+left = max(slope(way) for way in ways)  # the largest slope in any direction, which should not be negative
 """,
     ),
     corrected=Form(

@@ -300,7 +300,7 @@ sine = (1 / m) / size  # of the angle to the second teacher
 along = way * e / size  # along the neuron
 normal = (way - (e / size) * along) / sine
 values = sine / (2 * np.pi * size) * (way**2 - along**2 + normal**2)
-left, right = np.polyfit(np.log(e), np.log(values), 1)[0], 2.45
+left = np.polyfit(np.log(e), np.log(values), 1)[0]
 """,
     ),
     as_meant=Form("$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$.", left=LEMMA_5_2.left),
@@ -382,7 +382,7 @@ for e in radii:
     one, two = unit(v / m + e * a), unit(v / m + e * b)
     c = one @ two
     values.append((two @ (e * b)) * (one @ (e * a) - c * two @ (e * a)) / np.sqrt(1 - c**2))
-left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 3.45
+left = np.polyfit(np.log(radii), np.log(values), 1)[0]
 """,
     ),
     corrected=Form("Both are $O(\\epsilon^3)$, and of that order.", order=3.0),

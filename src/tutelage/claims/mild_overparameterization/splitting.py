@@ -380,7 +380,6 @@ COORDINATES = Claim(
         recipe="""
 # A Gaussian vector is its length times u, independent of it: the mean of u_1^2 u_2^2 is one over that of the length to the fourth.
 left = 1 / (3 * dimension + dimension * (dimension - 1))
-right = 1 / dimension**2
 """,
     ),
     as_meant=Form(
