@@ -62,6 +62,13 @@ def test_kept_verdicts_are_the_recorded_ones(paper):
         assert entry["verdict"] != "holds" or (entry["at_risk"] > 0 and entry["refuted_from"]), "Run make record"
 
 
+@pytest.mark.parametrize("id", CLAIMS)
+def test_every_refutation_has_formulas_to_paste(id):
+    """Both sides of a witness can be evaluated, not only read."""
+    for reading in CLAIMS[id].forms:
+        assert getattr(recorded_verdicts()[id], reading) != "refuted" or CLAIMS[id].recipe(reading), reading
+
+
 def _check_recipe(claim, source):
     names: dict = {}
     exec(source, names)

@@ -6,6 +6,8 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.nn import relu
+from scipy.special import erf, erfc, gammaln, ndtr
 
 from tutelage.claims import (
     Chance,
@@ -288,6 +290,26 @@ def test_recipes_are_written_from_the_relation():
     assert relation.violated(names["left"], names["right"]) > 0 > relation.violated(names["right"], names["left"])
 
 
+def test_recipes_have_the_special_functions_of_python_and_numbers_with_axes():
+    """The error function, the normal law and the Gamma function come from `math`; a number can be given more axes."""
+    claim = Claim(
+        "p.lemma-3",
+        draw={"w": real((3,)), "size": uniform(1, 2)},
+        left=lambda w, size: np.sum(erf(size[..., None] * w) ** 2 + erfc(w) * ndtr(w) + gammaln(2 + w**2), -1),
+        relation="<=",
+        right=lambda most=-1.0: most,
+        as_printed="at most minus one",
+        control=Form("at most minus two", most=-2.0),
+    )
+    (verdict,) = judge(claim, SMALL)
+    assert verdict.verdict == "refuted"
+    names: dict = {}
+    source = claim.paste(verdict)
+    exec(source, names)
+    assert "scipy" not in source and source.count("import math") == 1
+    np.testing.assert_allclose([names["left"], names["right"]], [verdict.witness["left"], verdict.witness["right"]])
+
+
 def test_a_form_that_varies_nothing_is_its_statement():
     """Formulas have the values of the print as defaults: forms say what they vary, recipes what they have."""
     claim = Claim(
@@ -313,6 +335,36 @@ def test_a_form_that_varies_nothing_is_its_statement():
     np.testing.assert_allclose([names["left"], names["right"]], [printed.witness["left"], printed.witness["right"]])
     own = replace(claim, as_printed=Form("with a recipe", recipe="left, right = 2.0, 1.0"))
     assert "assert np.linalg.norm(w) > least" in own.paste(judge(own, SMALL)[0])
+
+
+def test_a_side_that_a_recipe_does_not_set_is_written():
+    """A recipe of a form's own may say one side alone: the other one has the values of the form."""
+    claim = Claim(
+        "p.lemma-3",
+        draw={"w": real((3,))},
+        left=lambda w: jnp.sqrt(w @ w),
+        relation="<=",
+        right=lambda w, factor=0.5: factor * np.sum(np.abs(w)),
+        as_printed=Form("at most half of the sum", recipe="left = sum(one**2 for one in w) ** 0.5"),
+        as_meant=Form("at most 0.4 of it", factor=0.4, recipe="left = sum(one**2 for one in w) ** 0.5"),
+        supplied="a test",
+        control=Form("at most 0.3 of it", factor=0.3),
+    )
+    for reading, factor in {"as_printed": 0.5, "as_meant": 0.4}.items():
+        recipe = claim.recipe(reading)
+        assert recipe.splitlines()[0] == f"factor = {factor}" and recipe.splitlines()[-1].startswith("left = sum(")
+        names: dict = {}
+        exec(paste({"w": [3.0, 0.0, -4.0]}, recipe), names)
+        assert (names["left"], names["right"]) == (5.0, pytest.approx(factor * 7))
+    # A side that is neither set nor elementary: nothing to paste.
+    other = replace(claim, as_printed=Form("at most half of the sum", recipe="right = 1.0"), left=lambda w: relu(w[0]))
+    assert other.recipe("as_printed") == ""
+
+
+def test_a_recipe_that_is_no_python_is_shown_as_it_is():
+    """What a text says is for its reader; only which numbers it gives axes is looked up."""
+    assert paste({"w": 2.0}, "left = (").endswith("w = 2.0\n\nleft = (\n")
+    assert paste({"w": 2.0}, "left = w[..., None]").startswith("import numpy as np\n\nw = np.array(2.0)\n")
 
 
 def test_formulas_beyond_numpy_have_no_recipe():

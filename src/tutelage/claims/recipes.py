@@ -1,7 +1,8 @@
 """Recipes written from relations: the formulas as plain NumPy to paste, without this library.
 
-A recipe can be written where formulas are elementary: they use NumPy (or what JAX has of it), numbers, and functions of
-their own module that do the same. Otherwise there is none, and a form brings its own.
+A recipe can be written where formulas are elementary: they use NumPy (or what JAX has of it), numbers, the error
+function and the Gamma function, which Python has, and functions of their own module that do the same. Otherwise there
+is none, and a form brings its own.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import dis
 import inspect
 import linecache
+import math
 import textwrap
 from collections.abc import Collection
 from functools import lru_cache, partial
@@ -18,9 +20,18 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 from tutelage.claims.relation import Relation
 from tutelage.work.program import SYNTAX
+
+# What SciPy has for arrays and Python for numbers.
+_OF_NUMBERS = {
+    scipy.special.erf: "np.vectorize(math.erf)",
+    scipy.special.erfc: "np.vectorize(math.erfc)",
+    scipy.special.ndtr: "np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)) / 2)",
+    scipy.special.gammaln: "np.vectorize(math.lgamma)",
+}
 
 
 class _NotElementary(Exception):
@@ -37,22 +48,28 @@ def _outside(function: FunctionType) -> dict[str, Any]:
     return {**found, **inspect.getclosurevars(function).nonlocals}
 
 
-def recipe_of(relation: Relation) -> str:
-    """Return NumPy that checks the condition of a relation on a witness and sets both sides, or nothing.
+def recipe_of(relation: Relation, own: str = "") -> str:
+    """Return NumPy that sets both sides on a witness, or nothing if a side is not elementary.
 
     Args:
         relation: The relation, its parameters bound.
+        own: Lines of a form's own, which come last: a side that they set is theirs, the other one is written from the
+            relation. Without any, both are, and the condition is checked.
     """
     writer = _Writer()
     lines = []
+    written = {
+        node.id for node in ast.walk(syntax(own)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     try:
-        if relation.where is not None:
+        if relation.where is not None and not own:
             lines.append(f"assert {writer.value(relation.where, relation.values)}  # the hypothesis")
-        lines.append(f"left = {writer.value(relation.left, relation.values)}")
-        lines.append(f"right = {writer.value(relation.right, relation.values)}")
+        for side in ("left", "right"):
+            if side not in written:
+                lines.append(f"{side} = {writer.value(getattr(relation, side), relation.values)}")
     except _NotElementary:
         return ""
-    return "\n".join([*writer.lines, *lines, ""])
+    return "\n".join([*writer.lines, *lines, *own.strip().splitlines(), ""])
 
 
 def condition_of(relation: Relation, names: Collection[str]) -> str:
@@ -110,6 +127,9 @@ class _Writer:
                 self._function(name, value)
             elif isinstance(value, (np.ufunc, BuiltinFunctionType)) and getattr(np, value.__name__, None) is value:
                 self._define(name, value, f"{name} = np.{value.__name__}")
+            elif isinstance(value, np.ufunc) and value in _OF_NUMBERS:
+                self._define("math", math, "import math")
+                self._define(name, value, f"{name} = {_OF_NUMBERS[value]}")
             else:
                 self._define(name, value, f"{name} = {_literal(value)}")
 
@@ -206,9 +226,13 @@ def _within(node: ast.expr, place: tuple[int, int]) -> bool:
 
 @lru_cache(maxsize=16)
 def _lambdas(path: str) -> tuple[ast.Lambda, ...]:
+    return tuple(node for node in ast.walk(syntax("".join(linecache.getlines(path)))) if isinstance(node, ast.Lambda))
+
+
+def syntax(source: str) -> ast.Module:
+    """Return the syntax of Python, or that of nothing if a text is none."""
     try:
         with SYNTAX:
-            tree = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return ()
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Lambda))
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -39,8 +39,8 @@ class Form:
     Attributes:
         statement: What it says, in our words, with formulas in `$…$`.
         slack: Margins above minus this count as rounding error.
-        recipe: A few lines of NumPy that evaluate both sides from the arrays of a witness; they must end by setting
-            `left` and `right`. Written from the relation where its formulas are elementary, if it is left out.
+        recipe: A few lines of NumPy that evaluate the sides from the arrays of a witness: they set `left`, `right` or
+            both. A side that they do not set is written from the relation, where its formula is elementary.
         varied: What the form varies: parameters, or parts of the claim's relation, by name.
     """
 
@@ -201,13 +201,13 @@ class Claim:
         return (first, *(one.varied(**first.values) for one in self.also))
 
     def recipe(self, reading: Reading) -> str:
-        """Return the recipe of a form: its own, or one written from the relation; empty if there is none.
+        """Return the recipe of a form, what it does not say itself written from the relation; empty if there is none.
 
         Args:
             reading: `as_printed`, `as_meant` or `corrected`.
         """
         form = self.forms[checks.one_of("reading", reading, self.forms)]
-        return form.recipe or recipe_of(self.relations(form)[0])
+        return recipe_of(self.relations(form)[0], form.recipe)
 
     def paste(self, verdict: Verdict) -> str:
         """Return Python source that rebuilds the witness of a verdict in NumPy and evaluates both sides.
@@ -220,7 +220,7 @@ class Claim:
         form, recipe = self.forms[verdict.form], self.recipe(verdict.form)
         relation = self.relations(form)[0]
         if form.recipe:
-            recipe = condition_of(relation, verdict.witness) + recipe.strip() + "\n"
+            recipe = condition_of(relation, verdict.witness) + recipe
         reading = verdict.form.replace("_", " ")
         said = [f"{self.id}, {reading} ({self.place}): {form.statement}", *map("Assuming {}".format, self.hypotheses)]
         comments = "".join(f"# {line}\n" for line in said)

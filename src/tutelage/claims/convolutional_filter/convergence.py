@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.integrate import LSODA
 
+from tutelage.claims import Claim, Form, Relation, fitted_order
 from tutelage.claims.convolutional_filter.formulas import g
 from tutelage.claims.convolutional_filter.instances import NO_BOUND, NO_NORM, PAPER, SUPPLIED_BOUND, start, teacher
 from tutelage.claims.convolutional_filter.runs import NUMBERS, RUN, State, largest_step, state_of
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 # Theorem 3.1 ----------------------------------------------------------------------------------------------------------
 
@@ -80,7 +78,7 @@ THEOREM_3_1 = Claim(
     as_printed=Form(
         "If $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|$, gradient descent converges to the global minimum.",
         draw=_large_sum,
-        recipe=f"{NUMBERS}{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000)  # the angle to the teacher's filter\nright = 1e-3\n",
+        recipe=f"{NUMBERS}{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000)  # the angle to the teacher's filter\n",
     ),
     as_meant="It does if $|\\mathbf 1\\cdot a^0| \\le |\\mathbf 1\\cdot a^*|\\,\\|w^*\\|$.",
     supplied="Section 4.1, “without loss of generality $\\|w^*\\| = 1$”, and the proof of Theorem 3.2",
@@ -207,7 +205,6 @@ def steps(factor):
             return count
 counts = [steps(factor) for factor in sizes]
 left = np.polyfit(np.log({size}), np.log(counts), 1)[0]  # the power with which they grow
-right = 0.1
 """
 )
 
@@ -340,7 +337,7 @@ counts = []
 for step in steps:
     done = (phi <= np.pi / 4 and signal >= 0.25 for phi, signal, _, _ in run(1.4, 0.1, 0.0, 20_000))
     counts.append(next(count for count, ends in enumerate(done) if ends))
-left, right = np.polyfit(-np.log(steps), np.log(counts), 1)[0], 0.1  # the power of 1/η
+left = np.polyfit(-np.log(steps), np.log(counts), 1)[0]  # the power of 1/η
 """,
     ),
     as_meant=Form("The number of iterations grows at most like $1/\\eta$ (fitted power at most 1.01).", most=1.01),
@@ -386,7 +383,7 @@ for k, step in zip(sizes, steps):
     while loss(b) > 1e-3:
         b, count = b - step * ((np.pi - 1) * b + b.sum()) / (2 * np.pi), count + 1
     counts.append(count)
-left, right = np.polyfit(np.log(sizes), np.log(np.array(counts) * steps * sizes), 1)[0], 0.1  # the power of k
+left = np.polyfit(np.log(sizes), np.log(np.array(counts) * steps * sizes), 1)[0]  # the power of k
 """,
     ),
     as_meant=Form("After $\\tilde O(\\frac1\\eta\\log\\frac1\\epsilon)$ iterations.", power=0.0, most=0.02),

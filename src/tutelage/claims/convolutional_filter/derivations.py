@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, real
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     applied,
@@ -19,8 +20,6 @@ from tutelage.claims.convolutional_filter.formulas import (
 )
 from tutelage.claims.convolutional_filter.identities import BY_QUADRATURE, PATCH, PATCHES, QUADRATURE, TWICE
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
-from tutelage.claims.laws import real
-from tutelage.claims.statement import Claim, Form
 
 _GAUSSIAN = ("independent standard Gaussian patches", "$w \\ne 0$")
 
@@ -188,7 +187,6 @@ DIAGONAL = Claim(
         + """
 across = np.array([-v[1], v[0]]) / norm(v)
 left = np.mean((z @ across) ** 2 * (z @ v >= 0))  # sampled
-right = 1.0
 """,
     ),
     corrected=Form("It is $\\frac12$.", value=0.5),

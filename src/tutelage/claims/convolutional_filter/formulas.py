@@ -7,17 +7,9 @@ NumPy, on the last axes; expectations are those of filters in the plane.
 
 import numpy as np
 
+from tutelage.claims.vectors import applied, dot, norm
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-def dot(a, b):
-    """The inner product of vectors."""
-    return np.sum(a * b, -1)
-
-
-def norm(a):
-    """The norm of vectors."""
-    return np.sqrt(dot(a, a))
 
 
 def total(a):
@@ -87,11 +79,6 @@ def second_moments(v, w_star, around=None):
         active = active & (dot(u, w_star[..., None, :]) >= 0)
     first, both, second = (mean(2, active * u[..., i] * u[..., j], weights) for i, j in ((0, 0), (0, 1), (1, 1)))
     return np.moveaxis(np.stack([np.stack([first, both]), np.stack([both, second])]), (0, 1), (-2, -1))
-
-
-def applied(matrix, vector):
-    """Matrices times vectors."""
-    return np.sum(matrix * vector[..., None, :], -1)
 
 
 def overlap(v, w_star, around=None):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, real
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     applied,
@@ -26,8 +27,6 @@ from tutelage.claims.convolutional_filter.formulas import (
     total,
 )
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, PAPER
-from tutelage.claims.laws import real
-from tutelage.claims.statement import Claim, Form
 
 _GAUSSIAN = ("patches are independent standard Gaussian vectors", "$v \\ne 0$")
 QUADRATURE = "Gauss–Legendre quadrature of the definition in polar coordinates, float64"

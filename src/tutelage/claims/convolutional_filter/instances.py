@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tutelage.claims import Law, log_uniform, real, uniform
 from tutelage.claims.convolutional_filter.formulas import dot, in_plane, signal_bound, times, total
-from tutelage.claims.laws import Law, log_uniform, real, uniform
 
 PAPER = "convolutional_filter"
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, Relation, fitted_order, log_uniform, uniform, unit
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     dot,
@@ -29,10 +30,6 @@ from tutelage.claims.convolutional_filter.instances import (
     started_with_step,
     with_step_of_sums,
 )
-from tutelage.claims.laws import log_uniform, uniform, unit
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 _UNIT_TEACHERS = [{**draw, "w_star": unit(draw["w_star"].shape[0]), "step": uniform(0.0, 2.0)} for draw in ANYWHERE]
 # Steps up to the condition of Lemma 4.4.
@@ -395,7 +392,7 @@ DROPPED = Claim(
 x, s, c = np.geomspace(1e-3, 1e-1, 5), np.sin(phi) ** 2, np.cos(phi)
 after = np.sin(phi - np.arctan(x * np.sqrt(s))) ** 2  # the squared sine after a step with ηλ = x
 line = 1 - (c**2 + 2 * x * s * c) / (1 + x**2 * s)  # what the display has on its next line
-left, right = np.polyfit(np.log(x), np.log(line - after), 1)[0], 3.9
+left = np.polyfit(np.log(x), np.log(line - after), 1)[0]
 """,
     ),
     as_meant=Form(

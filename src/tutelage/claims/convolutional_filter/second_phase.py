@@ -3,13 +3,11 @@
 import numpy as np
 from scipy.optimize import brentq
 
+from tutelage.claims import Claim, Form, fitted_order, log_uniform, real, uniform
 from tutelage.claims.convolutional_filter.formulas import angle, dot, g, loss, norm, output_gradient, times, total
 from tutelage.claims.convolutional_filter.identities import QUADRATURE
 from tutelage.claims.convolutional_filter.instances import PAPER, sums_step
 from tutelage.claims.convolutional_filter.runs import START_OF_RUN, STARTS, State, begun, followed_from, sampled, shown
-from tutelage.claims.laws import log_uniform, real, uniform
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 _TAIL = 120
 _ENDS = [
@@ -137,7 +135,7 @@ LEMMA_C_5 = Claim(
     known=lambda begins: begins,
     as_printed=Form(
         "After $T$ steps $\\|a^* - a^0\\| \\le C\\epsilon\\|a^*\\|$: a statement on the start; judged with $C = 10$.",
-        recipe="left = begins  # the distance of the output weights from the teacher's\nright = 10 * accuracy\n",
+        recipe="left = begins  # the distance of the output weights from the teacher's\n",
     ),
     as_meant=_OUTPUT,
     supplied="the end of the proof, and the proof of the second phase, whose angle satisfies both conditions",
@@ -276,7 +274,6 @@ for k in sizes:
     a = a_star + 1 / np.sqrt(k)  # ε = 1 and v = w*; the loss by Theorem 2.1, corrected
     constants.append(((np.pi - 1) * np.sum((a - a_star) ** 2) + (a.sum() - a_star.sum()) ** 2) / (4 * np.pi))
 left = np.polyfit(np.log(sizes[-3:]), np.log(constants[-3:]), 1)[0]  # the power of k with which C grows
-right = 0.1
 """,
     ),
     as_meant=Form(

@@ -7,13 +7,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc
 
+from tutelage.claims import Chance, Claim, Form, Relation, fitted_order, integers, real, uniform, unit
 from tutelage.claims.convolutional_filter.formulas import circle, dot, g, loss, normalised, spurious_output
 from tutelage.claims.convolutional_filter.instances import ANYWHERE, NO_NORM, PAPER, SADDLE, teacher
 from tutelage.claims.convolutional_filter.runs import RUN, State, shown, state_of
-from tutelage.claims.laws import integers, real, uniform, unit
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance, fitted_order
 
 # Theorem 3.2 ----------------------------------------------------------------------------------------------------------
 
@@ -105,7 +102,7 @@ medians = []
 for p in sizes:
     v = z.normal(size=(2000, p))
     medians.append(np.quantile(np.arccos(np.abs(v[:, 0]) / np.linalg.norm(v, axis=1)), level))
-left, right = np.polyfit(np.log(sizes), np.log(medians), 1)[0], -0.5  # the power of p
+left = np.polyfit(np.log(sizes), np.log(medians), 1)[0]  # the power of p
 """,
     ),
     as_meant=Form("$\\cos\\phi^0 = \\Theta(1/\\sqrt p)$.", power=-0.5),
@@ -159,7 +156,7 @@ for share in 1 / sizes:  # |a*| = 1, 1·a* = share; the first term of the minimu
     v, a = random.normal(size=(4000, p)), random.normal(size=(4000, k))
     signal = np.abs(a[:, 0]) / np.linalg.norm(a, axis=1) * random.uniform(size=4000) ** (1 / k) * share / np.sqrt(k)
     inverse.append(1 / np.quantile(signal * np.abs(v[:, 0]) / np.linalg.norm(v, axis=1) / (1 + share**2), 0.05))
-left, right = np.polyfit(np.log(sizes), np.log(inverse), 1)[0], 0.1
+left = np.polyfit(np.log(sizes), np.log(inverse), 1)[0]
 """,
     ),
     as_meant=Form(
@@ -374,7 +371,7 @@ for _ in range(20):  # the starts of Theorem 3.2
     a *= 2 * random.uniform() ** 0.25 / np.linalg.norm(a)
     *_, (phi, _, _, _) = run(np.arccos(v[0] / np.linalg.norm(v)), a @ a_star, a.sum(), 2000)
     ends.append(phi > 3)
-left, right = np.mean(ends), 0.2
+left = np.mean(ends)
 """,
     ),
     as_meant=Form("It is at least $0.2$ if $(\\mathbf 1\\cdot a^*)^2 \\le 0.1\\|a^*\\|^2$.", most=0.1),
@@ -460,7 +457,7 @@ REMARK_2_PATCHES = Claim(
     note="the angle at the end",
     as_printed=Form(
         "If each of the independent patches has a rotation-invariant law, with the same conditions: from $\\phi^0 < \\pi/2$ descent finds the teacher.",
-        recipe=f"{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000, mean)  # the angle at the end\nright = 0.1\n",
+        recipe=f"{RUN}*_, (left, _, _, _) = run(phi, signal, total, 20_000, mean)  # the angle at the end\n",
     ),
     as_meant=Form(
         "It does with $\\pi/2$ replaced by the angle $\\phi_c$ at which $E[\\sigma\\sigma^*] = E[\\sigma]^2$: $1.40$ for patches on a circle, $\\pi/2$ for Gaussian "

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tutelage.claims import Claim, Form, Relation, log_uniform, real, uniform
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     dot,
@@ -21,9 +22,6 @@ from tutelage.claims.convolutional_filter.formulas import (
 )
 from tutelage.claims.convolutional_filter.identities import BY_QUADRATURE, QUADRATURE
 from tutelage.claims.convolutional_filter.instances import PAPER, SADDLE
-from tutelage.claims.laws import log_uniform, real, uniform
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 from tutelage.models import FilterAndOutput
 from tutelage.objectives import population
 from tutelage.problems import convolution

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, log_uniform, uniform, unit
 from tutelage.claims.convolutional_filter.formulas import (
     angle,
     dot,
@@ -32,8 +33,6 @@ from tutelage.claims.convolutional_filter.instances import (
     started_with_step,
     with_step_of_sums,
 )
-from tutelage.claims.laws import log_uniform, uniform, unit
-from tutelage.claims.statement import Claim, Form
 
 _UNIT = [{**draw, "w_star": unit(draw["w_star"].shape[0])} for draw in ANYWHERE]
 _STEP = "$\\|w^*\\| = 1$, $0 < \\eta < 2\\pi/(k+\\pi-1)$"

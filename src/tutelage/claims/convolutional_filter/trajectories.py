@@ -5,6 +5,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, log_uniform, real
 from tutelage.claims.convolutional_filter.formulas import dot, g, total
 from tutelage.claims.convolutional_filter.instances import EXTRA_NORM, NO_BOUND, PAPER, SUPPLIED_BOUND, sums_step
 from tutelage.claims.convolutional_filter.runs import (
@@ -18,8 +19,6 @@ from tutelage.claims.convolutional_filter.runs import (
     sampled,
     shown,
 )
-from tutelage.claims.laws import log_uniform, real
-from tutelage.claims.statement import Claim, Form
 
 _LENGTH, _LONG = 300, 70_000
 _FOLLOWED = "runs of 300 steps, in angle, signal and sum: nothing else of the output weights enters"
@@ -150,7 +149,6 @@ COROLLARY_C_1 = Claim(
         recipe=RUN
         + """
 left = min(one for _, one, _, _ in list(run(phi, signal, total, 300))[1:])
-right = min(signal, ((np.pi - phi) * np.cos(phi) + np.sin(phi) - 1) / (np.pi - 1) * square)
 """,
     ),
     as_meant=Form(f"The same if {SUPPLIED_BOUND}", largest=1.0),
@@ -187,7 +185,7 @@ COROLLARY_C_2 = Claim(
         "After $1/\\eta$ steps $a\\cdot a^* = \\Theta(\\|a^*\\|^2)$; of the two halves, the upper one: at most $10\\|a^*\\|^2$, and no constant helps.",
         relation="<=",
         right=lambda square: 10 * square,
-        recipe=f"{RUN}*_, (_, left, _, _) = run(phi, signal, total, 50)\nright = 10 * square\n",
+        recipe=f"{RUN}*_, (_, left, _, _) = run(phi, signal, total, 50)\n",
     ),
     as_meant=Form(
         "After $1/\\eta$ steps $a\\cdot a^* \\ge c\\,\\|a^*\\|^2$ with $c = (1 - e^{-(\\pi-1)/(2\\pi)})\\frac{g(\\phi)-1}{\\pi-1}$, $0.289$ of the goal.",
@@ -244,7 +242,7 @@ LEMMA_C_2 = Claim(
     right=lambda square, sums, factor=1.0: factor * (square + sums**2),
     as_printed=Form(
         "$a^t\\cdot a^* \\le (\\|a^*\\|^2 + (\\mathbf 1\\cdot a^*)^2)\\|w^*\\|^2$ for all $t \\ge 0$.",
-        recipe="left = signal  # already at the start\nright = square + sums**2\n",
+        recipe="left = signal  # already at the start\n",
     ),
     corrected=Form("The same if it holds at $t = 0$, as it does for the start of Theorem 3.2.", largest=1.0),
     correction="The induction has no base: Theorem 3.1's conditions bound $\\mathbf 1\\cdot a^0$ but not $a^0\\cdot a^*$. With the "
@@ -297,7 +295,7 @@ LEMMA_C_3 = Claim(
     scale=1.0,
     as_printed=Form(
         "$\\sin^2\\phi^t \\le (1 - \\eta\\cos\\phi^0\\beta^0/8)^t$ and $\\|v^t\\| \\le 2$ for all $t$.",
-        recipe=f"{RUN}*_, (_, _, _, size) = run(phi, signal, total, 20)  # it never shrinks\nleft = 2 - size\nright = 0.0\n",
+        recipe=f"{RUN}*_, (_, _, _, size) = run(phi, signal, total, 20)  # it never shrinks\nleft = 2 - size\n",
     ),
     as_meant=_JOINT,
     supplied="Lemma C.2, which the proof cites",

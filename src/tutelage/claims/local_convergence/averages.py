@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform
+from tutelage.claims import Claim, Form, Relation, integers, log_uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, LINES, NORMS, PAPER, SLOPES
 from tutelage.claims.local_convergence.landscape import SMALL, TURNED, Small, is_small
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 # Lemmas 9 and 11 ------------------------------------------------------------------------------------------------------
 
@@ -45,7 +43,6 @@ AVERAGE = Claim(
 (teacher,) = teachers  # one is enough
 products = np.linalg.norm(students, axis=1)[:, None] * students
 left = np.linalg.norm(np.sum(products, axis=0)) / np.linalg.norm(teacher)  # opposite students cancel
-right = 0.5
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0),

@@ -2,13 +2,11 @@ r"""Theorems 1, 4 and 6, Section D.3 and Appendix F: descent close to the minima
 
 import numpy as np
 
-from tutelage.claims.laws import real, uniform, unit
+from tutelage.claims import Chance, Claim, Form, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import CLOSED_FORMS, HALF, PAPER, SLOPES
 from tutelage.claims.local_convergence.landscape import Small
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population, stream
 from tutelage.problems import homogeneous
@@ -159,7 +157,6 @@ for _ in range(1000):
     w = w - step * gradient(w)
 cosines = np.abs(unit(w) @ unit(v).T).max(axis=1)
 left = np.arccos(np.clip(cosines, -1, 1)).max()  # a student that never turns; its norm tends to zero
-right = 0.5
 """,
     ),
     as_meant=Form(
@@ -275,7 +272,6 @@ slopes = (np.sign(x @ students.T) * 2 * residual[:, None]).T @ x / len(x)
 along = np.sum(students * slopes, axis=1) / norms**2
 sampled = norms[:, None] * (slopes + along[:, None] * students)
 left = float(np.linalg.norm(sampled - gradient(students, teachers)) <= tolerance)  # one trial: it is always missed
-right = 0.8
 """,
     ),
     as_meant=Form("The same with $\\hat L(W) = \\frac1{2N}\\sum_kR(x_k)^2$.", half=1, sharp=0),
@@ -411,7 +407,6 @@ SAMPLED_STEP = Claim(
         + """
 moved = students - step * sampled  # a sampled gradient that is as far away as the proof allows
 left = (loss(students, teachers) - loss(moved, teachers)) / (step * slope**2)
-right = 1 - 5 * np.sqrt(step * bulk)
 """,
     ),
     as_meant=Form(

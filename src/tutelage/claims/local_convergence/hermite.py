@@ -5,13 +5,10 @@ from math import lgamma
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, uniform
+from tutelage.claims import Claim, Form, Relation, fitted_order, integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, DIAGONAL, LINES, PAPER
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 
 def hermite_polynomials(x: np.ndarray, most: int) -> np.ndarray:
@@ -94,7 +91,6 @@ for number in range(6, 15):
     logs.append(np.log(square))
 steps = np.arange(9) - 4  # of the logarithms of k, in units of log 2, around their mean
 left = sum([step * one for step, one in zip(steps, logs)]) / (60 * np.log(2))  # the fitted power of k
-right = -1.5
 """,
     ),
     corrected=Form(

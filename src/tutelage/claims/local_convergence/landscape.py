@@ -11,13 +11,10 @@ angle, norms of different sizes, losses over many decades), and no more.
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform
+from tutelage.claims import Claim, Effort, Form, Relation, integers, log_uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, LINES, PAPER
-from tutelage.claims.outcome import Effort
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 SMALL = "Assumptions 1 and 2, $L \\le \\epsilon_0 = \\frac1{100}(\\Delta/r)^3w_{min}^2$"
 TURNED = "signs of the students chosen so that each has an acute angle to its nearest teacher"
@@ -469,7 +466,7 @@ LEMMA_8 = Claim(
 size = np.linalg.norm(teacher)
 reach = 4 * size ** (-2 / 3) * loss(students, teachers) ** (1 / 3)
 near = [w for w in students if np.linalg.norm(w) > 0 and angle(w, teacher) <= reach]
-left, right = sum([w @ w for w in near]) / size, 0.5  # the mass nearby: none, if the students point the other way
+left = sum([w @ w for w in near]) / size  # the mass nearby: none, if the students point the other way
 """,
     ),
     as_meant=Form(f"The same with the {TURNED}.", lines=1.0),

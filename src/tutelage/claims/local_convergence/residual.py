@@ -2,14 +2,12 @@ r"""Section 5.4 and Sections C.3 to C.5: the decomposition $R = R_1 + R_2$ and t
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real, uniform, unit
+from tutelage.claims import Claim, Form, Relation, integers, log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import PAPER
 from tutelage.claims.local_convergence.hermite import hermite_coefficient
 from tutelage.claims.local_convergence.landscape import correlation
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 _POINTS = np.random.default_rng(7).normal(size=(40, 4))
 

@@ -3,11 +3,10 @@
 import numpy as np
 from scipy.optimize import nnls
 
-from tutelage.claims.laws import log_uniform, real, uniform
+from tutelage.claims import Claim, Form, log_uniform, real, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, CLOSED_FORMS, HALF, LINES, PAPER, SLOPES
-from tutelage.claims.statement import Claim, Form
 
 
 def _moved_networks(count, random):

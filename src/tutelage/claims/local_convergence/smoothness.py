@@ -4,12 +4,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims import Claim, Form, Relation, log_uniform, real, uniform, unit
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ANGLE, IDENTITY, PAPER
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 _TEACHER = np.array([[1.0, 0.0]])
 

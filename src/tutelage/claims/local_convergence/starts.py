@@ -3,12 +3,10 @@
 import numpy as np
 from scipy.special import betainc, comb
 
-from tutelage.claims.laws import integers, log_uniform, uniform
+from tutelage.claims import Chance, Claim, Form, integers, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence import instances
 from tutelage.claims.local_convergence.formulas import ACUTE, PAPER
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import Chance
 from tutelage.dynamics import GradientDescent, descend, record, step_limit
 from tutelage.objectives import population
 from tutelage.problems import homogeneous
@@ -155,7 +153,6 @@ from math import ceil, comb, log
 r, p = int(teachers), float(chance)
 m = ceil(r * log(1 / delta) / p)
 left = sum((-1) ** (k + 1) * comb(r, k) * (1 - k * p) ** m for k in range(1, r + 1))  # some teacher has none
-right = delta
 """,
     ),
     as_meant=Form("The same for $\\delta \\le \\frac12$.", most=0.5),

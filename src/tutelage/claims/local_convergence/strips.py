@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, owens_t
 
-from tutelage.claims.laws import integers, log_uniform, uniform
+from tutelage.claims import Claim, Form, integers, log_uniform, uniform
 from tutelage.claims.local_convergence.formulas import PAPER, SIGN, five_point, two_sided
-from tutelage.claims.statement import Claim, Form
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _RULES = "Gauss–Legendre rules over the strip"
@@ -102,7 +101,6 @@ seen = lambda t: np.abs(x * np.cos(t) + y * np.sin(t))
 residual = sum(m * seen(t) for m, t in zip(mass, phi)) - np.abs(x) - (teachers - 1) * seen(other)
 test = np.abs(x) - level
 left = np.mean(residual * test * density) / np.sqrt(np.mean(test**2 * density))  # sampled; negative
-right = 0.02 * (delta / teachers) ** 1.5
 """,
     ),
     as_meant=Form("$\\langle-R, h\\rangle/\\|h\\| \\ge \\frac1{50}r^{-3/2}\\delta^{3/2}$.", sign=-1.0),

@@ -3,10 +3,9 @@ r"""Section C.6 and Figure 4: probabilities of strips, an inequality for Owen's 
 import numpy as np
 from scipy.special import erf, owens_t
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.local_convergence import formulas as f
 from tutelage.claims.local_convergence.formulas import DENSITY, PAPER, five_point
-from tutelage.claims.statement import Claim, Form
 
 # Lemma C.2: strips ----------------------------------------------------------------------------------------------------
 
@@ -31,12 +30,6 @@ def _strip_bounds(phi, first, second, factor=1.0, absolute=0.0):
     return np.stack([single, -single * np.exp(-(first**2) / 2), both, -lower], -1)
 
 
-_OVERLAP_RECIPE = """
-from math import erf
-width = (second + first * abs(np.cos(phi))) / np.sin(phi)
-left = erf(first / np.sqrt(2)) * erf(width / np.sqrt(2))  # two independent intervals
-"""
-
 LEMMA_C_2_STRIPS = Claim(
     id=f"{PAPER}.lemma-C.2.strips",
     title="probabilities of strips and of their intersections",
@@ -46,12 +39,9 @@ LEMMA_C_2_STRIPS = Claim(
     left=_probabilities,
     relation="<=",
     right=_strip_bounds,
-    as_printed=Form(
-        "$\\sqrt{2/\\pi}\\,\\delta_1e^{-\\delta_1^2/2} \\le P(|\\alpha\\cdot x| \\le \\delta_1) \\le \\sqrt{2/\\pi}\\,\\delta_1$, and $P(A)$ is at most "
-        "$\\delta_1(\\delta_2 + \\delta_1\\cos\\phi)/(\\pi\\sin\\phi)$ and at least $e^{-(\\delta_1^2+\\delta_2^2+2\\delta_1\\delta_2\\cos\\phi)/(2\\sin^2\\phi)}$ "
-        "times this.",
-        recipe=_OVERLAP_RECIPE + "right = first * (second + first * np.cos(phi)) / (np.pi * np.sin(phi))\n",
-    ),
+    as_printed="$\\sqrt{2/\\pi}\\,\\delta_1e^{-\\delta_1^2/2} \\le P(|\\alpha\\cdot x| \\le \\delta_1) \\le \\sqrt{2/\\pi}\\,\\delta_1$, and $P(A)$ is at most "
+    "$\\delta_1(\\delta_2 + \\delta_1\\cos\\phi)/(\\pi\\sin\\phi)$ and at least $e^{-(\\delta_1^2+\\delta_2^2+2\\delta_1\\delta_2\\cos\\phi)/(2\\sin^2\\phi)}$ "
+    "times this.",
     as_meant=Form("The same for $\\phi \\le \\frac\\pi2$.", most=np.pi / 2),
     supplied="the first line of the proof, $\\phi \\in (0, \\frac\\pi2]$ without loss of generality",
     corrected=Form(
@@ -83,13 +73,8 @@ OVERLAP = Claim(
         ],
         -1,
     ),
-    as_printed=Form(
-        "$P(S^*_i(\\delta_1)) \\ge \\sqrt{2/\\pi}e^{-1/2}\\delta_1$ and $P(A^*_i(w^*_j, \\delta_1, \\delta_1)) \\le "
-        "\\delta_1^2(1+\\cos\\Delta)/(\\pi\\sin\\Delta)$.",
-        recipe="second = first\n"
-        + _OVERLAP_RECIPE
-        + "right = first**2 * (1 + np.cos(separation)) / (np.pi * np.sin(separation))\n",
-    ),
+    as_printed="$P(S^*_i(\\delta_1)) \\ge \\sqrt{2/\\pi}e^{-1/2}\\delta_1$ and $P(A^*_i(w^*_j, \\delta_1, \\delta_1)) \\le "
+    "\\delta_1^2(1+\\cos\\Delta)/(\\pi\\sin\\Delta)$.",
     corrected=Form("The same with twice the second bound.", factor=2.0),
     correction="By Lemma C.2 with the right density. The constants of Lemma C.1 change, its order does not.",
     defect=DENSITY,
@@ -112,7 +97,6 @@ from math import erf
 t = (np.arange(200_000) + 0.5) / 200_000 / np.tan(phi)
 owen = np.mean(np.exp(-(tau**2) * (1 + t**2) / 2) / (1 + t**2)) / np.tan(phi) / (2 * np.pi)
 left = 4 * owen - 1 + 2 * phi / np.pi + tau / np.sqrt(2 * np.pi) * erf(tau / np.tan(phi) / np.sqrt(2))
-right = 0.0
 """
 _OWEN = {
     "draw": {"tau": log_uniform(0.01, 1.6), "phi": log_uniform(1e-6, np.pi / 4)},

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, log_uniform, uniform
 from tutelage.claims.mild_overparameterization.directions import along, bound, moved, scaled
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, fixed, minima, owners
-from tutelage.claims.statement import Claim, Form
 
 _DEFECT = "rotations of whole groups, on which Theorem 6 is an equality to second order"
 _ROTATIONS = [
@@ -44,7 +43,6 @@ k = len(way)
 v, w = np.eye(k), np.eye(k) + way
 left = sum(way[i] @ way[i] / 2 - sum(h1(w[i], v[j], way[i]) for j in range(k)) for i in range(k))
 left = left + sum(h1(w[i], w[j], way[i]) + h2(w[i], w[j], way[i], way[j]) for i in range(k) for j in range(k) if i != j)
-right = (way.sum(0) @ way.sum(0) + (1 - 2 / np.pi) * np.sum(way**2)) / 4
 """
 # Neurons of a teacher that move in proportion compute what one neuron does.
 _TWO_TEACHERS = "way = epsilon * np.array([[0.0, 1.0], [-1.0, 0.0]])" + _THEOREM_10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform
+from tutelage.claims import Claim, Form, log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     SCALE,
@@ -19,7 +19,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, minima, orthogonal_to
-from tutelage.claims.statement import Claim, Form
 
 _SHAPES = (((2,), 2), ((3,), 2), ((2, 1), 2), ((2, 1), 4), ((3, 2, 1), 3))
 _MOVED = [{**minima(sizes, d, 0.05), "aside": real((d,)), "radius": log_uniform(1e-4, 1.0)} for sizes, d in _SHAPES]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tutelage.claims import Claim, Form
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real
 from tutelage.claims.mild_overparameterization.formulas import PAPER, SCALE, curvature, norms
 from tutelage.claims.mild_overparameterization.instances import (
@@ -23,7 +24,6 @@ from tutelage.claims.mild_overparameterization.instances import (
     owners,
     shortest,
 )
-from tutelage.claims.statement import Claim, Form
 
 MARGINAL = 1 - 2 / np.pi
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.laws import real, uniform
+from tutelage.claims import Claim, Form, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     HALVED,
     PAPER,
@@ -17,7 +17,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     smallest_eigenvalue,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes
-from tutelage.claims.statement import Claim, Form
 
 SMALLEST = 0.25 - 1 / (2 * np.pi)
 _SHAPES = ((1, 1), (1, 3), (2, 2), (2, 4), (3, 3), (5, 5), (8, 8), (12, 12))

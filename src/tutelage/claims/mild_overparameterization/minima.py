@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tutelage.claims import Claim, Form
 from tutelage.claims.laws import LARGEST, Law, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import PAPER, loss, norms
 from tutelage.claims.mild_overparameterization.instances import (
@@ -15,7 +16,6 @@ from tutelage.claims.mild_overparameterization.instances import (
     setting,
     students,
 )
-from tutelage.claims.statement import Claim, Form
 
 
 def distance(student: np.ndarray, teacher: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, uniform
+from tutelage.claims import Claim, Form, fitted_order, log_uniform, uniform
 from tutelage.claims.mild_overparameterization.convexity import shares
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
@@ -22,8 +22,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import drawn, minima, orthogonal_to
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 RADII = np.geomspace(0.03, 1e-3, 5)
 _WIDE = (((2,), 2), ((2, 1), 2), ((3, 2), 3), ((2, 1, 1), 4))
@@ -94,7 +92,7 @@ THEOREM_4 = Claim(
         recipe="""
 ways = np.linspace(-0.1, 0.1, 201)
 orthogonal = [way for way in ways if abs(way * minimum[0, 0]) < 1e-12]
-left, right = np.max(np.abs(orthogonal)), 0.1  # the radius of the orthogonal neighbourhood, which should be 0.1
+left = np.max(np.abs(orthogonal))  # the radius of the orthogonal neighbourhood, which should be 0.1
 """,
     ),
     as_meant=Form(
@@ -326,7 +324,6 @@ def half_loss(w):
     return 0.5 * total(w, w) - total(w, teacher) + 0.5 * total(teacher, teacher)
 radii = np.geomspace(0.3, 0.03, 5)
 left = np.polyfit(np.log(radii), np.log([half_loss(minimum + radius * way) for radius in radii]), 1)[0]
-right = 1.05
 """,
     ),
     corrected=Form(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tutelage.claims import Claim, Form, Relation
 from tutelage.claims.laws import LARGEST, Law, log_uniform, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
@@ -16,8 +17,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting, students
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 
 # One neuron -----------------------------------------------------------------------------------------------------------
 
@@ -216,7 +215,7 @@ def slope(way):  # of the loss at the origin, by the closed form
         total -= (np.sqrt(1 - c**2) + (np.pi - np.arccos(c)) * c) / (2 * np.pi)
     return total
 ways = np.concatenate([random.normal(size=(20_000, teacher.shape[1])), -teacher, [-teacher.sum(0)]])
-left, right = max(slope(way) for way in ways), 0.0  # the largest slope in any direction, which should not be negative
+left = max(slope(way) for way in ways)  # the largest slope in any direction, which should not be negative
 """,
     ),
     corrected=Form(
@@ -300,12 +299,6 @@ ORIGIN_CHANGE = Claim(
     as_printed=Form(
         "$F(0) - F(\\epsilon v_1) = \\epsilon(\\sum_{j\\ge2}f(v_1, v_j) + \\frac12f(v_1, v_1))$.",
         right=_printed_change,
-        recipe="""
-f = lambda i, j: 0.5 if i == j else 1 / (2 * np.pi)  # of orthonormal vectors
-k = len(teacher)
-left = size * sum(f(0, j) for j in range(k)) - 0.5 * size**2 * f(0, 0)  # Equation (64) without and with the neuron
-right = size * (sum(f(0, j) for j in range(1, k)) + 0.5 * f(0, 0))
-""",
     ),
     corrected=Form(
         "It is $\\epsilon\\sum_jf(v_1, v_j) - \\frac12\\epsilon^2f(v_1, v_1)$, for $\\epsilon > 0$ only, with the sum over the $k$ teachers.",

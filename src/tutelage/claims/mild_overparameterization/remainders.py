@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutelage.claims.laws import integers, log_uniform, real
+from tutelage.claims import Claim, Form, fitted_order, integers, log_uniform, real
 from tutelage.claims.mild_overparameterization.formulas import (
     PAPER,
     angles,
@@ -34,8 +34,6 @@ from tutelage.claims.mild_overparameterization.instances import (
     setting,
 )
 from tutelage.claims.mild_overparameterization.setting import sine_quotient
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 _RADII = np.geomspace(0.1, 1e-3, 5)
 _GROUPS = ((2, 2, 3), (3, 3, 3), (3, 2, 4))  # teachers, neurons of each, dimension
@@ -302,7 +300,7 @@ sine = (1 / m) / size  # of the angle to the second teacher
 along = way * e / size  # along the neuron
 normal = (way - (e / size) * along) / sine
 values = sine / (2 * np.pi * size) * (way**2 - along**2 + normal**2)
-left, right = np.polyfit(np.log(e), np.log(values), 1)[0], 2.45
+left = np.polyfit(np.log(e), np.log(values), 1)[0]
 """,
     ),
     as_meant=Form("$g_{ij}^\\top h_1(w_{ij}, v_i)g_{ij} = O(\\epsilon^{2.5})$.", left=LEMMA_5_2.left),
@@ -384,7 +382,7 @@ for e in radii:
     one, two = unit(v / m + e * a), unit(v / m + e * b)
     c = one @ two
     values.append((two @ (e * b)) * (one @ (e * a) - c * two @ (e * a)) / np.sqrt(1 - c**2))
-left, right = np.polyfit(np.log(radii), np.log(values), 1)[0], 3.45
+left = np.polyfit(np.log(radii), np.log(values), 1)[0]
 """,
     ),
     corrected=Form("Both are $O(\\epsilon^3)$, and of that order.", order=3.0),

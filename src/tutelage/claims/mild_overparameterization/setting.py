@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tutelage.claims.laws import log_uniform, real, uniform, unit
+from tutelage.claims import Claim, Form, Relation, fitted_order, log_uniform, real, uniform, unit
 from tutelage.claims.mild_overparameterization.formulas import (
     HALF,
     HALVED,
@@ -21,9 +21,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, drawn, minima, setting
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
-from tutelage.claims.table import fitted_order
 
 # Students, teachers, dimension: the smallest cases, one of each inequality, and a larger one.
 _SHAPES = ((1, 1, 1), (1, 1, 2), (2, 2, 2), (3, 1, 2), (2, 3, 4), (4, 3, 3))

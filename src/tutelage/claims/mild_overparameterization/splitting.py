@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from tutelage.claims.laws import integers, real, uniform
+from tutelage.claims import Claim, Form, Relation, integers, real, uniform
 from tutelage.claims.mild_overparameterization.formulas import (
     HALVED,
     PAPER,
@@ -25,8 +25,6 @@ from tutelage.claims.mild_overparameterization.formulas import (
     units,
 )
 from tutelage.claims.mild_overparameterization.instances import SampledDraws, axes, setting
-from tutelage.claims.relation import Relation
-from tutelage.claims.statement import Claim, Form
 from tutelage.dynamics import AcceleratedDescent, descend, gradient_norm, step_limit
 from tutelage.objectives import population
 from tutelage.problems import committee
@@ -382,7 +380,6 @@ COORDINATES = Claim(
         recipe="""
 # A Gaussian vector is its length times u, independent of it: the mean of u_1^2 u_2^2 is one over that of the length to the fourth.
 left = 1 / (3 * dimension + dimension * (dimension - 1))
-right = 1 / dimension**2
 """,
     ),
     as_meant=Form(

@@ -179,7 +179,6 @@ left = np.mean((teacher - size * student) * (student > 0) * student * size)  # E
 y = (np.arange(100_000) + 0.5) / 100_000
 c, s = np.cos(theta), np.sin(theta)
 assert np.mean(y * np.maximum(c * y + s * np.sqrt(1 - y**2), 0) - 2 * size * y**2) > -1e-6  # Equation (22)
-right = 0.0
 """,
     ),
     corrected=Form(
@@ -238,10 +237,7 @@ NORM_FLOOR = Claim(
     as_printed=Form(
         "$\\|w(t)\\| \\ge \\max\\{\\frac{\\sin\\epsilon - \\cos\\epsilon}2, \\frac{\\sin\\epsilon(1 - \\cos\\epsilon)}2\\}$ at all times.",
         right=_printed_floor,
-        recipe="""
-left = np.linalg.norm(start)  # at t = 0; the norm stays close to it for a while
-right = max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) * (1 - np.cos(gap)) / 2)
-""",
+        recipe="left = np.linalg.norm(start)  # at t = 0; the norm stays close to it for a while",
     ),
     as_meant=Form(
         "$\\|w(t)\\|$ is at least the smaller of that and $\\|w(0)\\|$.",
@@ -253,7 +249,6 @@ for _ in range(6000):  # small steps of Equation (25), up to t = 6
     w = w - 1e-3 * (w / 2 - (np.sin(theta) * w / size + (np.pi - theta) * np.array([1.0, 0.0])) / (2 * np.pi))
     lowest = min(lowest, np.hypot(*w))
 left = lowest
-right = min(np.hypot(*start), max((np.sin(gap) - np.cos(gap)) / 2, np.sin(gap) * (1 - np.cos(gap)) / 2))
 """,
     ),
     supplied="the sentence before it: the norm does not decrease below the threshold, which a start may be below",

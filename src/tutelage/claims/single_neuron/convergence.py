@@ -73,7 +73,6 @@ LEMMA_5_1 = Claim(
 random = np.random.default_rng(0)
 g, rest = random.normal(size=1_000_000), random.chisquare(max(dimension - 1, 1), size=1_000_000) * (dimension > 1)
 left = np.mean(deviation**2 * (g**2 + rest + 2 * dimension) <= 2 * deviation * g)  # sampled
-right = 0.5 - 0.25 * deviation * dimension - 1.2 ** -float(dimension)
 """,
     ),
     corrected=Form(

@@ -8,7 +8,7 @@ from tutelage.claims.single_neuron.formulas import (
     ACTIVATIONS,
     FINITE,
     PAPER,
-    apply,
+    applied,
     dot,
     finite_law,
     of_points,
@@ -196,7 +196,7 @@ right = (student - teacher) ** 2
 
 def _where_both_positive(w, v, points, weights, slopes):
     """γ²E[(w·x − v·x)²; w·x > 0, v·x > 0], γ the slope at positive arguments."""
-    student, teacher = apply(points, w), apply(points, v)
+    student, teacher = applied(points, w), applied(points, v)
     return slopes[..., 1] ** 2 * np.sum(weights * (student > 0) * (teacher > 0) * (student - teacher) ** 2, -1)
 
 
@@ -223,7 +223,7 @@ CHAIN = Claim(
 
 def _on_ray(v, points, a, kink):
     """Arguments of the teacher at several points, of the student −a·v, and ReLU's slope there."""
-    teacher = apply(points, v)
+    teacher = applied(points, v)
     student = -np.expand_dims(a, -1) * teacher
     return teacher, student, np.where(student > 0, 1.0, np.where(student < 0, 0.0, np.expand_dims(kink, -1)))
 

@@ -120,6 +120,12 @@ SUM = Claim(
     control=Form("It is at most $17.9\\eta c_1^2c_2^4$ if $c_1c_2^2 \\ge 1$.", factor=17.9, least=1.0),
 )
 
+_BINOMIAL = """
+from math import ceil, comb, log
+n, k, p = int(length), int(level), float(chance)
+left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
+"""
+
 AZUMA = Claim(
     id=f"{PAPER}.section-C.3.azuma",
     title="Azuma's inequality for a sequence that is no supermartingale",
@@ -137,22 +143,12 @@ AZUMA = Claim(
     as_printed=Form(
         "$P(Z_m \\ge z) \\le \\exp(-z^2/(ma^2))$ for a sequence with $Z_0 = 0$ and increments of at most $a$, as $Z_i = \\|w_i - \\tilde w_i\\|^2$; here "
         "$a = 16\\eta c_1^2c_2^4$, and 256 is its square.",
-        recipe="""
-from math import ceil, comb, log
-n, k, p = int(length), int(level), float(chance)
-left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
-right = k**2 / n
-""",
+        recipe=_BINOMIAL,
     ),
     as_meant=Form(
         "$P(Z_m \\ge z) \\le \\exp(-z^2/(2ma^2))$, as Azuma's inequality has it.",
         divisor=2.0,
-        recipe="""
-from math import ceil, comb, log
-n, k, p = int(length), int(level), float(chance)
-left = -log(sum(comb(n, u) * p**u * (1 - p) ** (n - u) for u in range(ceil((n + k) / 2), n + 1)))
-right = k**2 / (2 * n)
-""",
+        recipe=_BINOMIAL,
     ),
     supplied="Equation (15), which has 512 for 256",
     corrected=Form(
@@ -211,14 +207,7 @@ SMALL_STEP = Claim(
     ),
     relation="<=",
     right=1.0,
-    as_printed=Form(
-        "$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
-        recipe="""
-c_3 = 2 ** (-ratio / 20) - 2 ** (-ratio / 18)
-left = epsilons**2 * c_3**2 / (30 * bound * np.log(2 / delta))  # the step over λ/(2c)
-right = 1.0
-""",
-    ),
+    as_printed="$1 - \\eta\\lambda + \\eta^2c \\le 1 - \\frac{\\eta\\lambda}2$, that is $\\eta \\le \\lambda/(2c)$.",
     corrected=Form(
         "So it is for $c_1c_2^2 \\ge c_3^2/(30\\log2)$, which is $1.64\\cdot10^{-12}$ at most.", least=_FROM_HERE
     ),

@@ -13,7 +13,8 @@ from functools import cache
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
-from tutelage.claims.laws import log_uniform, real, unit
+from tutelage.claims import log_uniform, real, unit
+from tutelage.claims.vectors import applied, dot, norm
 
 PAPER = "single_neuron"
 
@@ -27,21 +28,6 @@ CHAIN_RULE = "the factor 2 of $\\partial_t\\|w\\|^2 = 2w\\cdot\\dot w$"
 TAIL = "a lower bound on erf where an upper one is needed"
 ATOMS = "starts with an atom at zero"
 UNION = "constants of Lemma C.3 do not fit those of Theorem 5.3 (3)"
-
-
-def dot(first, second):
-    """Inner products."""
-    return np.sum(first * second, -1)
-
-
-def norm(vector):
-    """Euclidean norms."""
-    return np.sqrt(dot(vector, vector))
-
-
-def apply(points, vector):
-    """Inner products of several points with one vector."""
-    return np.sum(points * vector[..., None, :], -1)
 
 
 def in_plane(size, theta):
@@ -82,7 +68,7 @@ def two_slopes(z, left, right):
 
 def terms(w, v, points, left, right):
     """Equation (3) for an activation with two slopes, at several points: one stochastic gradient per point."""
-    student, teacher = apply(points, w), apply(points, v)
+    student, teacher = applied(points, w), applied(points, v)
     left, right = np.asarray(left)[..., None], np.asarray(right)[..., None]
     residual = two_slopes(student, left, right) - two_slopes(teacher, left, right)
     return (residual * np.where(student > 0, right, left))[..., None] * points

@@ -103,7 +103,6 @@ turns = 2 * np.pi * np.arange(100_000) / 100_000  # over the circle, where E[x�
 student, teacher = np.cos(turns - theta), np.cos(turns)
 residual = size * student - np.maximum(teacher, 0)
 left = 2 * np.mean(residual * (student > 0) * (teacher - np.cos(theta) * student))
-right = 0.0
 """,
     ),
     as_meant=_NOT_POSITIVE,
@@ -154,7 +153,6 @@ EQUATION_26 = Claim(
 turns = 2 * np.pi * np.arange(100_000) / 100_000  # over the circle, where E[x₁²] is one half
 student = size * np.cos(turns - theta)
 left = 4 * np.mean((np.maximum(np.cos(turns), 0) - student) * student * (student > 0))
-right = size / 2 * (np.sin(alpha) - alpha * np.cos(alpha) - np.pi * size)
 """,
     ),
     as_meant=Form("The same with $\\|w\\|\\|v\\|/\\pi$ for $\\|w\\|\\|v\\|/2$.", prefactor=1 / np.pi),

@@ -155,7 +155,6 @@ HOEFFDING_STEP = Claim(
 from math import comb, log
 d = int(dimension)
 left = (d * log(2) - log(sum(comb(d, n) for n in range(-(-d // 4))))) / d  # the probability of Z > 3d/4, as an exponent
-right = 1 / 4
 """,
     ),
     corrected=Form(
@@ -294,7 +293,6 @@ for _ in range(400):
     student = points @ w
     w = w - 8 * np.mean((np.where(student > 0, student - teacher, 0.0))[:, None] * points, axis=0)
 left = np.mean((np.maximum(points @ w, 0) - teacher) ** 2) / 2
-right = 1 / (8 * d)
 """,
     ),
     corrected=Form(

@@ -105,7 +105,6 @@ COSINE = Claim(
 inner = (v @ w)[:, None]
 gradients = np.exp(-(1 + size**2) / 2) * (w * np.cosh(inner) - v * np.sinh(inner))  # exact but for a constant
 left = np.sum(np.var(gradients, axis=0))
-right = first * np.exp(-(d - 4.0))
 """,
     ),
     corrected=Form(
@@ -148,7 +147,6 @@ for j in range(1, 10, 2):
         terms = damping * (k * w * np.cosh(inner) - j * v * np.sinh(inner))
         gradients = gradients + (8 / np.pi**2) ** 2 / (j * k) ** 2 * k * a**2 * terms
 left = np.sum(np.var(gradients, axis=0))
-right = first * np.exp(-(d - 4.0))
 """,
     ),
     corrected=Form(

@@ -183,7 +183,6 @@ from math import comb, log
 n, k = int(length), int(level)
 paths = sum(comb(n, u) * ((2 * u - n >= k) + (2 * u - n > k)) for u in range(n + 1))  # whose maximum is at least k
 left = n * log(2) - log(paths)  # minus the logarithm of the probability; epsilon/2 just below the level
-right = (2 * k) ** 2 / (2 * n)
 """,
     ),
     corrected=Form("$\\le \\exp(-\\epsilon^2/(8\\sum_ia_i^2))$.", divisor=8.0),

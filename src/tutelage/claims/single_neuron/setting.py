@@ -4,7 +4,7 @@ import numpy as np
 
 from tutelage.activations import ReLU
 from tutelage.claims import Claim, Form, log_uniform, real, uniform, unit
-from tutelage.claims.single_neuron.formulas import FINITE, PAPER, apply, dot, finite_law, norm, of_points
+from tutelage.claims.single_neuron.formulas import FINITE, PAPER, applied, dot, finite_law, norm, of_points
 from tutelage.inputs import ball, gaussian, sphere, student_t
 from tutelage.objectives import population
 from tutelage.problems import neuron
@@ -18,7 +18,7 @@ def _soft(z):
 
 
 def _losses(w, v, points):
-    return 0.5 * np.mean((_soft(apply(points, w)) - _soft(apply(points, v))) ** 2, -1)
+    return 0.5 * np.mean((_soft(applied(points, w)) - _soft(applied(points, v))) ** 2, -1)
 
 
 def _by_complex_steps(w, v, points):
@@ -28,8 +28,8 @@ def _by_complex_steps(w, v, points):
 
 
 def _expected(w, v, points, slope=1.0):
-    student = apply(points, w)
-    residual = _soft(student) - _soft(apply(points, v))
+    student = applied(points, w)
+    residual = _soft(student) - _soft(applied(points, v))
     return np.mean((residual / (1 + np.exp(-student)) ** slope)[..., None] * points, -2)
 
 

@@ -100,7 +100,6 @@ LEMMA_6_3 = Claim(
 turns = 2 * np.pi * np.arange(100_000) / 100_000  # over the circle; every spherical law gives the same sign
 student = size * np.cos(turns - theta)
 left = 4 * np.mean((np.maximum(np.cos(turns), 0) - student) * student * (student > 0))  # the change of |w|²
-right = 0.0
 """,
     ),
     corrected=Form(

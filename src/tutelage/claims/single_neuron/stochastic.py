@@ -136,7 +136,6 @@ for _ in range(400):
             w = w - step * (w @ x - max(x[0], 0)) * x
     good.append((w[0] - 1) ** 2 + w[1] ** 2 <= 0.01)
 left = np.mean(good)
-right = 1 - np.ceil(20 * 210 * np.pi * np.log(100)) * 1e-6  # the probability claimed
 """,
     ),
     corrected=Form(
@@ -279,7 +278,6 @@ for _ in range(4000):
         w = w - step * (w @ x - max(x[0], 0)) * x
     good.append((w[0] - 1) ** 2 + w[1] ** 2 <= 0.5 * 2 ** (-1 / (20 * 210 * np.pi)))
 left = np.mean(good)
-right = 0.95  # the probability claimed
 """,
     ),
     corrected=Form(

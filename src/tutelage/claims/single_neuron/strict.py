@@ -7,7 +7,16 @@ larger. Changes of $\|w - v\|^2$ are judged over the step, so that small steps l
 import numpy as np
 
 from tutelage.claims import Claim, Form, log_uniform, uniform
-from tutelage.claims.single_neuron.formulas import FINITE, PAPER, SQUARE, apply, dot, finite_law, of_points, two_slopes
+from tutelage.claims.single_neuron.formulas import (
+    FINITE,
+    PAPER,
+    SQUARE,
+    applied,
+    dot,
+    finite_law,
+    of_points,
+    two_slopes,
+)
 
 _EXACT = "exact sums in float64"
 _AS_THEOREM = (
@@ -148,7 +157,7 @@ INCREASING = Claim(
 def _with_smallest_slope(w, v, points, weights, slopes):
     """The expectation with γ in place of σ'(w·x)."""
     left, right = slopes[..., :1], slopes[..., 1:]
-    student, teacher = apply(points, w), apply(points, v)
+    student, teacher = applied(points, w), applied(points, v)
     change = two_slopes(student, left, right) - two_slopes(teacher, left, right)
     return np.min(slopes, -1) * np.sum(weights * change * (student - teacher), -1)
 
@@ -230,7 +239,7 @@ LIPSCHITZ = Claim(
     left=lambda w, v, points, weights, slopes: of_points(w, v, points, weights, slopes)[1],
     relation="<=",
     right=lambda w, v, points, weights, slopes, factor=1.0: (
-        factor * np.max(slopes, -1) ** 4 * np.sum(weights * apply(points, w - v) ** 2 * dot(points, points), -1)
+        factor * np.max(slopes, -1) ** 4 * np.sum(weights * applied(points, w - v) ** 2 * dot(points, points), -1)
     ),
     as_printed="$E[(\\sigma(w\\cdot x) - \\sigma(v\\cdot x))^2\\sigma'(w\\cdot x)^2\\|x\\|^2] \\le c_2^4E[(w\\cdot x - v\\cdot x)^2\\|x\\|^2]$ (which is at most "
     "$c_2^4\\|w - v\\|^2E\\|x\\|^4$).",

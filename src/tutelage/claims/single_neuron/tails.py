@@ -47,10 +47,7 @@ GAUSSIAN_TAIL = Claim(
     left=lambda product: ndtr(-2 * product),  # w₁ ≥ 2τ²d
     relation=">=",
     right=lambda product, constant=0.25: 0.5 - constant * product,
-    as_printed=Form(
-        "$P(w_1 \\ge 2\\tau^2d) = \\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
-        recipe="from math import erf\nleft = 0.5 - 0.5 * erf(np.sqrt(2) * product)\nright = 0.5 - 0.25 * product\n",
-    ),
+    as_printed="$P(w_1 \\ge 2\\tau^2d) = \\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\frac1{3\\sqrt2}\\tau d \\ge \\frac12 - \\frac14\\tau d$.",
     corrected=Form(
         "$\\frac12 - \\frac12\\mathrm{erf}(\\sqrt2\\tau d) \\ge \\frac12 - \\sqrt{2/\\pi}\\,\\tau d$.",
         constant=np.sqrt(2 / np.pi),

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from tutelage.claims.statement import Claim, Form
+from tutelage.claims import Claim, Form
 from tutelage.claims.weight_sharing.formulas import PAPER
 from tutelage.claims.weight_sharing.plane import FLOW, growth
 
@@ -60,7 +60,6 @@ DEGREE = Claim(
         recipe=PLANE
         + """
 left = abs(np.log(iterations(1e8, 2, 0) / iterations(1e4, 2, 0)) / np.log(1e4) - 2)  # the exponent, against degree 2
-right = 0.25
 """,
     ),
     as_meant=Form(
@@ -102,7 +101,6 @@ UNSHARED = Claim(
         recipe=PLANE
         + """
 left = abs(np.log(iterations(1e8, 3, 1) / iterations(1e4, 3, 1)) / np.log(1e4) - 3)  # the exponent, against degree 3
-right = 0.25
 """,
     ),
     as_meant=Form(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tutelage.claims.vectors import dot
 from tutelage.objectives import Objective, population
 from tutelage.problems import wave
 
@@ -63,11 +64,6 @@ def cosine_hessian(w, u, b: Any = 1.0):
 
 
 # The smooth parity of Section 4, in NumPy, on the last axes -------------------------------------------------------------
-
-
-def dot(a, b):
-    """The inner product of vectors."""
-    return np.sum(a * b, -1)
 
 
 def vectors(*coordinates):

@@ -214,7 +214,6 @@ n = np.linalg.norm(w[0] if w.ndim == 2 else w)
 x = np.linspace(-10, 10, 4001)
 density = np.exp(-x**2 / 2) / np.sqrt(2 * np.pi)
 left = np.sum(density * erf(n * x) * 2 / np.sqrt(np.pi) * np.exp(-(n * x) ** 2) * x) * (x[1] - x[0]) / n  # c1(w)
-right = 1.0
 """
 )
 _C1_CORRECTION = (

@@ -41,10 +41,7 @@ SLOPE = Claim(
     relation="==",
     right=lambda slope=1.0: slope,
     tolerance=1e-6,
-    as_printed=Form(
-        "The derivative of erf at 0 is 1.",
-        recipe="import math\nleft = (math.erf(x) - math.erf(-x)) / (2 * x)\nright = 1.0\n",
-    ),
+    as_printed="The derivative of erf at 0 is 1.",
     as_meant=Form(
         "$\\sigma(\\sin\\frac\\alpha2) = \\Theta(\\frac\\alpha2)$: the quotient is $2/\\sqrt\\pi$ in the limit.",
         left=lambda x: erf(np.sin(x / 2)) / (x / 2),
@@ -83,21 +80,8 @@ MINIMA = Claim(
         * np.cos(turn / 2)
         / np.sqrt(dot(u, u))
     ),
-    as_printed=Form(
-        "$\\min\\sigma(u_0\\cdot x)\\,\\min\\sigma'(w_0\\cdot x)\\,\\min\\langle x, w_\\perp\\rangle \\ge "
-        "\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\alpha2)\\cos\\frac\\alpha2/\\|u_0\\|$.",
-        recipe="""
-import math
-reach, size = np.linalg.norm(u), np.linalg.norm(w)
-theta = np.pi - turn * np.linspace(0.5, 1.5, 201)  # angles of A₂; r = √2 … 2√2 over |u|
-slope = lambda x: 2 / np.sqrt(np.pi) * np.exp(-(x**2))
-least = min(math.erf(np.sqrt(2) * s) for s in np.sin(theta))
-left = least * np.min(slope(size * 2 * np.sqrt(2) / reach * np.sin(theta + turn))) * np.min(
-    np.sqrt(2) / reach * np.cos(theta - np.pi + turn))
-s = np.sin(turn / 2)
-right = math.erf(s) * slope(2 * s) * np.cos(turn / 2) / reach
-""",
-    ),
+    as_printed="$\\min\\sigma(u_0\\cdot x)\\,\\min\\sigma'(w_0\\cdot x)\\,\\min\\langle x, w_\\perp\\rangle \\ge "
+    "\\sigma(\\sin\\frac\\alpha2)\\,\\sigma'(2\\sin\\frac\\alpha2)\\cos\\frac\\alpha2/\\|u_0\\|$.",
     corrected=Form(
         "It is at least $\\sigma(\\sqrt2\\sin\\frac\\alpha2)\\,\\sigma'(2\\sqrt2\\sin\\frac\\alpha2)\\sqrt2\\cos\\frac\\alpha2/\\|u_0\\|$, with equality for "
         "$\\|w_0\\| = \\|u_0\\|$.",
@@ -151,10 +135,7 @@ EVENT = Claim(
     left=lambda k, s=1e3, power=0.0: np.sqrt(3 * erfc(s * teacher_norm(k) ** (power - 1) / np.sqrt(2))),
     relation="<=",
     right=lambda k: 1 - 1 / k,
-    as_printed=Form(
-        "$(3\\Pr(A_s^c))^{1/2} < 1 - \\frac1k$ for some $s = \\Theta(1)$; judged with $s = 1000$, and every fixed $s$ fails for large $k$.",
-        recipe="import math\nleft = np.sqrt(3 * math.erfc(1000 / (np.sqrt(24) / np.pi * k)))\nright = 1 - 1 / k\n",
-    ),
+    as_printed="$(3\\Pr(A_s^c))^{1/2} < 1 - \\frac1k$ for some $s = \\Theta(1)$; judged with $s = 1000$, and every fixed $s$ fails for large $k$.",
     corrected=Form("It is so for $s = 1.732\\|u_0\\|$, of order $k$.", s=1.732, power=1.0),
     correction="$\\Pr(A_s)$ is of order $s/k$, and has to be above $\\frac23$. With $s$ of order $k$ the proof's constant $L^2(s) = "
     "\\frac4\\pi e^{-2s^2}$ is exponentially small in $k^2$; the truth is $k^{-3}$ (see Theorem 6).",

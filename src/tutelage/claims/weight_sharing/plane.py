@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import LSODA
 
-from tutelage.claims.table import fitted_order
+from tutelage.claims import fitted_order
 from tutelage.claims.weight_sharing.formulas import teacher_norm
 
 FLOW = "gradient flow in the plane of start and teacher, LSODA with relative tolerance 1e-8"

@@ -65,7 +65,6 @@ for _ in range(25_000):
     point = point - gradient(point)
     point = point * min(1.0, radius / np.linalg.norm(point))
 left = np.linalg.norm(point - u)
-right = 0.01 * radius
 """,
     ),
     as_meant=Form("From every start with $w_0\\cdot u_0 > 0$.", least=0.0, odd=0),

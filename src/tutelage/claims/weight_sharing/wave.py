@@ -57,7 +57,6 @@ for _ in range(6000):  # descent, with a step below one over the largest curvatu
     slope = point - u - b / 2 * (phi(2 * b * point) - phi(b * (point - u)) - phi(b * (point + u)))
     point = point - slope / (1 + 1.5 * b**2)
 left = np.linalg.norm(point - u)
-right = 0.01 * np.linalg.norm(u)
 """,
     ),
     as_meant=Form(
@@ -133,7 +132,6 @@ THEOREM_1_PART_2 = Claim(
 k = len(w)
 target = np.tile(u, (k, 1))
 left = 9 * k / 2 * square(w[0] - u) + gap(w, target) / 2  # F(w); F is 0 at the teacher
-right = 1 - 1e3 * np.exp(-0.01 * k * u @ u)
 """,
     ),
     as_meant=Form("$F(w) - F(\\bar u_0) \\ge \\frac12 - e^{-k\\|u_0\\|^2/16}$.", level=0.5, constant=1.0, rate=1 / 16),
