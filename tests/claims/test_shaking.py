@@ -73,3 +73,33 @@ def test_a_congruence_is_not_vacuous() -> None:
     even = tl.conjecture(draw={"n": integers(0, 1000)}, left=lambda n: (n * n - n) % 2, relation="==", right=0)
     odd = tl.conjecture(draw={"n": integers(0, 1000)}, left=lambda n: (n * n - n) % 4, relation="==", right=0)
     assert (even.verdict, odd.verdict) == ("holds", "refuted")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.vecdot,
+        np.multiply,
+        np.hypot,
+        lambda a, b: np.matvec(a, b[..., 0, :]),
+        lambda a, b: a @ np.swapaxes(b, -1, -2),
+        lambda a, b: np.einsum("...ij,...kj->...ik", a, b),
+        lambda a, b: np.linalg.norm(a - b, axis=-1),
+        lambda a, b: np.linalg.solve(a[..., :3] + 4 * np.eye(3), b[..., :3]),
+        lambda a, b: np.where(a > b, a, b).max(-1) - np.cumsum(a, axis=-1)[..., -1],
+        lambda a, b: np.stack([a, b], -1).mean((-2, -1)),
+        lambda a, b: np.prod(a, axis=-2) + np.sort(b, axis=-1)[..., 0, :],
+    ],
+)
+def test_shaken_numbers_are_the_same_but_for_their_last_digits(function) -> None:
+    """Sums, products of vectors and matrices, and what is written in C: shapes are right, and so are numbers."""
+    first, second = np.random.default_rng(1).normal(size=(2, 2, 3, 4))
+    exact = function(first, second)
+    found = [np.asarray(function(*(shaken(one, random) for one in (first, second)))) for random in _generators(8)]
+    assert {one.shape for one in found} == {exact.shape}
+    errors = np.abs(np.array(found) - exact).max(axis=0)
+    assert np.all(errors < 1e-13) and np.all(errors > 0)
+
+
+def _generators(number: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(seed) for seed in range(number)]

@@ -1,11 +1,10 @@
 """What the studies of the single-neuron paper compute themselves, against the library."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import tutelage as tl
+from tutelage.dynamics.supply import draw
 from tutelage.studies.base import Values
 from tutelage.studies.single_neuron import hard_law, learnability_map, success_rates
 
@@ -39,25 +38,20 @@ def test_success_is_followed_as_the_library_does(law, d):
     np.testing.assert_allclose(found["distance"][:, -1], distances, rtol=1e-9, atol=1e-14)
 
 
-def test_batches_of_the_map_are_those_of_a_stream():
-    """Stochastic descent on batches that are drawn apart takes the steps of descent on a stream, law by law."""
+def test_the_map_descends_on_batches_of_its_samples():
+    """A plain loop on the rows and the noise that a seed draws ends at the same losses over the sample."""
     rng = np.random.default_rng(0)
-    points, noises = rng.normal(size=(2, 32, 3)), np.array([0.0, 0.4])
-    activation = tl.activations.get("softplus")
-    targets = rng.normal(size=(2, 3))
-    labels = np.stack([activation(jnp.asarray(x @ v)) for x, v in zip(points, targets, strict=True)])
-    starts = rng.normal(size=(3, 3))
-    students = np.broadcast_to(starts, (2, 2, 3, 3))
-    # In two stretches.
-    for first, steps in ((0, 15), (15, 5)):
-        batches = learnability_map._batches(7, first, steps, 3, 4, 32)
-        students = learnability_map._stochastic(activation, points, labels, noises, np.array(0.1), students, batches)
-    losses = learnability_map._losses(activation, points, labels, students)
-    for law in range(2):
-        for noise in range(2):
-            sample = tl.inputs.data(points[law])
-            problem = tl.problems.neuron(targets[law], activation, sample, noise=float(noises[noise]))
-            runs = tl.descend(tl.stream(problem, 4), starts, tl.GradientDescent(0.1), tl.step_limit(20), seed=7)
-            np.testing.assert_allclose(students[law, noise], runs.points, rtol=1e-11)
-            exact = tl.empirical(problem, points[law])
-            np.testing.assert_allclose(losses[law, noise], jax.vmap(exact.loss)(runs.points), rtol=1e-11)
+    points, target, starts = rng.normal(size=(32, 3)), rng.normal(size=3), rng.normal(size=(2, 3))
+    values = Values(step=0.1, batch=4, iterations=20)
+    exact = tl.empirical(tl.problems.neuron(target, "tanh"), points)
+    for noise in (0.0, 0.4):
+        problem = tl.problems.neuron(target, "tanh", inputs=tl.inputs.finite(points), noise=noise)
+        batches = draw(tl.stream(problem, 4, shared=True).source, np.asarray(7), np.arange(20))
+        found = learnability_map._stochastic(values, exact, noise, starts, seed=7)
+        for student, loss in zip(starts, found, strict=True):
+            for inputs, errors in zip(*map(np.asarray, batches), strict=True):
+                outputs = np.tanh(inputs @ student)
+                residuals = outputs - np.tanh(inputs @ target) - errors
+                student = student - 0.1 * inputs.T @ (residuals * (1 - outputs**2)) / 4
+            assert loss == pytest.approx(0.5 * np.mean((np.tanh(points @ student) - np.tanh(points @ target)) ** 2))
+        assert np.std(batches.errors) == pytest.approx(noise, rel=0.3)

@@ -5,7 +5,7 @@ import numpy as np
 
 import tutelage as tl
 from tutelage.claims.weight_sharing.formulas import teacher_norm
-from tutelage.dynamics.lanes import draw
+from tutelage.dynamics.supply import draw
 from tutelage.instant import instantly
 from tutelage.models import FirstAndOuter
 from tutelage.studies.weight_sharing import landscape
@@ -61,7 +61,7 @@ def test_all_kinds_are_trained_as_the_librarys_models_would_be():
     starts = [start(kind, 0.5, patches, 6, units, random) for kind in kinds * 2]
     teachers = [(vector, kind.outer) for vector in vectors for kind in kinds]
     losses, runs = train(inputs, starts, teachers, 0.3, 16, iterations, range(iterations), seed=5)
-    batches = np.asarray(draw(runs.objective, np.asarray(5), np.arange(iterations)).inputs)
+    batches = np.asarray(draw(runs.objective.source, np.asarray(5), np.arange(iterations)).inputs)
     for run, (kind, network, (vector, outer)) in enumerate(zip(kinds * 2, starts, teachers, strict=True)):
         problem = tl.problems.composite(
             outer, vector, patches, kind.sharing, learn_outer=kind.learned, units=units, inputs=inputs

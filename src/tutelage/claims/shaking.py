@@ -45,7 +45,8 @@ class Shaken(np.ndarray):
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         random = next(one.random for one in (*inputs, *(out or ())) if isinstance(one, Shaken))
         plain = [_plain(one) for one in inputs]
-        entrywise = method == "__call__" and function is not np.matmul
+        # Products of vectors and matrices have a signature: they sum.
+        entrywise = method == "__call__" and function.signature is None
         # Of whole numbers sums and products are exact.
         whole = [_whole(one) for one in plain]
         exact = reduce(np.logical_and, whole if entrywise else map(np.all, whole))

@@ -267,6 +267,8 @@ class Sides:
             moving = {name: shaken(value, random) for name, value in instance.items()} | dict(self.parameters)
             try:
                 sides = [np.asarray(side(moving), float) for side in (self.left, self.right)]
+                if any(one.shape != other.shape for one, other in zip(sides, exact, strict=True)):
+                    return np.zeros(noise.shape)
                 apart = sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True))
                 noise = np.maximum(noise, apart)
             except Exception:  # a formula that does not take such arrays

@@ -19,7 +19,7 @@ from tutelage.models import Model
 from tutelage.objectives import Objective, Stream
 from tutelage.objectives.stream import Samples
 from tutelage.objectives.tiles import Thoroughness
-from tutelage.problems.problem import Batch, Source
+from tutelage.problems.problem import Batch, BatchSource
 
 # Numbers that are drawn before runs go on (16 MB), and steps at most, fewer where NumPy draws them; numbers of one tile
 # of steps, since several are drawn side by side; and of one turn of the loop that draws them: enough for vector units,
@@ -39,18 +39,18 @@ class Stretch(NamedTuple):
         return int(self.first) + len(self.samples.inputs) - 1
 
 
-def _at_most(numbers: int, source: Source, batches: int) -> int:
+def _at_most(numbers: int, source: BatchSource, batches: int) -> int:
     """Return how many batches have so many numbers, a power of two."""
     size = int(np.prod(source.shape)) * source.inputs.dimension
     return int(2 ** np.floor(np.log2(np.clip(numbers // size, 1, batches))))
 
 
-def _batch(source: Source, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
+def _batch(source: BatchSource, seed: Int[Array, ""], step: Int[Array, ""]) -> Batch:
     # Batches that all runs see are those of a number that no run has.
     return source.draw(jax.random.fold_in(keys.dynamics_key(seed, jnp.uint64(2**64 - 1)), step))
 
 
-def _batches(source: Source, seed: Int[Array, ""], steps: Int[Array, " step"]) -> Batch:
+def _batches(source: BatchSource, seed: Int[Array, ""], steps: Int[Array, " step"]) -> Batch:
     """Draw the batches of some steps, a few at a time."""
     return jax.lax.map(partial(_batch, source, seed), steps, batch_size=_at_most(_TURN, source, len(steps)))
 
@@ -86,7 +86,7 @@ class Supply:
         stretch: The samples that were drawn last.
     """
 
-    source: Source
+    source: BatchSource
     teacher: Model
     targets: PyTree
     seed: Int[Array, ""]

@@ -11,7 +11,7 @@ from tutelage.checks import count, flag, random_key
 from tutelage.objectives.base import Sampled
 from tutelage.objectives.exactness import Exactness
 from tutelage.problems import Problem
-from tutelage.problems.problem import Source, checked_problem
+from tutelage.problems.problem import BatchSource, checked_problem
 
 
 class Samples(NamedTuple):
@@ -55,7 +55,7 @@ class Stream(Sampled):
         return replace(self, problem=self.problem.with_teacher(target))
 
     @property
-    def source(self) -> Source:
+    def source(self) -> BatchSource:
         """What draws its batches."""
         return self.problem.source(self.batch)
 

@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     errors: Float[Array, " batch"]
 
 
-class Source(Module):
+class BatchSource(Module):
     """What draws batches: no student and no teacher has a part in it, so that one program serves them all.
 
     Attributes:
@@ -127,9 +127,9 @@ class Problem(Module):
         drawn = self.source(batch).draw(random_key("key", key))
         return drawn.inputs, self.labels(drawn)
 
-    def source(self, batch: int) -> Source:
+    def source(self, batch: int) -> BatchSource:
         """Return what draws batches of a number of samples."""
-        return Source(self.inputs, self.noise, self.input_shape(batch))
+        return BatchSource(self.inputs, self.noise, self.input_shape(batch))
 
     def labels(self, drawn: Batch) -> Float[Array, " batch"]:
         """Return the labels that the teacher gives a batch, its errors included."""
