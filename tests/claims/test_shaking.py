@@ -82,6 +82,8 @@ def test_a_congruence_is_not_vacuous() -> None:
         np.multiply,
         np.hypot,
         lambda a, b: np.matvec(a, b[..., 0, :]),
+        lambda a, b: np.divide(a, b, out=0.7 * a, where=b > 0.1),
+        lambda a, b: np.sum(a * b, axis=-1, where=b > -5.0),
         lambda a, b: a @ np.swapaxes(b, -1, -2),
         lambda a, b: np.einsum("...ij,...kj->...ik", a, b),
         lambda a, b: np.linalg.norm(a - b, axis=-1),

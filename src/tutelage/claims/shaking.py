@@ -53,6 +53,9 @@ class Shaken(np.ndarray):
         if not entrywise:
             # Within a sum each term counts, not the result alone.
             plain = [_changed(one, _whole(one), random) for one in plain]
+        if out is not None:
+            # What a condition leaves out stays as it is there.
+            options["out"] = tuple(np.array(_plain(one)) for one in out)
         result = getattr(function, method)(*plain, **options)
         if isinstance(result, tuple):
             return tuple(_wrapped(_changed(one, exact & _whole(one), random), random) for one in result)
