@@ -138,7 +138,16 @@ def conjecture(
     settings = effort if isinstance(effort, Effort) else effort_named(effort)
     seed = checks.random_seed("seed", seed)
     statement = Relation(
-        draw, left, relation, right, where, scale=scale, known=known, tolerance=tolerance, parameters=parameters
+        draw,
+        left,
+        relation,
+        right,
+        where,
+        scale=scale,
+        known=known,
+        tolerance=tolerance,
+        parameters=parameters,
+        shaken=True,
     )
     if control is not None:
         checks.of_kind("control", control, Mapping, "what the control varies, by name", 'Pass {"constant": 0.3}')

@@ -56,6 +56,8 @@ class Relation:
         note: What was measured, in words.
         parameters: Values of the parameters; one that is left out has the default of a formula that takes it.
         programs: What relations that differ by parameters share; filled by the runner.
+        shaken: Whether a violation has to survive random last digits after every operation, which takes two to three
+            times as long: so for conjectures; what is recorded of the papers was judged without.
     """
 
     draw: Any
@@ -73,6 +75,7 @@ class Relation:
     note: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     programs: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    shaken: bool = False
 
     def __post_init__(self):
         checks.one_of("relation", self.relation, ("<=", ">=", "=="))
@@ -173,13 +176,13 @@ class Relation:
             if found.broken is not None:
                 witness = sides.shown(found.broken)
                 return Outcome(float("nan"), tried, witness, "a side is not a number", "inconclusive"), worst_rows
-            margin, row, rounding = _believed(sides, found, seed)
-            if rounding:
+            margin, row, rounding = _believed(sides, found, seed, self.shaken)
+            if rounding and self.shaken:
                 # What seemed worst hides all else: once more, with a scale for each instance by its own rounding.
                 sides = replace(sides, wary=True)
                 again = attack(sides, effort, np.random.default_rng([seed, 6]), enough)
                 tried += again.tried
-                margin, row, _ = _believed(sides, again, seed)
+                margin, row, _ = _believed(sides, again, seed, self.shaken)
             if row is not None and (best is None or margin < best[0]):
                 best = margin, sides, row
             if best is not None and best[0] < enough:
@@ -286,7 +289,7 @@ class Relation:
         return float(np.max((left - right if self.relation == "<=" else right - left) / size))
 
 
-PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs"}
+PARTS = {entry.name for entry in fields(Relation)} - {"parameters", "programs", "shaken"}
 _STILL = "the search was still improving when its effort ran out"
 _ALL = "all instances that there are were tried"
 
@@ -307,7 +310,7 @@ def _typical(pairs: Pairs) -> float:
     return _TYPICAL * float(np.median(sizes)) if len(sizes) else 0.0
 
 
-def _believed(sides: Sides, found: Found, seed: int) -> tuple[float, np.ndarray | None, bool]:
+def _believed(sides: Sides, found: Found, seed: int, shaken: bool) -> tuple[float, np.ndarray | None, bool]:
     """Return the smallest margin with its instance, and whether all violations are rounding errors.
 
     What is a violation by rounding errors alone counts as none: it goes away when the last digits of the instance
@@ -326,7 +329,7 @@ def _believed(sides: Sides, found: Found, seed: int) -> tuple[float, np.ndarray 
         pairs = sides.pairs(np.concatenate([row[None], np.clip(nudged, low, high)]))
         gaps = np.where(pairs.counted, pairs.large - pairs.small, np.nan)
         noise = np.nanmax(np.abs(gaps - gaps[0]))
-        if abs(gaps[0]) > 4 * max(noise, sides.rounding(row, random)):
+        if abs(gaps[0]) > 4 * max(noise, sides.rounding(row, random) if shaken else 0.0):
             return float(margin), row, False
     # Nothing but rounding: as close as it gets.
     return 0.0, found.rows[0], True
