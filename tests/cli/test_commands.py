@@ -26,6 +26,16 @@ def test_papers_document():
     assert (papers["flat_channels"]["claims"], papers["flat_channels"]["studies"]) == (0, 1)
 
 
+def test_the_package_is_the_command_too():
+    """`python -m tutelage` is `tutelage`, for those whose folder of scripts is not on the path, bad input included."""
+    shown, refused = (
+        subprocess.run([sys.executable, "-m", "tutelage", word], capture_output=True, text=True)
+        for word in ("--version", "maxima")
+    )
+    assert (shown.returncode, shown.stdout) == (0, f"tutelage {version('tutelage')}\n")
+    assert refused.returncode == 2 and "maxima" in refused.stderr and "__main__" not in refused.stderr
+
+
 def test_a_paper_without_claims_names_its_studies():
     """Of a paper whose statements are not judged, `papers` tells what can be run, and `errata` refuses it."""
     listed = run(app, ["papers", "copy_or_average"])
