@@ -25,7 +25,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.checks import count, positive
-from tutelage.dynamics.base import Method, select
+from tutelage.dynamics.base import Method
 from tutelage.dynamics.programs import Programs
 from tutelage.modules import Module
 from tutelage.objectives import Objective
@@ -159,12 +159,11 @@ def finish_tile(limits: _Limits, objective: Objective, tolerance, bound, points:
     unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], points))[1]
 
     def move(state: _State) -> _State:
-        length = jnp.where(state.phase == _Phase.ARRIVED, 0.0, _DIFFERENCE / _positive(_norm(state.direction)))
+        arrived = state.phase == _Phase.ARRIVED
+        length = jnp.where(arrived, 0.0, _DIFFERENCE / _positive(_norm(state.direction)))
         slope = ravel_pytree(objective.gradient(unravel(state.flat + length * state.direction)))[0]
-        image = (slope - state.slope) / _positive(length)
-        moved = select(state.phase == _Phase.ARRIVED, _arrived(limits, state, slope, tolerance), state)
-        moved = select(state.phase == _Phase.SOLVING, _multiplied(limits, state, image), moved)
-        return select(state.phase == _Phase.TESTING, _tested(state, image, bound), moved)
+        image = jnp.where(arrived, slope, (slope - state.slope) / _positive(length))
+        return _moved(limits, state._replace(slope=jnp.where(arrived, slope, state.slope)), image, tolerance, bound)
 
     states = jax.vmap(_begin)(points)
     states = jax.lax.while_loop(lambda states: jnp.any(states.phase < _Phase.FINISHED), jax.vmap(move), states)
@@ -185,69 +184,54 @@ def _positive(number):
     return jnp.where(number > 0, number, 1.0)
 
 
-def _arrived(limits: _Limits, state: _State, slope, tolerance) -> _State:
-    """Begin a Newton step with the gradient where the run stands; test the Hessian if that is small enough."""
-    size = _norm(slope)
-    good = (state.steps == 0) | (size <= jnp.maximum(_CONTRACTION * state.size, tolerance))
-    going = good & (state.steps < limits.steps) & jnp.isfinite(size)
-    small = size <= tolerance
-    phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
-    start = np.random.default_rng(0).normal(size=slope.shape)  # fixed, so that the outcome is
-    return state._replace(
-        phase=jnp.where(good & small, _Phase.TESTING, phase),
-        slope=slope,
-        size=size,
-        products=jnp.zeros((), int),
-        direction=jnp.where(small, start / np.linalg.norm(start), -slope),
-        other=jnp.where(small, 0.0, -slope),
-        solution=jnp.zeros_like(slope),
-        square=jnp.where(small, 0.0, size * size),
-    )
+def _moved(limits: _Limits, state: _State, image, tolerance, bound) -> _State:
+    """Go on by the phase, given the gradient where the run has arrived, or the product with the Hessian.
 
-
-def _multiplied(limits: _Limits, state: _State, image) -> _State:
-    """Make a step of conjugate gradients; the Newton step itself if the equation is solved well enough."""
-    curvature = jnp.sum(state.direction * image)
-    convex = curvature > 0
-    length = state.square / jnp.where(convex, curvature, 1.0)
-    residual = state.other - length * image
-    square = jnp.sum(residual * residual)
+    Operations on vectors are most of the work beside the gradient: phases share those that they have in common. Of runs
+    that have ended only the point stays as it is.
+    """
+    arrived, solving, testing = (state.phase == phase for phase in list(_Phase)[:3])
+    image = image - jnp.where(testing, jnp.sqrt(state.square), 0.0) * state.other
+    diagonal = jnp.sum(state.direction * image)
+    convex = diagonal > 0
+    length = state.square / jnp.where(convex, diagonal, 1.0)
+    # What is left of the equation, or the next vector of Lanczos' method.
+    rest = jnp.where(solving, state.other - length * image, image - diagonal * state.direction)
+    rest = jnp.where(arrived, -image, rest)
+    square = jnp.sum(rest * rest)
     solution = state.solution + length * state.direction
-    solved = convex & (square <= (_ACCURACY * state.size) ** 2)
-    going = convex & (state.products + 1 < limits.products)
-    phase = jnp.where(going, _Phase.SOLVING, _Phase.FAILED)
-    return state._replace(
-        phase=jnp.where(solved, _Phase.ARRIVED, phase),
-        flat=jnp.where(solved, state.flat + solution, state.flat),
-        steps=state.steps + solved,
-        products=state.products + 1,
-        direction=residual + (square / state.square) * state.direction,
-        other=residual,
-        solution=solution,
-        square=square,
-    )
-
-
-def _tested(state: _State, image, bound) -> _State:
-    """Make a step of Lanczos' method; its matrix has no eigenvalue at or below zero if all its pivots are positive."""
-    vector = state.direction
-    image = image - jnp.sqrt(state.square) * state.other
-    diagonal = jnp.sum(vector * image)
-    image = image - diagonal * vector
-    square = jnp.sum(image * image)
+    solved = solving & convex & (square <= (_ACCURACY * state.size) ** 2)
+    size = jnp.where(arrived, jnp.sqrt(square), state.size)
+    small = arrived & (size <= tolerance)
     pivots = jnp.stack([diagonal, bound - diagonal]) - state.square / state.pivots
     scale = jnp.maximum(state.scale, jnp.abs(diagonal))
+    products = jnp.where(arrived, 0, state.products + 1)
+
     # A Krylov space that is exhausted early: what follows would belong to another one.
-    last = (state.products + 1 >= min(_LANCZOS_STEPS, vector.size)) | (square <= (_EXHAUSTED * scale) ** 2)
-    phase = jnp.where(last, _Phase.FINISHED, _Phase.TESTING)
-    return state._replace(
-        phase=jnp.where(jnp.all(pivots > 0), phase, _Phase.FAILED),
-        products=state.products + 1,
-        direction=image / _positive(jnp.sqrt(square)),
-        other=vector,
-        square=square,
-        pivots=pivots,
-        scale=scale,
+    last = (products >= min(_LANCZOS_STEPS, image.size)) | (square <= (_EXHAUSTED * scale) ** 2)
+    good = (state.steps == 0) | (size <= jnp.maximum(_CONTRACTION * state.size, tolerance))
+    going = good & (state.steps < limits.steps) & jnp.isfinite(size)
+    begun = jnp.where(good & small, _Phase.TESTING, jnp.where(going, _Phase.SOLVING, _Phase.FAILED))
+    further = jnp.where(convex & (products < limits.products), _Phase.SOLVING, _Phase.FAILED)
+    tested = jnp.where(jnp.all(pivots > 0), jnp.where(last, _Phase.FINISHED, _Phase.TESTING), _Phase.FAILED)
+    phase = jnp.where(arrived, begun, jnp.where(solving, jnp.where(solved, _Phase.ARRIVED, further), tested))
+
+    start = np.random.default_rng(0).normal(size=image.shape)  # fixed, so that the outcome is
+    turned = jnp.where(solving, square / _positive(state.square), 0.0) * state.direction
+    direction = rest / jnp.where(testing, _positive(jnp.sqrt(square)), 1.0) + turned
+    return _State(
+        phase=jnp.where(state.phase < _Phase.FINISHED, phase, state.phase),
+        flat=jnp.where(solved, state.flat + solution, state.flat),
+        slope=state.slope,
+        size=size,
+        steps=state.steps + solved,
+        products=products,
+        direction=jnp.where(small, start / np.linalg.norm(start), direction),
+        other=jnp.where(testing, state.direction, jnp.where(small, 0.0, rest)),
+        solution=jnp.where(arrived, 0.0, solution),
+        square=jnp.where(small, 0.0, square),
+        pivots=jnp.where(testing, pivots, state.pivots),
+        scale=jnp.where(testing, scale, state.scale),
     )
 
 
