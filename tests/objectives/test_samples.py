@@ -58,6 +58,8 @@ def test_finite_support_is_an_exact_sum():
     residuals = np.tanh(points @ w) - np.tanh(points.sum(1))
     expected = 0.5 * weights @ residuals**2 + 0.125
     np.testing.assert_allclose(tl.population(problem).loss(w), expected, rtol=1e-13)
+    patches = tl.problems.convolution(np.ones(3), [1.0, 2.0], activation="tanh", inputs=problem.inputs)
+    assert {tl.population(each).exactness.kind for each in (problem, patches)} == {"exact sum"}
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])

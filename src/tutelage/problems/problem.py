@@ -49,8 +49,8 @@ class BatchSource(Module):
         input_key, noise_key = jax.random.split(key)
         inputs = self.inputs.sample(input_key, self.shape)
         if isinstance(self.noise, float) and self.noise == 0:
-            # Random numbers that count for nothing would take half the time to compile. An array is not looked at: inside
-            # of a compiled function of a user's own it cannot be.
+            # Random numbers that count for nothing would take half the time to compile. An array is not looked at:
+            # inside of a compiled function of a user's own it cannot be.
             return Batch(inputs, jnp.zeros(self.shape[0]))
         return Batch(inputs, self.noise * jax.random.normal(noise_key, self.shape[:1]))
 

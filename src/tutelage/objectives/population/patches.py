@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
+from tutelage.duals.moments import Atomic
 from tutelage.duals.norms import binary_scale, safe_norm
 from tutelage.duals.special import quotient
 from tutelage.errors import UnsupportedCombination
@@ -59,6 +60,9 @@ class DualsOfPatches(PatchObjective):
 
     @property
     def exactness(self) -> Exactness:
+        for part in jax.tree.leaves(self.dual, is_leaf=lambda node: isinstance(node, Atomic)):
+            if isinstance(part, Atomic):
+                return Exactness("exact sum", detail=f"over a support of {part.points.shape[0]} points for each patch")
         return exactness_of(self.quadrature)
 
     @property
