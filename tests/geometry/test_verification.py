@@ -216,6 +216,8 @@ def test_few_digits_do_not_loosen_the_check(atlas):
     (teacher,) = [entry for entry in atlas if entry.kind == "global minimum"]
     forged = dataclasses.replace(teacher.certificate, digits=1, loss=(0.05, 0.06))
     assert "digits" in fault(forged, np.asarray(teacher.vectors))
+    forged = dataclasses.replace(teacher.certificate, digits=10**9)  # would take forever
+    assert "digits" in fault(forged, np.asarray(teacher.vectors))
     forged = dataclasses.replace(teacher.certificate, split_curvature=1.0)
     assert "no parts" in fault(forged, np.asarray(teacher.vectors))
 

@@ -314,12 +314,14 @@ def test_low_dimensions_agree_with_sampling(dimension: int) -> None:
     assert abs(float(tl.population(problem).loss(point)) - halves.mean()) <= 4.5 * halves.std() / 200
 
 
-@pytest.mark.parametrize("length", [1e-118, 1e-60, 1e60])
-def test_the_scale_of_a_normalised_filter_enters_by_its_powers_alone(length) -> None:
+@pytest.mark.parametrize("length", [1e-150, 1e-118, 1e-60, 1e60, 1e150])
+@pytest.mark.parametrize("law", [{}, {"mean": [0.4, -0.7, 0.2]}, {"covariance": np.diag([1.0, 2.0, 0.5])}])
+def test_the_scale_of_a_normalised_filter_enters_by_its_powers_alone(law, length) -> None:
     """Loss, gradient and Hessian at a short or long filter are those of an ordinary one over powers of its norm."""
     random = np.random.default_rng(7)
     filter, output = random.normal(size=3), random.normal(size=4)
-    objective = tl.population(tl.problems.convolution(random.normal(size=3), random.normal(size=4)))
+    inputs = tl.inputs.gaussian(3, **law)
+    objective = tl.population(tl.problems.convolution(random.normal(size=3), random.normal(size=4), inputs=inputs))
     powers = np.concatenate([np.full(3, length), np.ones(4)])
     near = everything(objective, FilterAndOutput(jnp.asarray(filter), jnp.asarray(output)))
     far = everything(objective, FilterAndOutput(jnp.asarray(length * filter), jnp.asarray(output)))

@@ -58,11 +58,14 @@ def test_finite_support_is_an_exact_sum():
     residuals = np.tanh(points @ w) - np.tanh(points.sum(1))
     expected = 0.5 * weights @ residuals**2 + 0.125
     np.testing.assert_allclose(tl.population(problem).loss(w), expected, rtol=1e-13)
+    patches = tl.problems.convolution(np.ones(3), [1.0, 2.0], activation="tanh", inputs=problem.inputs)
+    assert {tl.population(each).exactness.kind for each in (problem, patches)} == {"exact sum"}
 
 
-def test_stream_is_unbiased_and_deterministic():
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_stream_is_unbiased_and_deterministic(noise):
     """Batches depend on the key alone, and their gradients average to the population gradient."""
-    objective = tl.stream(PROBLEM, batch=64)
+    objective = tl.stream(tl.problems.committee(np.eye(3), 2, noise=noise), batch=64)
     gradients = jax.jit(jax.vmap(lambda key: objective.gradient(POINT, key)))(jax.random.split(jax.random.key(0), 2000))
     mean, error = np.mean(gradients, axis=0), np.std(gradients, axis=0) / np.sqrt(2000)
     exact = np.asarray(tl.population(PROBLEM).gradient(POINT))

@@ -300,6 +300,8 @@ SENSELESS = {
     "another teacher": changed("frame_teacher", 2 * np.eye(2)),
     "labels of a wrong type": changed("frame_rows", np.zeros(2)),
     "labels of a wrong number": changed("frame_columns", np.zeros(5, int)),
+    "signs of biases that it lacks": changed("frame_biased", np.asarray(True)),
+    "signs of teachers that are none": changed("frame_turns", np.full(2, 0.5)),
     "no labels": changed("frame_rows", np.zeros(0, int)),
     "counts that do not add up": said("runs", value=7),
     "no counts": said("entries", 0, "count", value=0),

@@ -7,6 +7,11 @@ $B = WW^\top$, up to permutations of the students and those permutations of the 
 of the other. Biases and output weights go along with their neurons; rescalings and signs that change no function are
 undone before.
 
+Neurons of an even activation may also be turned, $(w, b)$ into $(-w, -b)$, and so may those of the teacher. Sizes of
+inner products are compared first; permutations count if signs of all neurons take the inner products themselves to
+each other. Sizes alone do not tell all: of three vectors with inner products $\pm c$ the product of the three signs
+never changes.
+
 The permutations are found by colour refinement, as for graphs: entries that are equal up to the tolerance get the
 same code, a neuron's colour is refined by the codes and colours of all others, and where a colour is shared by
 several neurons, one choice is tried after the other. Codes are given to the entries of both students together, and by
@@ -15,6 +20,7 @@ only makes the search longer. What is found is then verified entry by entry.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import jax
@@ -36,11 +42,14 @@ class Pattern(NamedTuple):
         cross: Inner products of students and teachers; plain coordinates where the law is not rotation invariant.
         own: Inner products of students with each other.
         numbers: What each student takes along, such as its bias; one row per student.
+        signs: Signs of `cross` and of `own`, which then have none: those of neurons that may be turned. `None` where
+            neurons may not.
     """
 
     cross: np.ndarray
     own: np.ndarray
     numbers: np.ndarray
+    signs: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Equivalence(NamedTuple):
@@ -57,10 +66,12 @@ class Reference:
 
     Attributes:
         teacher: The vectors of the teacher, or `None` where coordinates are fixed.
-        even: Whether signs of inner products do not matter, as for the absolute value.
+        even: Whether neurons may be turned, as those of the absolute value.
         rows: A label for every student vector; only vectors with equal labels may be exchanged.
         columns: A label for every teacher (or coordinate), likewise.
         numbers: How many numbers every student vector takes along; they stand behind its coordinates.
+        biased: Whether the first of these is the bias of a neuron that may be turned.
+        turns: Signs of the biases of teachers that may be turned; `None` where no teacher has one.
     """
 
     teacher: np.ndarray | None
@@ -68,14 +79,33 @@ class Reference:
     rows: np.ndarray
     columns: np.ndarray
     numbers: int = 0
+    biased: bool = False
+    turns: np.ndarray | None = None
 
-    @property
-    def between(self) -> np.ndarray:
+    @cached_property
+    def axes(self) -> np.ndarray:
+        """The vectors of the teacher, turned so that none has a negative bias."""
+        assert self.teacher is not None
+        return self.teacher if self.turns is None else np.where(self.turns < 0, -1.0, 1.0)[:, None] * self.teacher
+
+    @cached_property
+    def products(self) -> np.ndarray:
         """Inner products of the teachers with each other; zero where coordinates are fixed."""
         if self.teacher is None:
             return np.zeros((len(self.columns), len(self.columns)))
-        products = self.teacher @ self.teacher.T
-        return np.abs(products) if self.even else products
+        return self.axes @ self.axes.T
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """Inner products of the teachers with each other, without their signs where neurons may be turned."""
+        return np.abs(self.products) if self.even else self.products
+
+    @cached_property
+    def upright(self) -> np.ndarray:
+        """Which teachers may not be turned: those with a bias, and coordinates."""
+        if self.teacher is None:
+            return np.ones(len(self.columns), bool)
+        return np.zeros(len(self.columns), bool) if self.turns is None else self.turns != 0
 
     @property
     def orthonormal(self) -> bool:
@@ -86,9 +116,14 @@ class Reference:
     def pattern(self, vectors: np.ndarray) -> Pattern:
         """Return the pattern of a student's vectors, with the numbers that they take along behind them."""
         vectors, numbers = np.split(vectors, [vectors.shape[1] - self.numbers], axis=1)
-        cross = vectors if self.teacher is None else vectors @ self.teacher.T
+        if self.biased:  # no bias is negative after this
+            turns = np.where(numbers[:, :1] < 0, -1.0, 1.0)
+            vectors, numbers = turns * vectors, np.hstack([turns * numbers[:, :1], numbers[:, 1:]])
+        cross = vectors if self.teacher is None else vectors @ self.axes.T
         own = vectors @ vectors.T if self.teacher is not None else np.zeros((len(vectors), len(vectors)))
-        return Pattern(np.abs(cross), np.abs(own), numbers) if self.even else Pattern(cross, own, numbers)
+        if not self.even:
+            return Pattern(cross, own, numbers)
+        return Pattern(np.abs(cross), np.abs(own), numbers, (np.sign(cross), np.sign(own)))
 
 
 def reference_of(objective: Objective) -> Reference:
@@ -99,18 +134,26 @@ def reference_of(objective: Objective) -> Reference:
         return Reference(None, False, np.zeros(1, int), np.arange(problem.parameters))
     numbers = 0 if symmetry.numbers is None else symmetry.numbers.shape[1]
     if not objective.span_suffices:
-        return Reference(None, False, symmetry.labels, np.arange(problem.dimension), numbers)
+        columns = np.arange(problem.dimension)
+        return Reference(None, symmetry.even, symmetry.labels, columns, numbers, symmetry.biased)
     teacher = np.asarray(problem.teacher.vectors(problem.target))
     teacher = teacher[:1] if symmetry.patchwise else teacher  # the same vector for all patches
-    return Reference(teacher, symmetry.even, symmetry.labels, _teacher_labels(objective, len(teacher)), numbers)
+    columns, turns = _of_teacher(problem.teacher.symmetry(problem.target), len(teacher), symmetry.even)
+    return Reference(teacher, symmetry.even, symmetry.labels, columns, numbers, symmetry.biased, turns)
 
 
-def _teacher_labels(objective: Objective, teachers: int) -> np.ndarray:
-    """Return a label for every teacher: those with equal biases and output weights may be exchanged."""
-    of_teacher = objective.problem.teacher.symmetry(objective.problem.target)
-    if of_teacher is None or of_teacher.numbers is None:
-        return np.zeros(teachers, int)
-    return np.unique(of_teacher.numbers, axis=0, return_inverse=True)[1].reshape(-1)
+def _of_teacher(symmetry: Symmetry | None, teachers: int, even: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return a label for every teacher, and the signs of the biases of those that may be turned.
+
+    Teachers with equal biases and output weights may be exchanged, after turns if these are allowed.
+    """
+    if symmetry is None or symmetry.numbers is None:
+        return np.zeros(teachers, int), None
+    numbers, turns = symmetry.numbers, None
+    if even and symmetry.biased:
+        turns = np.sign(numbers[:, 0])
+        numbers = np.column_stack([np.abs(numbers[:, 0]), numbers[:, 1:]])
+    return np.unique(numbers, axis=0, return_inverse=True)[1].reshape(-1), turns
 
 
 def vectors_of(objective: Objective, point: PyTree) -> np.ndarray:
@@ -178,9 +221,54 @@ def _coded(patterns: list[Pattern], reference: Reference, tolerance: float) -> _
     cross = codes(np.stack([pattern.cross for pattern in patterns]), tolerance)
     # Inner products are sums of many entries' products; their errors are larger than the entries'.
     scale = 2.0 * max(1.0, max(float(np.sqrt(np.diag(pattern.own).max(initial=0.0))) for pattern in patterns))
-    own = codes(np.stack([pattern.own for pattern in patterns]), tolerance * scale)
+    own_tolerance = tolerance * scale
+    own = codes(np.stack([pattern.own for pattern in patterns]), own_tolerance)
     between = codes(reference.between, 1e-12)
-    return _Coded(_mix(cross), _mix(own), _mix(between))
+    if not reference.even:
+        return _Coded(_mix(cross), _mix(own), _mix(between))
+    cross_cycles, own_cycles = _coded_cycles(patterns, reference, tolerance, own_tolerance)
+    with np.errstate(over="ignore"):
+        return _Coded(_mix(_mix(cross) + cross_cycles), _mix(_mix(own) + own_cycles), _mix(between))
+
+
+def _coded_cycles(
+    patterns: list[Pattern], reference: Reference, tolerance: float, own_tolerance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scrambled codes of numbers that no turn of a neuron changes, for the entries of `cross` and of `own`.
+
+    These are entries times sums over the ways around them by two others, $A_{ij}(BA)_{ij}$ and the like. Where sizes
+    are equal and signs are not, they tell most neurons apart, so that few permutations are left to try. As polynomials
+    without minus signs they move no further than they do at the sizes, when these grow by their errors.
+    """
+    between = reference.products + np.outer(reference.upright, reference.upright)
+
+    def cycles(cross: np.ndarray, own: np.ndarray, between: np.ndarray) -> tuple[tuple[np.ndarray, ...], ...]:
+        return (
+            (cross * (own @ cross), cross * (cross @ between)),
+            (own * (own @ own), own * (cross @ cross.mT), own * (cross @ between @ cross.mT)),
+        )
+
+    cross, own = (np.stack(parts) for parts in zip(*map(_signed, patterns), strict=True))
+    with np.errstate(over="ignore", invalid="ignore"):  # of huge vectors codes say nothing
+        if reference.biased:
+            biases = np.stack([pattern.numbers[:, :1] for pattern in patterns])
+            own, own_tolerance = own + biases * biases.mT, own_tolerance + 3 * tolerance * biases.max(initial=0.0)
+        sizes = np.abs(cross), np.abs(own), np.abs(between)
+        low, high = cycles(*sizes), cycles(sizes[0] + tolerance, sizes[1] + own_tolerance, sizes[2])
+        mixed = []
+        for kind, below, above in zip(cycles(cross, own, between), low, high, strict=True):
+            numbers = np.zeros(kind[0].shape, np.uint64)
+            for values, less, more in zip(kind, below, above, strict=True):
+                numbers = _mix(numbers + _mix(codes(values, float((more - less).max()))))
+            mixed.append(numbers)
+    return mixed[0], mixed[1]
+
+
+def _signed(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
+    """Return inner products with their signs."""
+    if pattern.signs is None:
+        return pattern.cross, pattern.own
+    return pattern.cross * pattern.signs[0], pattern.own * pattern.signs[1]
 
 
 def _relabel(numbers: np.ndarray) -> np.ndarray:
@@ -292,7 +380,58 @@ def _verified(
     teaching = np.abs(reference.between[np.ix_(teachers, teachers)] - reference.between).max(initial=0.0)
     if max(apart, own / (2 * norm), carried) > tolerance or teaching > 1e-9:
         return None
+    if reference.even and not _turned_alike(first, second, reference, students, teachers, tolerance, 2 * norm):
+        return None
     return Equivalence(students, teachers, apart)
+
+
+def _turned_alike(
+    first: Pattern,
+    second: Pattern,
+    reference: Reference,
+    students: np.ndarray,
+    teachers: np.ndarray,
+    tolerance: float,
+    own_scale: float,
+) -> bool:
+    """Return whether turning neurons takes the signs of the first pattern, permuted, to those of the second.
+
+    Every entry that is not zero ties two neurons: both are turned, or one of them. What may not be turned, neurons with
+    a bias among it, is tied to one more place that stays as it is. Signs spread along the ties, and must fit all.
+    """
+    number, last = len(students), len(students) + len(teachers)
+    ties = np.zeros((last + 1, last + 1))
+    (cross, own), (other_cross, other_own) = _signed(first), _signed(second)
+    ties[:number, :number] = _ties(own[np.ix_(students, students)], other_own, own_scale * tolerance)
+    ties[:number, number:last] = _ties(cross[np.ix_(students, teachers)], other_cross, tolerance)
+    products = reference.products
+    ties[number:last, number:last] = _ties(products[np.ix_(teachers, teachers)], products, 1e-9)
+    ties[number:last, last] = reference.upright
+    if reference.biased:
+        ties[:number, last] = _ties(first.numbers[students, 0], second.numbers[:, 0], tolerance)
+    ties = np.where(ties == 0, ties.T, ties)
+    signs = np.zeros(last + 1)
+    for place in range(last + 1):
+        if signs[place] == 0:
+            signs[place] = 1.0
+            signs = _spread(signs, ties)
+    return bool(((ties == 0) | (ties == np.outer(signs, signs))).all())
+
+
+def _spread(signs: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """Return signs with those that follow along ties from the ones that are known; zero stands for unknown."""
+    while True:
+        followed = ties * signs
+        chosen = followed[np.arange(len(signs)), np.argmax(followed != 0, axis=1)]
+        further = np.where(signs == 0, chosen, signs)
+        if np.array_equal(further, signs):
+            return signs
+        signs = further
+
+
+def _ties(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return one where entries have one sign, minus one where they have two, and zero where either is about zero."""
+    return np.where(np.minimum(np.abs(first), np.abs(second)) > tolerance, np.sign(first) * np.sign(second), 0.0)
 
 
 @dataclass

@@ -60,6 +60,8 @@ def save(atlas: Atlas, path: Path) -> None:
         "frame_rows": reference.rows,
         "frame_columns": reference.columns,
         **({"frame_numbers": np.asarray(reference.numbers)} if reference.numbers else {}),
+        **({"frame_biased": np.asarray(True)} if reference.biased else {}),
+        **({} if reference.turns is None else {"frame_turns": np.asarray(reference.turns, float)}),
     }
     arrays["numbers"] = np.array([[getattr(entry, name) for name in _NUMBERS] for entry in atlas.entries], float)
     for number, entry in enumerate(atlas.entries):
@@ -147,6 +149,8 @@ def _atlas(manifest: _Manifest, arrays: dict[str, np.ndarray]) -> Atlas:
     if len(shapes) != treedef.num_leaves:
         raise MalformedData(f"contradicts itself: students have {treedef.num_leaves} arrays, and {len(shapes)} shapes")
     reference = _reference(manifest.problem, arrays)
+    if reference.biased != (reference.even and "biases" in manifest.structure):
+        raise MalformedData("has biases without their signs, which were not kept before")
     size = len(reference.columns) if reference.teacher is None else reference.teacher.shape[1]
     size += reference.numbers
     numbers = _taken(arrays, "numbers", (len(manifest.entries), len(_NUMBERS)), finite=False)
@@ -190,7 +194,11 @@ def _reference(problem: _Problem, arrays: dict[str, np.ndarray]) -> Reference:
     numbers = int(_taken(arrays, "frame_numbers", (), kind="i")) if "frame_numbers" in arrays else 0
     if not 0 <= numbers <= 2:
         raise MalformedData(f"contradicts itself: neurons take {numbers} numbers along")
-    return Reference(teacher if teacher.size else None, bool(even), rows, columns, numbers)
+    biased = "frame_biased" in arrays and bool(_taken(arrays, "frame_biased", (), kind="b"))
+    turns = _taken(arrays, "frame_turns", columns.shape) if "frame_turns" in arrays else None
+    if turns is not None and not np.isin(turns, (-1.0, 0.0, 1.0)).all():
+        raise MalformedData("has signs of biases that are none")
+    return Reference(teacher if teacher.size else None, bool(even), rows, columns, numbers, biased, turns)
 
 
 def _taken(

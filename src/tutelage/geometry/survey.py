@@ -82,8 +82,8 @@ def atlas(
 
     Neurons may be permuted, and so may the teachers of an orthonormal teacher, under a rotation-invariant law; more
     precisely, students count as equivalent if permutations of neurons, and symmetries of the teacher, take the inner
-    products of one to those of the other. For an even activation signs do not matter. Problems of other families are
-    grouped without permutations. Hessians are taken once per entry, not once per run.
+    products of one to those of the other. Neurons of an even activation may be turned, with their biases, before that.
+    Problems of other families are grouped without permutations. Hessians are taken once per entry, not once per run.
 
     Where there are more students than teachers the global minima form one connected set, and one entry. Descent comes
     closer to that set with one over the number of steps only, so that a run counts as having reached it if each of its
@@ -310,7 +310,7 @@ def _in_block_order(objective: Objective, point: PyTree, reference: Reference, b
     point = student.reordered(point, blocks.students)
     vectors = np.asarray(student.vectors(point))
     if reference.orthonormal and reference.teacher is not None:
-        along = vectors @ reference.teacher.T
-        rest = vectors - along @ reference.teacher
-        vectors = along[:, blocks.teachers] @ reference.teacher + rest
+        along = vectors @ reference.axes.T
+        rest = vectors - along @ reference.axes
+        vectors = along[:, blocks.teachers] @ reference.axes + rest
     return student.with_vectors(point, of_jax(vectors))

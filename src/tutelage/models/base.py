@@ -50,12 +50,14 @@ class Symmetry(NamedTuple):
         even: Whether the sign of a vector does not matter.
         patchwise: Whether each vector reads inputs of its own, which may be rotated apart from the others.
         numbers: What each vector takes along when it is exchanged, such as its bias; one row per vector.
+        biased: Whether the first of the numbers is a bias, whose sign changes with that of its vector.
     """
 
     labels: Int[np.ndarray, " vector"]
     even: bool = False
     patchwise: bool = False
     numbers: Float[np.ndarray, "vector number"] | None = None
+    biased: bool = False
 
 
 class Model(Module):

@@ -206,9 +206,8 @@ class TwoLayer(Neuronwise):
         labels = np.unique(np.stack(fixed, axis=1), axis=0, return_inverse=True)[1] if fixed else np.zeros(number, int)
         even = self.activation.parity == "even" and self.fixed.biases is None
         learned = [np.asarray(getattr(parameters, name)) for name in ("biases", "output") if name in self.learn]
-        if even and "biases" in self.learn:
-            learned[0] = np.abs(learned[0])  # its sign changes with that of the vector
-        return Symmetry(labels.reshape(-1), even, numbers=np.stack(learned, axis=1) if learned else None)
+        numbers = np.stack(learned, axis=1) if learned else None
+        return Symmetry(labels.reshape(-1), even, numbers=numbers, biased=even and "biases" in self.learn)
 
     @property
     def _rescaled(self) -> bool:

@@ -48,8 +48,9 @@ class BatchSource(Module):
         """Draw inputs, and the errors of their labels."""
         input_key, noise_key = jax.random.split(key)
         inputs = self.inputs.sample(input_key, self.shape)
-        if not isinstance(self.noise, Tracer) and self.noise == 0:
-            # Random numbers that count for nothing would take half the time to compile.
+        if isinstance(self.noise, float) and self.noise == 0:
+            # Random numbers that count for nothing would take half the time to compile. An array is not looked at:
+            # inside of a compiled function of a user's own it cannot be.
             return Batch(inputs, jnp.zeros(self.shape[0]))
         return Batch(inputs, self.noise * jax.random.normal(noise_key, self.shape[:1]))
 

@@ -39,6 +39,8 @@ _CLOSE, _SLACK = Fraction(1, 10**20), Fraction(1, 10**30)
 
 # Bounds of loss and distance are compared up to the digits of the centre, of which no certificate has fewer.
 _FEWEST_DIGITS = 20
+# More take long, and no certificate has them.
+_MOST_DIGITS = 250
 
 # The number λ is lessened by this part of it, which the conditions leave room for.
 _LESS = Fraction(1, 2**40)
@@ -88,6 +90,7 @@ def _check(certificate: Certificate, vectors: np.ndarray, contained: bool) -> No
     _require(not uncovered(loss), f"the check does not cover {uncovered(loss)}")
     _require(all(map(math.isfinite, _numbers(certificate))), "one of its numbers is no number")
     _require(certificate.digits >= _FEWEST_DIGITS, f"the centre has fewer than {_FEWEST_DIGITS} digits")
+    _require(certificate.digits <= _MOST_DIGITS, f"the centre has more than {_MOST_DIGITS} digits")
     split = certificate.split_curvature
     _require(bool(certificate.parts) or math.isnan(split), "it has a curvature of parts, and no parts")
     centre = [[Fraction(entry) for entry in row] for row in certificate.decimals]

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from tutelage.duals import Dual, Mean, Quadrature, dual, mean
+from tutelage.duals.moments import Atomic
 from tutelage.duals.norms import binary_scale, safe_norm
 from tutelage.duals.special import quotient
 from tutelage.errors import UnsupportedCombination
@@ -59,6 +60,9 @@ class DualsOfPatches(PatchObjective):
 
     @property
     def exactness(self) -> Exactness:
+        for part in jax.tree.leaves(self.dual, is_leaf=lambda node: isinstance(node, Atomic)):
+            if isinstance(part, Atomic):
+                return Exactness("exact sum", detail=f"over a support of {part.points.shape[0]} points for each patch")
         return exactness_of(self.quadrature)
 
     @property
@@ -85,31 +89,35 @@ class ConvolutionLoss(DualsOfPatches):
         return (first.output @ second.output) * (both - means) + sums * means
 
     def _loss(self, point: FilterAndOutput, key) -> Float[Array, ""]:
-        target = self.target
-        if self._direction_only:
-            # The filter enters through its direction alone, and its own dual does not depend on it: evaluated at a
-            # fixed unit vector, nothing is left to cancel in the gradient. A zero filter computes the zero function.
-            # In units of its own size: of a short filter, a third power of its norm would underflow in the Hessian.
-            filter = point.filter / binary_scale(jnp.max(jnp.abs(point.filter)))
-            unit = filter * quotient(jnp.ones(()), safe_norm(filter))
-            student = FilterAndOutput(unit, jnp.where(jnp.any(unit != 0), point.output, 0.0))
+        target, (student, scale) = self.target, self._scaled(point)
+        if self._direction_only and self.span_suffices:
+            # The student's own dual does not depend on its direction: evaluated at a fixed unit vector, nothing is left
+            # to cancel in the gradient.
             axis = target.filter / safe_norm(target.filter)
             fixed = FilterAndOutput(axis, student.output)
             own = self._product(fixed, fixed, self.dual.own(axis))
             means = self.mean(axis) * self.mean(target.filter)
-            cross = self._product(student, target, self.dual(unit, target.filter), means)
         else:
-            convolution: Convolution = self.problem.student  # type: ignore[assignment]
-            scale = convolution.scale(point.filter)
-            own = scale**2 * self._product(point, point, self.dual.own(point.filter))
-            cross = scale * self._product(point, target, self.dual(point.filter, target.filter))
+            own, means = scale**2 * self._product(student, student, self.dual.own(student.filter)), None
+        cross = scale * self._product(student, target, self.dual(student.filter, target.filter), means)
         constant = 0.5 * self._product(target, target, self.dual.own(target.filter)) + 0.5 * self.problem.noise**2
         return loss_total((0.5 * own, -cross, constant), point)
 
     @property
     def _direction_only(self) -> bool:
         student: Convolution = self.problem.student  # type: ignore[assignment]
-        return student.normalized and student.activation.homogeneity == 1 and self.span_suffices
+        return student.normalized and student.activation.homogeneity == 1
+
+    def _scaled(self, point: FilterAndOutput) -> tuple[FilterAndOutput, Float[Array, ""]]:
+        """Return filter and output weights that compute the same up to a factor, and the factor."""
+        student: Convolution = self.problem.student  # type: ignore[assignment]
+        if not self._direction_only:
+            return point, student.scale(point.filter)
+        # The filter enters through its direction alone. A zero filter computes the zero function.
+        # In units of its own size: of a short filter, a third power of its norm would underflow in the Hessian.
+        filter = point.filter / binary_scale(jnp.max(jnp.abs(point.filter)))
+        unit = filter * quotient(jnp.ones(()), safe_norm(filter))
+        return FilterAndOutput(unit, jnp.where(jnp.any(unit != 0), point.output, 0.0)), jnp.ones(())
 
     def _singular(self, point: FilterAndOutput) -> Bool[Array, ""]:
         student: Convolution = self.problem.student  # type: ignore[assignment]
@@ -117,9 +125,9 @@ class ConvolutionLoss(DualsOfPatches):
         return jnp.zeros((), bool) if smooth else jnp.all(point.filter == 0)
 
     def _error_estimate(self, point: FilterAndOutput) -> Float[Array, ""]:
-        student: Convolution = self.problem.student  # type: ignore[assignment]
-        scale = student.scale(point.filter)
-        return 0.5 * scale**2 * self._product_error(point, point) + scale * self._product_error(point, self.target)
+        student, scale = self._scaled(point)
+        own, cross = (self._product_error(student, other) for other in (student, self.target))
+        return 0.5 * scale**2 * own + scale * cross
 
     def _product_error(self, first: FilterAndOutput, second: FilterAndOutput) -> Float[Array, ""]:
         """Return an estimate of the error of `_product`, from those of the dual and of the means."""
