@@ -1,5 +1,7 @@
 """True statements whose sides are lost in rounding are not refuted, false ones beside them are."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -105,3 +107,48 @@ def test_shaken_numbers_are_the_same_but_for_their_last_digits(function) -> None
 
 def _generators(number: int) -> list[np.random.Generator]:
     return [np.random.default_rng(seed) for seed in range(number)]
+
+
+TEACHER = jnp.array([1.0, 0.0, 0.0])
+NEURON = tl.population(tl.problems.neuron(TEACHER))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("draw", "left", "relation", "right"),
+    [
+        (SMALL, lambda x: jnp.exp(x) - 1 - x, ">=", lambda x: x**2 / 2),
+        (UNIT, lambda x: jnp.cosh(x) - 1, ">=", lambda x: x**2 / 2),
+        ({"x": ()}, lambda x: 1 - jnp.cos(x), "<=", lambda x: x**2 / 2),
+        ({"x": uniform(1, 1e8)}, lambda x: jnp.sqrt(x**2 + 1) - x, "<=", lambda x: 1 / (2 * x)),
+        (UNIT, lambda x: x - jnp.tanh(x), "<=", lambda x, power=3.0: x**power / 3),
+        ({"e": uniform(-1e-8, 1e-8, (3,))}, lambda e: NEURON.loss(TEACHER + e), ">=", 0.0),
+        # What was traced has a loop, whose results are stacked.
+        (SMALL, lambda x: jax.lax.map(lambda y: jnp.exp(y) - 1 - y, x[None])[0], ">=", lambda x: x**2 / 2),
+    ],
+)
+def test_true_statements_in_jax_are_not_refuted_by_rounding(draw, left, relation, right, seed: int) -> None:
+    """Formulas in JAX are evaluated by NumPy as they were traced, with random last digits."""
+    assert tl.conjecture(draw=draw, left=left, relation=relation, right=right, seed=seed).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("draw", "left", "relation", "right"),
+    [
+        (UNIT, lambda x: jnp.exp(x) - 1 - x, ">=", lambda x: 0.50005 * x**2),
+        (UNIT, lambda x: (1 + x) ** 2 - 1 - 2 * x, "==", lambda x: jnp.square(x) * (1 + 1e-6)),
+        ({"w": (3,)}, lambda w: NEURON.loss(w), ">=", 1e-12),
+        ({"e": uniform(-1e-5, 1e-5, (3,))}, lambda e: NEURON.loss(TEACHER + e), ">=", 1e-12),
+    ],
+)
+def test_violations_beside_rounding_errors_are_found_in_jax(draw, left, relation, right) -> None:
+    """Thin ones too: that of the loss is by a millionth of a millionth of its usual size."""
+    assert tl.conjecture(draw=draw, left=left, relation=relation, right=right).verdict == "refuted"
+
+
+def test_operations_without_a_rule_leave_the_older_check() -> None:
+    """Of eigenvalues NumPy has no rule: what the instance's last digits change is what is known of rounding."""
+    attempt = tl.conjecture(
+        draw={"a": (3, 3)}, left=lambda a: jnp.linalg.eigvalsh(a @ a.T)[0], relation=">=", right=0.0
+    )
+    assert attempt.verdict == "holds"

@@ -32,6 +32,41 @@ _EXACT = {
     np.trunc,
     np.rint,
 }
+# Functions that move entries about or pick some of them.
+_MOVING = {
+    np.reshape,
+    np.transpose,
+    np.moveaxis,
+    np.swapaxes,
+    np.squeeze,
+    np.expand_dims,
+    np.broadcast_to,
+    np.broadcast_arrays,
+    np.concatenate,
+    np.stack,
+    np.split,
+    np.flip,
+    np.where,
+    np.choose,
+    np.take_along_axis,
+    np.sort,
+    np.lexsort,
+    np.argmax,
+    np.argmin,
+    np.copy,
+    np.empty_like,
+    np.zeros_like,
+    np.ones_like,
+    np.full_like,
+    np.shape,
+    np.ndim,
+    np.size,
+    np.real,
+    np.max,
+    np.min,
+    np.any,
+    np.all,
+}
 
 
 class Shaken(np.ndarray):
@@ -66,9 +101,10 @@ class Shaken(np.ndarray):
         return out[0]
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        # What is written in C sees plain numbers: their last digits are changed before.
-        moved = [_moved(one, self.random) for one in arguments]
-        result = function(*moved, **{name: _moved(one, self.random) for name, one in options.items()})
+        # What is written in C sees plain numbers: their last digits are changed before, if it computes something.
+        random = None if function in _MOVING else self.random
+        moved = [_moved(one, random) for one in arguments]
+        result = function(*moved, **{name: _moved(one, random) for name, one in options.items()})
         if isinstance(result, (list, tuple)):
             return [_wrapped(one, self.random) for one in result]
         return _wrapped(result, self.random)
@@ -106,8 +142,13 @@ def _plain(value: Any) -> Any:
     return value.view(np.ndarray) if isinstance(value, Shaken) else value
 
 
-def _moved(value: Any, random: np.random.Generator) -> Any:
-    """Return an argument of a function without what is shaken in it, also inside of lists."""
+def _moved(value: Any, random: np.random.Generator | None) -> Any:
+    """Return an argument of a function with its last digits changed, not as shaken, also inside of lists.
+
+    Without a generator they stay as they are.
+    """
     if isinstance(value, (list, tuple)):
         return type(value)(_moved(one, random) for one in value)
-    return _changed(_plain(value), _whole(value), random) if isinstance(value, Shaken) else value
+    if not isinstance(value, Shaken):
+        return value
+    return _plain(value) if random is None else _changed(_plain(value), _whole(value), random)

@@ -25,6 +25,8 @@ from tutelage.claims.shaking import shaken
 from tutelage.claims.table import Table
 from tutelage.errors import TutelageError, invalid
 from tutelage.errors import shown as _shown
+from tutelage.instant.programs import Program
+from tutelage.instant.rules import Unsupported
 
 # A formula runs for moments: most of the time would be spent in passes of the compiler that make it run faster.
 _LITTLE_OPTIMISED = {
@@ -44,6 +46,7 @@ _MANY = 12
 # How often a formula is evaluated with random last digits, in a search and to believe a violation; and the size of
 # sides beside such a change, a tenth of a billionth of which is far from a violation.
 _FEW_SHAKES, _SHAKES, _BESIDE = 3, 16, 1e10
+_NAMES = ("left", "right")
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Sides:
         parameters: The values of the form's parameters.
         derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
         optimised: Whether programs are worth more of the compiler's time.
-        wary: Whether each instance has a scale of its own, below which its sides differ by rounding (in NumPy alone).
+        wary: Whether each instance has a scale of its own, below which its sides differ by rounding.
         modes: How formulas are evaluated on instances of each form, which batches of one draw share.
     """
 
@@ -217,6 +220,8 @@ class Sides:
         if self.mode != "compiled":
             with np.errstate(all="ignore"):
                 return self._in_batch(rows) if self.mode == "batch" else self._one_by_one(rows)
+        if self.wary and self._in_numpy(rows[:1].repeat(_WIDTH, axis=0)) is not None:
+            return Pairs(*_in_pieces(self._wary_of_jax, rows, _WIDTH))
         return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
 
     def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
@@ -242,42 +247,88 @@ class Sides:
         found = self._of_table(rows) if given else self.evaluate(self.instance(np, rows))
         left, right, scale, counted = found
         if self.wary:
-            scale = self._widened(scale, self.instance(np, rows))
+            scale = self._widened(scale, self._in_python(rows))
         return self._paired(left, right, scale, counted, len(rows))
 
     def rounding(self, row: np.ndarray, random: np.random.Generator) -> float:
         """Return by how much the difference of both sides of an instance is off by rounding; zero if it is not known.
 
-        Formulas in NumPy are evaluated again with random last digits after every operation. What JAX compiles, and what
-        is not a function of NumPy throughout, does not show.
+        Formulas are evaluated again with random last digits after every operation. Those in JAX are, as they were
+        traced, evaluated by NumPy, and count as off by how much XLA differs from that as well.
         """
-        if self.mode == "compiled":
-            return 0.0
-        rows = row[None] if self.mode == "batch" else row
         with np.errstate(all="ignore"):
-            noise = self._noise(self.instance(np, rows), random, _SHAKES)
-        return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
+            if self.mode != "compiled":
+                noise = self._noise(self._in_python(row[None] if self.mode == "batch" else row), random, _SHAKES)
+                return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
+            rows = np.repeat(row[None], _WIDTH, axis=0)
+            evaluate = self._in_numpy(rows)
+            if evaluate is None:
+                return 0.0
+            _, compiled = self._program("pairs")(rows)
+            plain = evaluate(lambda values: values)
+            off = sum(np.abs(np.asarray(compiled[name]) - side) for name, side in zip(_NAMES, plain, strict=False))
+            # As many instances at once as there would be evaluations else.
+            noise = off + self._noise(evaluate, random, 1)
+            return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
 
-    def _noise(self, instance: Mapping[str, Any], random: np.random.Generator, times: int) -> np.ndarray:
-        """Return the same for each entry of instances in NumPy, by so many evaluations."""
-        values = {**instance, **self.parameters}
-        exact = [np.asarray(side(values), float) for side in (self.left, self.right)]
+    def _in_python(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]]:
+        """Return what evaluates both sides in NumPy, after a change of what they are functions of."""
+        return self._of_instance(self.instance(np, rows))
+
+    def _of_instance(self, instance: Mapping[str, Any]) -> Callable[[Callable], Sequence[Any]]:
+        def evaluate(change: Callable) -> Sequence[Any]:
+            values = {name: change(value) for name, value in instance.items()} | dict(self.parameters)
+            return [side(values) for side in (self.left, self.right)]
+
+        return evaluate
+
+    def _in_numpy(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]] | None:
+        """Return the same for formulas in JAX: both sides, the scale and the condition; `None` if NumPy cannot."""
+        names, traced = self._trace()
+        drawn = self.space.values(np, rows)
+        numbers = [np.float64(self.parameters[name]) for name in names]
+
+        def one(drawn, *numbers):
+            parameters = {**self.parameters, **dict(zip(names, numbers, strict=True))}
+            return self.evaluate(drawn if self.build is None else self._built(drawn, parameters), parameters)
+
+        key = ("numpy", id(traced), len(rows))
+        if key not in self.programs:
+            mapped = jax.vmap(one, in_axes=(0, *(None for _ in names)))
+            try:
+                self.programs[key] = Program(jax.make_jaxpr(mapped)(drawn, *numbers))
+            except Unsupported:
+                self.programs[key] = None
+        program = self.programs[key]
+        # Arguments of a program are the leaves of what was traced, whose names are in order.
+        return program and (lambda change: program([*(change(drawn[name]) for name in sorted(drawn)), *numbers]))
+
+    def _noise(self, evaluate: Callable[[Callable], Sequence[Any]], random: np.random.Generator, times: int) -> Any:
+        """Return by how much each entry of both sides is off by rounding, by so many evaluations; zero if unknown."""
+        exact = [np.asarray(side, float) for side in evaluate(lambda value: value)[:2]]
         noise = np.zeros(np.broadcast_shapes(*(side.shape for side in exact)))
         for _ in range(times):
-            moving = {name: shaken(value, random) for name, value in instance.items()} | dict(self.parameters)
             try:
-                sides = [np.asarray(side(moving), float) for side in (self.left, self.right)]
-                if any(one.shape != other.shape for one, other in zip(sides, exact, strict=True)):
-                    return np.zeros(noise.shape)
-                apart = sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True))
-                noise = np.maximum(noise, apart)
+                sides = [np.asarray(side, float) for side in evaluate(lambda value: shaken(value, random))[:2]]
             except Exception:  # a formula that does not take such arrays
                 return np.zeros(noise.shape)
+            if any(one.shape != other.shape for one, other in zip(sides, exact, strict=True)):
+                return np.zeros(noise.shape)
+            noise = np.maximum(noise, sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True)))
         return noise
 
-    def _widened(self, scale: Any, instance: Mapping[str, Any]) -> np.ndarray:
+    def _widened(self, scale: Any, evaluate: Callable[[Callable], Sequence[Any]]) -> np.ndarray:
         """Return a scale that is large beside the rounding of instances."""
-        return np.maximum(scale, _BESIDE * self._noise(instance, np.random.default_rng(4), _FEW_SHAKES))
+        return np.maximum(scale, _BESIDE * self._noise(evaluate, np.random.default_rng(4), _FEW_SHAKES))
+
+    def _wary_of_jax(self, rows: np.ndarray) -> Pairs | None:
+        """Return both sides of formulas in JAX with a scale for each instance; `None` if NumPy cannot."""
+        evaluate = self._in_numpy(rows)
+        if evaluate is None:
+            return None
+        with np.errstate(all="ignore"):
+            left, right, scale, counted = evaluate(lambda value: value)
+            return self._paired(left, right, self._widened(scale, evaluate), counted, len(rows))
 
     def _of_table(self, rows: np.ndarray) -> tuple:
         """Return what `evaluate` does on all instances that are given; what no other parameter changes is kept."""
@@ -310,7 +361,7 @@ class Sides:
                 instance = self._built(instance, self.parameters)
             left, right, scale, counted = self.evaluate(instance)
             if self.wary:
-                scale = self._widened(scale, instance)
+                scale = self._widened(scale, self._of_instance(instance))
             if np.shape(left) != np.shape(right) or np.shape(left) != np.shape(scale):
                 left, right, scale = np.broadcast_arrays(left, right, scale)
             found.append((left, right, scale, counted))
@@ -364,7 +415,7 @@ class Sides:
     def analytic(self) -> bool:
         """Whether derivatives are taken by JAX: in few dimensions, differences cost less than compiling those does."""
         worth_it = self.optimised or self.space.dimension > _MANY
-        return self.mode == "compiled" and self.derivatives and worth_it
+        return self.mode == "compiled" and self.derivatives and worth_it and not self.wary
 
     def _program(self, kind: str) -> Callable:
         names, traced = self._trace()
