@@ -105,6 +105,18 @@ def test_shaken_numbers_are_the_same_but_for_their_last_digits(function) -> None
     assert np.all(errors < 1e-13) and np.all(errors > 0)
 
 
+@pytest.mark.parametrize("xp", [np, jnp])
+def test_the_largest_entry_is_one_of_the_entries(xp) -> None:
+    """It is found again by comparing, also with random last digits: a violation that needs that is believed."""
+    attempt = tl.conjecture(
+        draw={"x": uniform(-0.95, 0.95, (3,))},
+        left=lambda x: xp.sum(xp.where(x == x.max(-1, keepdims=True), x, 0.0), -1),
+        relation="<=",
+        right=0.9,
+    )
+    assert attempt.verdict == "refuted"
+
+
 def _generators(number: int) -> list[np.random.Generator]:
     return [np.random.default_rng(seed) for seed in range(number)]
 

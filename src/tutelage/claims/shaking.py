@@ -15,58 +15,19 @@ from typing import Any
 
 import numpy as np
 
-# Operations that do not round.
+# Operations that do not round, nor do sums of their kind: the largest entry is one of them.
 _EXACT = {
-    np.negative,
-    np.positive,
-    np.absolute,
-    np.fabs,
-    np.maximum,
-    np.minimum,
-    np.fmax,
-    np.fmin,
-    np.sign,
-    np.copysign,
-    np.floor,
-    np.ceil,
-    np.trunc,
-    np.rint,
-}
+    np.negative, np.positive, np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.sign, np.copysign,
+    np.floor, np.ceil, np.trunc, np.rint,
+}  # fmt: skip
 # Functions that move entries about or pick some of them.
 _MOVING = {
-    np.reshape,
-    np.transpose,
-    np.moveaxis,
-    np.swapaxes,
-    np.squeeze,
-    np.expand_dims,
-    np.broadcast_to,
-    np.broadcast_arrays,
-    np.concatenate,
-    np.stack,
-    np.split,
-    np.flip,
-    np.where,
-    np.choose,
-    np.take_along_axis,
-    np.sort,
-    np.lexsort,
-    np.argmax,
-    np.argmin,
-    np.copy,
-    np.empty_like,
-    np.zeros_like,
-    np.ones_like,
-    np.full_like,
-    np.shape,
-    np.ndim,
-    np.size,
-    np.real,
-    np.max,
-    np.min,
-    np.any,
-    np.all,
-}
+    np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.squeeze, np.expand_dims, np.broadcast_to,
+    np.broadcast_arrays, np.concatenate, np.stack, np.split, np.tile, np.repeat, np.flip, np.roll, np.where, np.choose,
+    np.clip, np.take, np.take_along_axis, np.diagonal, np.sort, np.argsort, np.lexsort, np.argmax, np.argmin, np.max,
+    np.min, np.any, np.all, np.unique, np.copy, np.empty_like, np.zeros_like, np.ones_like, np.full_like, np.shape,
+    np.ndim, np.size, np.real,
+}  # fmt: skip
 
 
 class Shaken(np.ndarray):
@@ -85,7 +46,7 @@ class Shaken(np.ndarray):
         # Of whole numbers sums and products are exact.
         whole = [_whole(one) for one in plain]
         exact = reduce(np.logical_and, whole if entrywise else map(np.all, whole))
-        if not entrywise:
+        if not entrywise and function not in _EXACT:
             # Within a sum each term counts, not the result alone.
             plain = [_changed(one, _whole(one), random) for one in plain]
         if out is not None:

@@ -46,7 +46,6 @@ _MANY = 12
 # How often a formula is evaluated with random last digits, in a search and to believe a violation; and the size of
 # sides beside such a change, a tenth of a billionth of which is far from a violation.
 _FEW_SHAKES, _SHAKES, _BESIDE = 3, 16, 1e10
-_NAMES = ("left", "right")
 
 
 @dataclass
@@ -220,15 +219,13 @@ class Sides:
         if self.mode != "compiled":
             with np.errstate(all="ignore"):
                 return self._in_batch(rows) if self.mode == "batch" else self._one_by_one(rows)
-        if self.wary and self._in_numpy(rows[:1].repeat(_WIDTH, axis=0)) is not None:
-            return Pairs(*_in_pieces(self._wary_of_jax, rows, _WIDTH))
-        return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
+        return Pairs(*_in_pieces(self._in_jax, rows, _WIDTH))
 
     def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
         """Return both sides with their derivatives in the coordinates, by JAX or by central differences."""
         if self.analytic:
             pairs, by = _in_pieces(self._program("slopes"), rows, _NARROW)
-            return Pairs(*pairs), by[0], by[1]
+            return self.pairs(rows) if self.wary else Pairs(*pairs), by[0], by[1]
         low, high = self.space.bounds()
         count, dimension = rows.shape
         steps = 1e-6 * np.maximum(np.abs(rows), 1e-3)
@@ -259,17 +256,19 @@ class Sides:
         with np.errstate(all="ignore"):
             if self.mode != "compiled":
                 noise = self._noise(self._in_python(row[None] if self.mode == "batch" else row), random, _SHAKES)
-                return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
-            rows = np.repeat(row[None], _WIDTH, axis=0)
-            evaluate = self._in_numpy(rows)
-            if evaluate is None:
-                return 0.0
-            _, compiled = self._program("pairs")(rows)
-            plain = evaluate(lambda values: values)
-            off = sum(np.abs(np.asarray(compiled[name]) - side) for name, side in zip(_NAMES, plain, strict=False))
-            # As many instances at once as there would be evaluations else.
-            noise = off + self._noise(evaluate, random, 1)
+            else:
+                noise = self._noise_in_jax(np.repeat(row[None], _WIDTH, axis=0), random)
             return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
+
+    def _noise_in_jax(self, rows: np.ndarray, random: np.random.Generator) -> Any:
+        """Return the same of one instance, repeated: that is as many evaluations at once."""
+        evaluate = self._in_numpy(rows)
+        if evaluate is None:
+            return 0.0
+        _, compiled = self._program("pairs")(rows)
+        sides = zip(("left", "right"), evaluate(lambda value: value), strict=False)
+        off = sum(np.abs(np.asarray(compiled[name]) - side) for name, side in sides)
+        return off + self._noise(evaluate, random, 1)
 
     def _in_python(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]]:
         """Return what evaluates both sides in NumPy, after a change of what they are functions of."""
@@ -283,7 +282,7 @@ class Sides:
         return evaluate
 
     def _in_numpy(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]] | None:
-        """Return the same for formulas in JAX: both sides, the scale and the condition; `None` if NumPy cannot."""
+        """Return the same for formulas in JAX: both sides, the scale and the condition; `None` if NumPy has no rule."""
         names, traced = self._trace()
         drawn = self.space.values(np, rows)
         numbers = [np.float64(self.parameters[name]) for name in names]
@@ -300,8 +299,15 @@ class Sides:
             except Unsupported:
                 self.programs[key] = None
         program = self.programs[key]
-        # Arguments of a program are the leaves of what was traced, whose names are in order.
-        return program and (lambda change: program([*(change(drawn[name]) for name in sorted(drawn)), *numbers]))
+        if program is None:
+            return None
+
+        def evaluate(change: Callable) -> Sequence[Any]:
+            # Arguments of a program are the leaves of what was traced, whose names are in order.
+            left, right, scale, counted = program([*(change(drawn[name]) for name in sorted(drawn)), *numbers])
+            return left, right, self.floor if self.scale is None else scale, counted
+
+        return evaluate
 
     def _noise(self, evaluate: Callable[[Callable], Sequence[Any]], random: np.random.Generator, times: int) -> Any:
         """Return by how much each entry of both sides is off by rounding, by so many evaluations; zero if unknown."""
@@ -321,11 +327,11 @@ class Sides:
         """Return a scale that is large beside the rounding of instances."""
         return np.maximum(scale, _BESIDE * self._noise(evaluate, np.random.default_rng(4), _FEW_SHAKES))
 
-    def _wary_of_jax(self, rows: np.ndarray) -> Pairs | None:
-        """Return both sides of formulas in JAX with a scale for each instance; `None` if NumPy cannot."""
-        evaluate = self._in_numpy(rows)
+    def _in_jax(self, rows: np.ndarray) -> Any:
+        """Return both sides of formulas in JAX, on as many instances as programs are compiled for."""
+        evaluate = self._in_numpy(rows) if self.wary else None
         if evaluate is None:
-            return None
+            return self._program("pairs")(rows)[0]
         with np.errstate(all="ignore"):
             left, right, scale, counted = evaluate(lambda value: value)
             return self._paired(left, right, self._widened(scale, evaluate), counted, len(rows))
@@ -415,7 +421,7 @@ class Sides:
     def analytic(self) -> bool:
         """Whether derivatives are taken by JAX: in few dimensions, differences cost less than compiling those does."""
         worth_it = self.optimised or self.space.dimension > _MANY
-        return self.mode == "compiled" and self.derivatives and worth_it and not self.wary
+        return self.mode == "compiled" and self.derivatives and worth_it
 
     def _program(self, kind: str) -> Callable:
         names, traced = self._trace()

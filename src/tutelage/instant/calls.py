@@ -125,11 +125,11 @@ def _are_of_numpy(arguments: tuple) -> bool:
 
 
 def _given(array: Any) -> Any:
-    """Return an array as programs take it: of NumPy or of a kind of its arrays, and keys as numbers of 64 bits."""
+    """Return an array as programs take it: of NumPy, and keys as numbers of 64 bits."""
     if isinstance(array, jax.Array) and keys.is_key(array):
         with eval_context():  # while something else is being traced, too
             return keys.packed(np.asarray(jax.random.key_data(array)))
-    return np.asanyarray(array)
+    return np.asarray(array)
 
 
 class _Results(NamedTuple):
@@ -140,7 +140,7 @@ class _Results(NamedTuple):
 
     def __call__(self, outcome: Iterable[Any], plain: bool) -> Any:
         leaves = [
-            keys.of_jax(one) if key else np.asanyarray(one) if plain else of_jax(one)
+            keys.of_jax(one) if key else np.asarray(one) if plain else of_jax(one)
             for one, key in zip(outcome, self.keys, strict=True)
         ]
         return jax.tree.unflatten(self.structure, leaves)
