@@ -81,6 +81,13 @@ def test_a_violation_by_rounding_errors_is_called_so():
     assert "violated by 1e-12 of the size of the sides, which counts as rounding" in str(verdict)
 
 
+def test_the_tolerance_of_an_equality_may_be_small():
+    """Errors between it and a billionth are no rounding."""
+    equal = {"draw": {"x": uniform(0, 1)}, "left": lambda x: np.exp(x) * (1 + 1e-10), "relation": "=="}
+    assert tl.conjecture(**equal, right=lambda x: np.exp(x)).verdict == "holds"
+    assert tl.conjecture(**equal, right=lambda x: np.exp(x), tolerance=1e-12).verdict == "refuted"
+
+
 def test_the_same_seed_gives_the_same_verdict():
     """Bit for bit; another seed another witness."""
     first, second, other = means(seed=1), means(seed=1), means(seed=2)

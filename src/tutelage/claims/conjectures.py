@@ -158,18 +158,21 @@ def conjecture(
     outcome, rows = statement.searched(settings, seed, _PLAIN)
     if np.isnan(outcome.margin):
         raise _no_number(outcome.witness)
-    verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -_SLACK else "holds")
+    # Of an equality, errors of twice its tolerance are none of rounding.
+    slack = min(_SLACK, statement.tolerance) if relation == "==" else _SLACK
+    verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -slack else "holds")
     if verdict != "holds" and verdict != "refuted":
         return Attempt(verdict, outcome.margin, {}, 0, None, None, "nothing was judged", outcome.note, _since(started))
     risk = at_risk(statement, settings, seed, () if false is None else (false,))
     strength, words = None, ""
     if false is None:
-        found = [_thinnest(sides, settings, seed) for sides, _ in statement.met(settings, seed) if verdict == "holds"]
+        met = statement.met(settings, seed) if verdict == "holds" else ()
+        found = [_thinnest(sides, settings, seed, slack) for sides, _ in met]
         words, sure = _planted(found)
-    elif false.refutes(settings, seed, _SLACK):
+    elif false.refutes(settings, seed, slack):
         strength, sure = None, True
         if verdict == "holds":
-            strength = refuted_from(statement, false, settings, seed, _SLACK, rows, outcome.margin)
+            strength = refuted_from(statement, false, settings, seed, slack, rows, outcome.margin)
         words = "the control was refuted" + (f"; {stronger(strength)}" if strength else "")
     else:
         words, sure = "the control was not refuted: the test is too weak to tell", False
@@ -267,7 +270,7 @@ class _Valley:
         return found._replace(large=found.large - by), small, large - slope
 
 
-def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
+def _thinnest(target: Sides, effort: Effort, seed: int, slack: float) -> float | None:
     """Return the width, beside the size of an instance, of the thinnest planted valley that a short search finds."""
     if not isinstance(target.space, Space):
         return _WIDTHS[0]
@@ -283,7 +286,7 @@ def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
     brief = replace(effort, generations=min(effort.generations, 6))
     thinnest = None
     for width in _WIDTHS:
-        if not attack(_Valley(target, rows[chosen], depth, width), brief, random, -_SLACK).lowest < -_SLACK:
+        if not attack(_Valley(target, rows[chosen], depth, width), brief, random, -slack).lowest < -slack:
             break
         thinnest = width
     return thinnest

@@ -178,7 +178,8 @@ class Relation:
                 return Outcome(float("nan"), tried, witness, "a side is not a number", "inconclusive"), worst_rows
             margin, row, rounding = _believed(sides, found, seed, self.shaken)
             if rounding and self.shaken:
-                # What seemed worst hides all else: once more, with a scale for each instance by its own rounding.
+                # What seemed worst hides all else, and may have ended the search: once more, with a scale for each
+                # instance by its own rounding.
                 sides = replace(sides, wary=True)
                 again = attack(sides, effort, np.random.default_rng([seed, 6]), enough)
                 tried += again.tried
@@ -311,7 +312,7 @@ def _typical(pairs: Pairs) -> float:
 
 
 def _believed(sides: Sides, found: Found, seed: int, shaken: bool) -> tuple[float, np.ndarray | None, bool]:
-    """Return the smallest margin with its instance, and whether all violations are rounding errors.
+    """Return the smallest margin with its instance, and whether rounding errors stood in its way.
 
     What is a violation by rounding errors alone counts as none: it goes away when the last digits of the instance
     change, or those of what is computed from it.
@@ -322,9 +323,9 @@ def _believed(sides: Sides, found: Found, seed: int, shaken: bool) -> tuple[floa
     if isinstance(sides.space, Table) or found.lowest >= 0:
         return found.lowest, found.rows[0], False
     low, high = sides.space.bounds()
-    for margin, row in zip(found.margins, found.rows, strict=True):
+    for place, (margin, row) in enumerate(zip(found.margins, found.rows, strict=True)):
         if margin >= 0:
-            return float(margin), row, False
+            return float(margin), row, place > 0
         nudged = row * (1 + _NUDGE * random.normal(size=(_NUDGES, len(row))))
         pairs = sides.pairs(np.concatenate([row[None], np.clip(nudged, low, high)]))
         gaps = np.where(pairs.counted, pairs.large - pairs.small, np.nan)

@@ -11,7 +11,7 @@ Reference:
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,9 +31,15 @@ _MOVING = {
 
 
 class Shaken(np.ndarray):
-    """Numbers every operation on which is followed by a random change of the last digit; see `shaken`."""
+    """Numbers every operation on which is followed by a random change of the last digit; see `shaken`.
+
+    Attributes:
+        random: A generator.
+        floats: How often such a number was made a float of Python, whose rounding does not show.
+    """
 
     random: np.random.Generator
+    floats: ClassVar[int] = 0
 
     def __array_finalize__(self, obj: Any) -> None:
         self.random = getattr(obj, "random", None)  # type: ignore[assignment]
@@ -61,6 +67,10 @@ class Shaken(np.ndarray):
         out[0].view(np.ndarray)[...] = result
         return out[0]
 
+    def __float__(self) -> float:
+        Shaken.floats += 1
+        return float(_plain(self))
+
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         # What is written in C sees plain numbers: their last digits are changed before, if it computes something.
         random = None if function in _MOVING else self.random
@@ -72,13 +82,13 @@ class Shaken(np.ndarray):
 
 
 def shaken(values: Any, random: np.random.Generator) -> Any:
-    """Return real numbers as an array whose last digits change with every operation; all else as it is."""
-    return _wrapped(values, random) if isinstance(values, (float, np.floating, np.ndarray)) else values
+    """Return numbers as an array whose last digits change with every operation; all else as it is."""
+    return _wrapped(values, random) if isinstance(values, (float, np.inexact, np.ndarray)) else values
 
 
 def _wrapped(values: Any, random: np.random.Generator) -> Any:
     array = np.asarray(values)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return values
     wrapped = array.view(Shaken)
     wrapped.random = random
@@ -87,16 +97,18 @@ def _wrapped(values: Any, random: np.random.Generator) -> Any:
 
 def _whole(values: Any) -> Any:
     array = np.asarray(values)
-    return array == np.rint(array) if array.dtype.kind == "f" else np.True_
+    return array == np.rint(array) if array.dtype.kind in "fc" else np.True_
 
 
 def _changed(values: Any, exact: Any, random: np.random.Generator) -> Any:
     """Return numbers with their last digits changed, but for those that are exact."""
     array = np.asarray(values)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return values
-    change = np.finfo(float).eps * random.choice((-1.0, 1.0), size=array.shape)
-    return np.where(exact, array, array * (1.0 + change))
+    change = np.finfo(array.dtype).eps * random.choice((-1.0, 1.0), size=array.shape)
+    if array.dtype.kind == "c":
+        change = change * random.choice((1.0, 1j), size=array.shape)
+    return np.where(exact, array, array * (1.0 + change)).astype(array.dtype)
 
 
 def _plain(value: Any) -> Any:

@@ -21,7 +21,7 @@ from jax.core import Tracer
 from tutelage.claims.formula import Formula, condition, number
 from tutelage.claims.laws import Space
 from tutelage.claims.search import Pairs
-from tutelage.claims.shaking import shaken
+from tutelage.claims.shaking import Shaken, shaken
 from tutelage.claims.table import Table
 from tutelage.errors import TutelageError, invalid
 from tutelage.errors import shown as _shown
@@ -46,6 +46,8 @@ _MANY = 12
 # How often a formula is evaluated with random last digits, in a search and to believe a violation; and the size of
 # sides beside such a change, a tenth of a billionth of which is far from a violation.
 _FEW_SHAKES, _SHAKES, _BESIDE = 3, 16, 1e10
+# Rounding that does not show, as that of floats of Python, counts as that of numbers of size one.
+_UNSEEN = 2 * np.finfo(float).eps
 
 
 @dataclass
@@ -248,7 +250,7 @@ class Sides:
         return self._paired(left, right, scale, counted, len(rows))
 
     def rounding(self, row: np.ndarray, random: np.random.Generator) -> float:
-        """Return by how much the difference of both sides of an instance is off by rounding; zero if it is not known.
+        """Return by how much the difference of both sides of an instance is off by rounding.
 
         Formulas are evaluated again with random last digits after every operation. Those in JAX are, as they were
         traced, evaluated by NumPy, and count as off by how much XLA differs from that as well.
@@ -264,7 +266,7 @@ class Sides:
         """Return the same of one instance, repeated: that is as many evaluations at once."""
         evaluate = self._in_numpy(rows)
         if evaluate is None:
-            return 0.0
+            return _UNSEEN
         _, compiled = self._program("pairs")(rows)
         sides = zip(("left", "right"), evaluate(lambda value: value), strict=False)
         off = sum(np.abs(np.asarray(compiled[name]) - side) for name, side in sides)
@@ -310,17 +312,24 @@ class Sides:
         return evaluate
 
     def _noise(self, evaluate: Callable[[Callable], Sequence[Any]], random: np.random.Generator, times: int) -> Any:
-        """Return by how much each entry of both sides is off by rounding, by so many evaluations; zero if unknown."""
+        """Return by how much each entry of both sides is off by rounding, by so many evaluations."""
         exact = [np.asarray(side, float) for side in evaluate(lambda value: value)[:2]]
         noise = np.zeros(np.broadcast_shapes(*(side.shape for side in exact)))
+        unseen = np.full(noise.shape, _UNSEEN)
         for _ in range(times):
+            floats = Shaken.floats
             try:
-                sides = [np.asarray(side, float) for side in evaluate(lambda value: shaken(value, random))[:2]]
+                sides = evaluate(lambda value: shaken(value, random))[:2]
+                moved = [np.asarray(side, float) for side in sides]
             except Exception:  # a formula that does not take such arrays
-                return np.zeros(noise.shape)
-            if any(one.shape != other.shape for one, other in zip(sides, exact, strict=True)):
-                return np.zeros(noise.shape)
-            noise = np.maximum(noise, sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True)))
+                return unseen
+            if any(one.shape != other.shape for one, other in zip(moved, exact, strict=True)):
+                return unseen
+            noise = np.maximum(noise, sum(np.abs(one - other) for one, other in zip(moved, exact, strict=True)))
+            formulas = zip((self.left, self.right), sides, strict=True)
+            lost = any(callable(one.function) and not isinstance(side, Shaken) for one, side in formulas)
+            if lost or Shaken.floats > floats:
+                noise = np.maximum(noise, unseen)
         return noise
 
     def _widened(self, scale: Any, evaluate: Callable[[Callable], Sequence[Any]]) -> np.ndarray:
@@ -331,7 +340,7 @@ class Sides:
         """Return both sides of formulas in JAX, on as many instances as programs are compiled for."""
         evaluate = self._in_numpy(rows) if self.wary else None
         if evaluate is None:
-            return self._program("pairs")(rows)[0]
+            return self._program("pairs", _BESIDE * _UNSEEN if self.wary else 0.0)(rows)[0]
         with np.errstate(all="ignore"):
             left, right, scale, counted = evaluate(lambda value: value)
             return self._paired(left, right, self._widened(scale, evaluate), counted, len(rows))
@@ -423,7 +432,7 @@ class Sides:
         worth_it = self.optimised or self.space.dimension > _MANY
         return self.mode == "compiled" and self.derivatives and worth_it
 
-    def _program(self, kind: str) -> Callable:
+    def _program(self, kind: str, least: float = 0.0) -> Callable:
         names, traced = self._trace()
         key = (kind, id(traced), self.optimised)
         if key not in self.programs:
@@ -443,7 +452,7 @@ class Sides:
             well = self.optimised and kind == "pairs"
             self.programs[key] = jax.jit(mapped, compiler_options=None if well else _LITTLE_OPTIMISED)
         program, numbers = self.programs[key], [1.0 * self.parameters[name] for name in names]
-        return lambda rows: program(rows, self.floor, *numbers)
+        return lambda rows: program(rows, max(self.floor, least), *numbers)
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -586,7 +595,7 @@ def _paired(
 
 def _spread(xp: Any, side: Any, shape: tuple[int, ...], lead: tuple[int, ...]) -> Any:
     """Return a side with the shape of both, its entries along one axis; one entry per instance needs none."""
-    side = xp.asarray(side) * 1.0
+    side = xp.asarray(side, float)
     side = side if np.shape(side) == shape else xp.broadcast_to(side, shape)
     return side if shape == lead else side.reshape(*lead, -1)
 
