@@ -1,5 +1,7 @@
 """Conjectures of one's own: verdicts in words, planted controls, and one sentence for what makes no sense."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -132,6 +134,10 @@ def test_nothing_is_compiled_for_formulas_in_numpy():
             "`left` must fit what is drawn, .* `point` must have shape",
         ),
         ({"left": lambda w: 1 / 0}, "raised ZeroDivisionError"),
+        ({"left": lambda w: math.sqrt(w[0, 0])}, r"w \(3, 2\), for which it raised ValueError: math domain error"),
+        ({"known": lambda v: v}, "`known` must take names that are drawn .w., but received `v`"),
+        ({"scale": -1.0}, "`scale` must not be negative"),
+        ({"scale": lambda w: np.nan}, "`scale` must be a number on all instances"),
         ({"effort": "extreme"}, "`effort` must be one of"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"control": 3}, "`control` must be what the control varies"),

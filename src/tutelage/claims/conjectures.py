@@ -87,7 +87,7 @@ _SAID = {
     "holds": "nothing that was tried violates it by more than rounding, which is no proof",
     "refuted": "the instance below violates it",
     "vacuous": "it could not have failed on anything that was tried",
-    "not_applicable": "no instance satisfies the condition",
+    "not_applicable": "no instance that was tried satisfies the condition",
     "inconclusive": "the test cannot tell",
 }
 
@@ -204,10 +204,12 @@ def _require_taken(argument: str, constraint: str, names: Iterable[str], relatio
 
 
 def _no_number(witness: Mapping[str, Any]) -> InvalidArgument:
-    """Build the error for sides that cannot be compared: one is no number, or both differ by none."""
+    """Build the error for sides that cannot be compared: one is no number, or both differ by none, or the scale."""
     sides = {name: np.asarray(witness[name], float) for name in ("left", "right")}
     wrong = [name for name, side in sides.items() if np.isnan(side).any()]
     wrong += [name for name, side in sides.items() if np.isinf(side).any()]
+    if not wrong:
+        return invalid("scale", "be a number on all instances", "one that is not", "Mend it, or leave it out")
     side = sides[wrong[0]].ravel()
     place = ", ".join(
         f"{name} = {shown(np.asarray(value).tolist())}" for name, value in witness.items() if name not in sides

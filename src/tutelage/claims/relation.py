@@ -88,7 +88,9 @@ class Relation:
         for name in ("left", "right", "scale", "known"):
             value = getattr(self, name)
             if value is not None and not callable(value) and not isinstance(value, Chance):
-                checks.finite_array(name, value)
+                array = checks.finite_array(name, value)
+                if name == "scale":
+                    checks.not_negative(name, float(np.min(array)))
         checks.settle(
             self,
             draw=tuple(_checked_draw(draw) for draw in several),
@@ -234,7 +236,7 @@ class Relation:
         parts = (self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
         sides = Sides(
             space,
-            self._formula("left", self.left, left),
+            self._formula("known" if self.left is self.known else "left", self.left, left),
             self._formula("right", self.right, self.right),
             self.relation,
             **formulas,

@@ -7,6 +7,7 @@ with numbers among the parameters as arguments, so that all forms of a claim sha
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -168,17 +169,16 @@ class Sides:
             self._paired(left, right, scale, counted, len(rows))
             return "batch"
         except Exception:  # the first error says most
-            raise self._misfit(rows[0], error) from error
+            raise self._misfit(rows, error) from error
 
-    def _misfit(self, row: np.ndarray, error: Exception) -> TutelageError:
+    def _misfit(self, rows: np.ndarray, error: Exception) -> TutelageError:
         if isinstance(error, TutelageError):
             return error
         if isinstance(error, jax.errors.TracerArrayConversionError):
             remedy = "Use jnp in all of them, or np in all"
             return invalid("left", "be written in NumPy or in JAX, as `right`, `where` and `build`", "both", remedy)
-        for formula in (self.build, self.where, self.left, self.right):
-            if formula is None:
-                continue
+        formulas = [one for one in (self.build, self.where, self.left, self.right) if one is not None]
+        for row, formula in itertools.product(rows, formulas):
             try:
                 drawn = self.space.values(np, row)
                 formula({**(drawn if formula is self.build else self.instance(np, row)), **self.parameters})
@@ -205,7 +205,7 @@ class Sides:
             try:
                 with np.errstate(all="ignore"):
                     together = self._in_batch(rows[:count])
-                alone = [self._paired(*single, count=None) for single in singles[:count]]
+                    alone = [self._paired(*single, count=None) for single in singles[:count]]
             except Exception:  # written for one instance
                 return False
             for part, values in zip(together, zip(*alone, strict=True), strict=True):
