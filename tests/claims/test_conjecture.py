@@ -1,5 +1,7 @@
 """Conjectures of one's own: verdicts in words, planted controls, and one sentence for what makes no sense."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -81,6 +83,13 @@ def test_a_violation_by_rounding_errors_is_called_so():
     assert "violated by 1e-12 of the size of the sides, which counts as rounding" in str(verdict)
 
 
+def test_the_tolerance_of_an_equality_may_be_small():
+    """Errors between it and a billionth are no rounding."""
+    equal = {"draw": {"x": uniform(0, 1)}, "left": lambda x: np.exp(x) * (1 + 1e-10), "relation": "=="}
+    assert tl.conjecture(**equal, right=lambda x: np.exp(x)).verdict == "holds"
+    assert tl.conjecture(**equal, right=lambda x: np.exp(x), tolerance=1e-12).verdict == "refuted"
+
+
 def test_the_same_seed_gives_the_same_verdict():
     """Bit for bit; another seed another witness."""
     first, second, other = means(seed=1), means(seed=1), means(seed=2)
@@ -125,6 +134,10 @@ def test_nothing_is_compiled_for_formulas_in_numpy():
             "`left` must fit what is drawn, .* `point` must have shape",
         ),
         ({"left": lambda w: 1 / 0}, "raised ZeroDivisionError"),
+        ({"left": lambda w: math.sqrt(w[0, 0])}, r"w \(3, 2\), for which it raised ValueError: math domain error"),
+        ({"known": lambda v: v}, "`known` must take names that are drawn .w., but received `v`"),
+        ({"scale": -1.0}, "`scale` must not be negative"),
+        ({"scale": lambda w: np.nan}, "`scale` must be a number on all instances"),
         ({"effort": "extreme"}, "`effort` must be one of"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"control": 3}, "`control` must be what the control varies"),

@@ -69,6 +69,18 @@ def test_every_refutation_has_formulas_to_paste(id):
         assert getattr(recorded_verdicts()[id], reading) != "refuted" or CLAIMS[id].recipe(reading), reading
 
 
+@pytest.mark.parametrize("id", CLAIMS)
+def test_what_is_pasted_finds_what_is_on_record(id, capsys):
+    """Of every reading: what holds up to rounding does not fail in NumPy."""
+    claim = CLAIMS[id]
+    for reading in claim.forms:
+        verdict = Verdict.from_document(KEPT[id, reading])
+        if verdict.witness and claim.recipe(reading, verdict.witness):
+            exec(claim.paste(verdict), {})
+            found = "fails" if verdict.verdict == "refuted" else "holds"
+            assert capsys.readouterr().out.endswith(f"so it {found}.\n"), reading
+
+
 def _check_recipe(claim, source):
     names: dict = {}
     exec(source, names)

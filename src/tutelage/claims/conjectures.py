@@ -87,7 +87,7 @@ _SAID = {
     "holds": "nothing that was tried violates it by more than rounding, which is no proof",
     "refuted": "the instance below violates it",
     "vacuous": "it could not have failed on anything that was tried",
-    "not_applicable": "no instance satisfies the condition",
+    "not_applicable": "no instance that was tried satisfies the condition",
     "inconclusive": "the test cannot tell",
 }
 
@@ -158,18 +158,21 @@ def conjecture(
     outcome, rows = statement.searched(settings, seed, _PLAIN)
     if np.isnan(outcome.margin):
         raise _no_number(outcome.witness)
-    verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -_SLACK else "holds")
+    # Of an equality, errors of twice its tolerance are none of rounding.
+    slack = min(_SLACK, statement.tolerance) if relation == "==" else _SLACK
+    verdict: Judgement = outcome.judgement or ("refuted" if outcome.margin < -slack else "holds")
     if verdict != "holds" and verdict != "refuted":
         return Attempt(verdict, outcome.margin, {}, 0, None, None, "nothing was judged", outcome.note, _since(started))
     risk = at_risk(statement, settings, seed, () if false is None else (false,))
     strength, words = None, ""
     if false is None:
-        found = [_thinnest(sides, settings, seed) for sides, _ in statement.met(settings, seed) if verdict == "holds"]
+        met = statement.met(settings, seed) if verdict == "holds" else ()
+        found = [_thinnest(sides, settings, seed, slack) for sides, _ in met]
         words, sure = _planted(found)
-    elif false.refutes(settings, seed, _SLACK):
+    elif false.refutes(settings, seed, slack):
         strength, sure = None, True
         if verdict == "holds":
-            strength = refuted_from(statement, false, settings, seed, _SLACK, rows, outcome.margin)
+            strength = refuted_from(statement, false, settings, seed, slack, rows, outcome.margin)
         words = "the control was refuted" + (f"; {stronger(strength)}" if strength else "")
     else:
         words, sure = "the control was not refuted: the test is too weak to tell", False
@@ -201,10 +204,12 @@ def _require_taken(argument: str, constraint: str, names: Iterable[str], relatio
 
 
 def _no_number(witness: Mapping[str, Any]) -> InvalidArgument:
-    """Build the error for sides that cannot be compared: one is no number, or both differ by none."""
+    """Build the error for sides that cannot be compared: one is no number, or both differ by none, or the scale."""
     sides = {name: np.asarray(witness[name], float) for name in ("left", "right")}
     wrong = [name for name, side in sides.items() if np.isnan(side).any()]
     wrong += [name for name, side in sides.items() if np.isinf(side).any()]
+    if not wrong:
+        return invalid("scale", "be a number on all instances", "one that is not", "Mend it, or leave it out")
     side = sides[wrong[0]].ravel()
     place = ", ".join(
         f"{name} = {shown(np.asarray(value).tolist())}" for name, value in witness.items() if name not in sides
@@ -267,7 +272,7 @@ class _Valley:
         return found._replace(large=found.large - by), small, large - slope
 
 
-def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
+def _thinnest(target: Sides, effort: Effort, seed: int, slack: float) -> float | None:
     """Return the width, beside the size of an instance, of the thinnest planted valley that a short search finds."""
     if not isinstance(target.space, Space):
         return _WIDTHS[0]
@@ -283,7 +288,7 @@ def _thinnest(target: Sides, effort: Effort, seed: int) -> float | None:
     brief = replace(effort, generations=min(effort.generations, 6))
     thinnest = None
     for width in _WIDTHS:
-        if not attack(_Valley(target, rows[chosen], depth, width), brief, random, -_SLACK).lowest < -_SLACK:
+        if not attack(_Valley(target, rows[chosen], depth, width), brief, random, -slack).lowest < -slack:
             break
         thinnest = width
     return thinnest

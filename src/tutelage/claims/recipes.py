@@ -48,28 +48,35 @@ def _outside(function: FunctionType) -> dict[str, Any]:
     return {**found, **inspect.getclosurevars(function).nonlocals}
 
 
-def recipe_of(relation: Relation, own: str = "") -> str:
+def recipe_of(relation: Relation, own: str = "", names: Collection[str] | None = None) -> str:
     """Return NumPy that sets both sides on a witness, or nothing if a side is not elementary.
 
     Args:
         relation: The relation, its parameters bound.
         own: Lines of a form's own, which come last: a side that they set is theirs, the other one is written from the
             relation. Without any, both are, and the condition is checked.
+        names: What a witness has; a side of something else cannot be evaluated.
     """
     writer = _Writer()
     lines = []
     written = {
         node.id for node in ast.walk(syntax(own)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
+    parts = {side: getattr(relation, side) for side in ("left", "right") if side not in written}
+    if relation.where is not None and not own:
+        parts = {"where": relation.where, **parts}
     try:
-        if relation.where is not None and not own:
-            lines.append(f"assert {writer.value(relation.where, relation.values)}  # the hypothesis")
-        for side in ("left", "right"):
-            if side not in written:
-                lines.append(f"{side} = {writer.value(getattr(relation, side), relation.values)}")
+        for part, formula in parts.items():
+            value = writer.value(formula, relation.values)
+            if names is not None and callable(formula) and not _needed(formula, relation) <= set(names):
+                return ""
+            lines.append(f"assert {value}  # the hypothesis" if part == "where" else f"{part} = {value}")
     except _NotElementary:
         return ""
-    return "\n".join([*writer.lines, *lines, *own.strip().splitlines(), ""])
+    recipe = "\n".join([*writer.lines, *lines, *own.strip().splitlines(), ""])
+    constants = [node.value for node in ast.walk(syntax(recipe)) if isinstance(node, ast.Constant)]
+    # What Python has of the error function is for real numbers.
+    return "" if "math" in writer.names and any(isinstance(one, complex) for one in constants) else recipe
 
 
 def condition_of(relation: Relation, names: Collection[str]) -> str:
@@ -81,13 +88,17 @@ def condition_of(relation: Relation, names: Collection[str]) -> str:
     """
     if relation.where is None:
         return ""
-    needed = set(inspect.signature(relation.where).parameters) - set(relation.values)
     writer = _Writer()
     try:
         line = f"assert {writer.value(relation.where, relation.values)}  # the hypothesis"
     except _NotElementary:
         return ""
-    return "\n".join([*writer.lines, line, ""]) if needed <= set(names) else ""
+    return "\n".join([*writer.lines, line, ""]) if _needed(relation.where, relation) <= set(names) else ""
+
+
+def _needed(formula: Any, relation: Relation) -> set[str]:
+    """Return what a formula takes beside parameters."""
+    return set(inspect.signature(formula).parameters) - set(relation.values)
 
 
 class _Writer:

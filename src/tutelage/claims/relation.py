@@ -88,7 +88,9 @@ class Relation:
         for name in ("left", "right", "scale", "known"):
             value = getattr(self, name)
             if value is not None and not callable(value) and not isinstance(value, Chance):
-                checks.finite_array(name, value)
+                array = checks.finite_array(name, value)
+                if name == "scale":
+                    checks.not_negative(name, float(np.min(array)))
         checks.settle(
             self,
             draw=tuple(_checked_draw(draw) for draw in several),
@@ -178,7 +180,8 @@ class Relation:
                 return Outcome(float("nan"), tried, witness, "a side is not a number", "inconclusive"), worst_rows
             margin, row, rounding = _believed(sides, found, seed, self.shaken)
             if rounding and self.shaken:
-                # What seemed worst hides all else: once more, with a scale for each instance by its own rounding.
+                # What seemed worst hides all else, and may have ended the search: once more, with a scale for each
+                # instance by its own rounding.
                 sides = replace(sides, wary=True)
                 again = attack(sides, effort, np.random.default_rng([seed, 6]), enough)
                 tried += again.tried
@@ -233,7 +236,7 @@ class Relation:
         parts = (self.relation, *(id(part) for part in (self.left, self.right, *optional.values())))
         sides = Sides(
             space,
-            self._formula("left", self.left, left),
+            self._formula("known" if self.left is self.known else "left", self.left, left),
             self._formula("right", self.right, self.right),
             self.relation,
             **formulas,
@@ -311,7 +314,7 @@ def _typical(pairs: Pairs) -> float:
 
 
 def _believed(sides: Sides, found: Found, seed: int, shaken: bool) -> tuple[float, np.ndarray | None, bool]:
-    """Return the smallest margin with its instance, and whether all violations are rounding errors.
+    """Return the smallest margin with its instance, and whether rounding errors stood in its way.
 
     What is a violation by rounding errors alone counts as none: it goes away when the last digits of the instance
     change, or those of what is computed from it.
@@ -322,9 +325,9 @@ def _believed(sides: Sides, found: Found, seed: int, shaken: bool) -> tuple[floa
     if isinstance(sides.space, Table) or found.lowest >= 0:
         return found.lowest, found.rows[0], False
     low, high = sides.space.bounds()
-    for margin, row in zip(found.margins, found.rows, strict=True):
+    for place, (margin, row) in enumerate(zip(found.margins, found.rows, strict=True)):
         if margin >= 0:
-            return float(margin), row, False
+            return float(margin), row, place > 0
         nudged = row * (1 + _NUDGE * random.normal(size=(_NUDGES, len(row))))
         pairs = sides.pairs(np.concatenate([row[None], np.clip(nudged, low, high)]))
         gaps = np.where(pairs.counted, pairs.large - pairs.small, np.nan)

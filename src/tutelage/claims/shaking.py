@@ -11,33 +11,35 @@ Reference:
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-# Operations that do not round.
+# Operations that do not round, nor do sums of their kind: the largest entry is one of them.
 _EXACT = {
-    np.negative,
-    np.positive,
-    np.absolute,
-    np.fabs,
-    np.maximum,
-    np.minimum,
-    np.fmax,
-    np.fmin,
-    np.sign,
-    np.copysign,
-    np.floor,
-    np.ceil,
-    np.trunc,
-    np.rint,
-}
+    np.negative, np.positive, np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.sign, np.copysign,
+    np.floor, np.ceil, np.trunc, np.rint,
+}  # fmt: skip
+# Functions that move entries about or pick some of them.
+_MOVING = {
+    np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.squeeze, np.expand_dims, np.broadcast_to,
+    np.broadcast_arrays, np.concatenate, np.stack, np.split, np.tile, np.repeat, np.flip, np.roll, np.where, np.choose,
+    np.clip, np.take, np.take_along_axis, np.diagonal, np.sort, np.argsort, np.lexsort, np.argmax, np.argmin, np.max,
+    np.min, np.any, np.all, np.unique, np.copy, np.empty_like, np.zeros_like, np.ones_like, np.full_like, np.shape,
+    np.ndim, np.size, np.real,
+}  # fmt: skip
 
 
 class Shaken(np.ndarray):
-    """Numbers every operation on which is followed by a random change of the last digit; see `shaken`."""
+    """Numbers every operation on which is followed by a random change of the last digit; see `shaken`.
+
+    Attributes:
+        random: A generator.
+        floats: How often such a number was made a float of Python, whose rounding does not show.
+    """
 
     random: np.random.Generator
+    floats: ClassVar[int] = 0
 
     def __array_finalize__(self, obj: Any) -> None:
         self.random = getattr(obj, "random", None)  # type: ignore[assignment]
@@ -50,7 +52,7 @@ class Shaken(np.ndarray):
         # Of whole numbers sums and products are exact.
         whole = [_whole(one) for one in plain]
         exact = reduce(np.logical_and, whole if entrywise else map(np.all, whole))
-        if not entrywise:
+        if not entrywise and function not in _EXACT:
             # Within a sum each term counts, not the result alone.
             plain = [_changed(one, _whole(one), random) for one in plain]
         if out is not None:
@@ -65,23 +67,28 @@ class Shaken(np.ndarray):
         out[0].view(np.ndarray)[...] = result
         return out[0]
 
+    def __float__(self) -> float:
+        Shaken.floats += 1
+        return float(_plain(self))
+
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        # What is written in C sees plain numbers: their last digits are changed before.
-        moved = [_moved(one, self.random) for one in arguments]
-        result = function(*moved, **{name: _moved(one, self.random) for name, one in options.items()})
+        # What is written in C sees plain numbers: their last digits are changed before, if it computes something.
+        random = None if function in _MOVING else self.random
+        moved = [_moved(one, random) for one in arguments]
+        result = function(*moved, **{name: _moved(one, random) for name, one in options.items()})
         if isinstance(result, (list, tuple)):
             return [_wrapped(one, self.random) for one in result]
         return _wrapped(result, self.random)
 
 
 def shaken(values: Any, random: np.random.Generator) -> Any:
-    """Return real numbers as an array whose last digits change with every operation; all else as it is."""
-    return _wrapped(values, random) if isinstance(values, (float, np.floating, np.ndarray)) else values
+    """Return numbers as an array whose last digits change with every operation; all else as it is."""
+    return _wrapped(values, random) if isinstance(values, (float, np.inexact, np.ndarray)) else values
 
 
 def _wrapped(values: Any, random: np.random.Generator) -> Any:
     array = np.asarray(values)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return values
     wrapped = array.view(Shaken)
     wrapped.random = random
@@ -90,24 +97,31 @@ def _wrapped(values: Any, random: np.random.Generator) -> Any:
 
 def _whole(values: Any) -> Any:
     array = np.asarray(values)
-    return array == np.rint(array) if array.dtype.kind == "f" else np.True_
+    return array == np.rint(array) if array.dtype.kind in "fc" else np.True_
 
 
 def _changed(values: Any, exact: Any, random: np.random.Generator) -> Any:
     """Return numbers with their last digits changed, but for those that are exact."""
     array = np.asarray(values)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return values
-    change = np.finfo(float).eps * random.choice((-1.0, 1.0), size=array.shape)
-    return np.where(exact, array, array * (1.0 + change))
+    change = np.finfo(array.dtype).eps * random.choice((-1.0, 1.0), size=array.shape)
+    if array.dtype.kind == "c":
+        change = change * random.choice((1.0, 1j), size=array.shape)
+    return np.where(exact, array, array * (1.0 + change)).astype(array.dtype)
 
 
 def _plain(value: Any) -> Any:
     return value.view(np.ndarray) if isinstance(value, Shaken) else value
 
 
-def _moved(value: Any, random: np.random.Generator) -> Any:
-    """Return an argument of a function without what is shaken in it, also inside of lists."""
+def _moved(value: Any, random: np.random.Generator | None) -> Any:
+    """Return an argument of a function with its last digits changed, not as shaken, also inside of lists.
+
+    Without a generator they stay as they are.
+    """
     if isinstance(value, (list, tuple)):
         return type(value)(_moved(one, random) for one in value)
-    return _changed(_plain(value), _whole(value), random) if isinstance(value, Shaken) else value
+    if not isinstance(value, Shaken):
+        return value
+    return _plain(value) if random is None else _changed(_plain(value), _whole(value), random)

@@ -7,6 +7,7 @@ with numbers among the parameters as arguments, so that all forms of a claim sha
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -21,10 +22,12 @@ from jax.core import Tracer
 from tutelage.claims.formula import Formula, condition, number
 from tutelage.claims.laws import Space
 from tutelage.claims.search import Pairs
-from tutelage.claims.shaking import shaken
+from tutelage.claims.shaking import Shaken, shaken
 from tutelage.claims.table import Table
 from tutelage.errors import TutelageError, invalid
 from tutelage.errors import shown as _shown
+from tutelage.instant.programs import Program
+from tutelage.instant.rules import Unsupported
 
 # A formula runs for moments: most of the time would be spent in passes of the compiler that make it run faster.
 _LITTLE_OPTIMISED = {
@@ -44,6 +47,8 @@ _MANY = 12
 # How often a formula is evaluated with random last digits, in a search and to believe a violation; and the size of
 # sides beside such a change, a tenth of a billionth of which is far from a violation.
 _FEW_SHAKES, _SHAKES, _BESIDE = 3, 16, 1e10
+# Rounding that does not show, as that of floats of Python, counts as that of numbers of size one.
+_UNSEEN = 2 * np.finfo(float).eps
 
 
 @dataclass
@@ -62,7 +67,7 @@ class Sides:
         parameters: The values of the form's parameters.
         derivatives: Whether formulas in JAX are differentiated; if not, derivatives are taken by differences.
         optimised: Whether programs are worth more of the compiler's time.
-        wary: Whether each instance has a scale of its own, below which its sides differ by rounding (in NumPy alone).
+        wary: Whether each instance has a scale of its own, below which its sides differ by rounding.
         modes: How formulas are evaluated on instances of each form, which batches of one draw share.
     """
 
@@ -164,17 +169,16 @@ class Sides:
             self._paired(left, right, scale, counted, len(rows))
             return "batch"
         except Exception:  # the first error says most
-            raise self._misfit(rows[0], error) from error
+            raise self._misfit(rows, error) from error
 
-    def _misfit(self, row: np.ndarray, error: Exception) -> TutelageError:
+    def _misfit(self, rows: np.ndarray, error: Exception) -> TutelageError:
         if isinstance(error, TutelageError):
             return error
         if isinstance(error, jax.errors.TracerArrayConversionError):
             remedy = "Use jnp in all of them, or np in all"
             return invalid("left", "be written in NumPy or in JAX, as `right`, `where` and `build`", "both", remedy)
-        for formula in (self.build, self.where, self.left, self.right):
-            if formula is None:
-                continue
+        formulas = [one for one in (self.build, self.where, self.left, self.right) if one is not None]
+        for row, formula in itertools.product(rows, formulas):
             try:
                 drawn = self.space.values(np, row)
                 formula({**(drawn if formula is self.build else self.instance(np, row)), **self.parameters})
@@ -201,7 +205,7 @@ class Sides:
             try:
                 with np.errstate(all="ignore"):
                     together = self._in_batch(rows[:count])
-                alone = [self._paired(*single, count=None) for single in singles[:count]]
+                    alone = [self._paired(*single, count=None) for single in singles[:count]]
             except Exception:  # written for one instance
                 return False
             for part, values in zip(together, zip(*alone, strict=True), strict=True):
@@ -217,13 +221,13 @@ class Sides:
         if self.mode != "compiled":
             with np.errstate(all="ignore"):
                 return self._in_batch(rows) if self.mode == "batch" else self._one_by_one(rows)
-        return Pairs(*_in_pieces(lambda piece: self._program("pairs")(piece)[0], rows, _WIDTH))
+        return Pairs(*_in_pieces(self._in_jax, rows, _WIDTH))
 
     def slopes(self, rows: np.ndarray) -> tuple[Pairs, np.ndarray, np.ndarray]:
         """Return both sides with their derivatives in the coordinates, by JAX or by central differences."""
         if self.analytic:
             pairs, by = _in_pieces(self._program("slopes"), rows, _NARROW)
-            return Pairs(*pairs), by[0], by[1]
+            return self.pairs(rows) if self.wary else Pairs(*pairs), by[0], by[1]
         low, high = self.space.bounds()
         count, dimension = rows.shape
         steps = 1e-6 * np.maximum(np.abs(rows), 1e-3)
@@ -242,42 +246,104 @@ class Sides:
         found = self._of_table(rows) if given else self.evaluate(self.instance(np, rows))
         left, right, scale, counted = found
         if self.wary:
-            scale = self._widened(scale, self.instance(np, rows))
+            scale = self._widened(scale, self._in_python(rows))
         return self._paired(left, right, scale, counted, len(rows))
 
     def rounding(self, row: np.ndarray, random: np.random.Generator) -> float:
-        """Return by how much the difference of both sides of an instance is off by rounding; zero if it is not known.
+        """Return by how much the difference of both sides of an instance is off by rounding.
 
-        Formulas in NumPy are evaluated again with random last digits after every operation. What JAX compiles, and what
-        is not a function of NumPy throughout, does not show.
+        Formulas are evaluated again with random last digits after every operation. Those in JAX are, as they were
+        traced, evaluated by NumPy, and count as off by how much XLA differs from that as well.
         """
-        if self.mode == "compiled":
-            return 0.0
-        rows = row[None] if self.mode == "batch" else row
         with np.errstate(all="ignore"):
-            noise = self._noise(self.instance(np, rows), random, _SHAKES)
-        return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
+            if self.mode != "compiled":
+                noise = self._noise(self._in_python(row[None] if self.mode == "batch" else row), random, _SHAKES)
+            else:
+                noise = self._noise_in_jax(np.repeat(row[None], _WIDTH, axis=0), random)
+            return float(np.max(np.nan_to_num(noise, nan=0.0, posinf=0.0)))
 
-    def _noise(self, instance: Mapping[str, Any], random: np.random.Generator, times: int) -> np.ndarray:
-        """Return the same for each entry of instances in NumPy, by so many evaluations."""
-        values = {**instance, **self.parameters}
-        exact = [np.asarray(side(values), float) for side in (self.left, self.right)]
-        noise = np.zeros(np.broadcast_shapes(*(side.shape for side in exact)))
-        for _ in range(times):
-            moving = {name: shaken(value, random) for name, value in instance.items()} | dict(self.parameters)
+    def _noise_in_jax(self, rows: np.ndarray, random: np.random.Generator) -> Any:
+        """Return the same of one instance, repeated: that is as many evaluations at once."""
+        evaluate = self._in_numpy(rows)
+        if evaluate is None:
+            return _UNSEEN
+        _, compiled = self._program("pairs")(rows)
+        sides = zip(("left", "right"), evaluate(lambda value: value), strict=False)
+        off = sum(np.abs(np.asarray(compiled[name]) - side) for name, side in sides)
+        return off + self._noise(evaluate, random, 1)
+
+    def _in_python(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]]:
+        """Return what evaluates both sides in NumPy, after a change of what they are functions of."""
+        return self._of_instance(self.instance(np, rows))
+
+    def _of_instance(self, instance: Mapping[str, Any]) -> Callable[[Callable], Sequence[Any]]:
+        def evaluate(change: Callable) -> Sequence[Any]:
+            values = {name: change(value) for name, value in instance.items()} | dict(self.parameters)
+            return [side(values) for side in (self.left, self.right)]
+
+        return evaluate
+
+    def _in_numpy(self, rows: np.ndarray) -> Callable[[Callable], Sequence[Any]] | None:
+        """Return the same for formulas in JAX: both sides, the scale and the condition; `None` if NumPy has no rule."""
+        names, traced = self._trace()
+        drawn = self.space.values(np, rows)
+        numbers = [np.float64(self.parameters[name]) for name in names]
+
+        def one(drawn, *numbers):
+            parameters = {**self.parameters, **dict(zip(names, numbers, strict=True))}
+            return self.evaluate(drawn if self.build is None else self._built(drawn, parameters), parameters)
+
+        key = ("numpy", id(traced), len(rows))
+        if key not in self.programs:
+            mapped = jax.vmap(one, in_axes=(0, *(None for _ in names)))
             try:
-                sides = [np.asarray(side(moving), float) for side in (self.left, self.right)]
-                if any(one.shape != other.shape for one, other in zip(sides, exact, strict=True)):
-                    return np.zeros(noise.shape)
-                apart = sum(np.abs(one - other) for one, other in zip(sides, exact, strict=True))
-                noise = np.maximum(noise, apart)
+                self.programs[key] = Program(jax.make_jaxpr(mapped)(drawn, *numbers))
+            except Unsupported:
+                self.programs[key] = None
+        program = self.programs[key]
+        if program is None:
+            return None
+
+        def evaluate(change: Callable) -> Sequence[Any]:
+            # Arguments of a program are the leaves of what was traced, whose names are in order.
+            left, right, scale, counted = program([*(change(drawn[name]) for name in sorted(drawn)), *numbers])
+            return left, right, self.floor if self.scale is None else scale, counted
+
+        return evaluate
+
+    def _noise(self, evaluate: Callable[[Callable], Sequence[Any]], random: np.random.Generator, times: int) -> Any:
+        """Return by how much each entry of both sides is off by rounding, by so many evaluations."""
+        exact = [np.asarray(side, float) for side in evaluate(lambda value: value)[:2]]
+        noise = np.zeros(np.broadcast_shapes(*(side.shape for side in exact)))
+        unseen = np.full(noise.shape, _UNSEEN)
+        for _ in range(times):
+            floats = Shaken.floats
+            try:
+                sides = evaluate(lambda value: shaken(value, random))[:2]
+                moved = [np.asarray(side, float) for side in sides]
             except Exception:  # a formula that does not take such arrays
-                return np.zeros(noise.shape)
+                return unseen
+            if any(one.shape != other.shape for one, other in zip(moved, exact, strict=True)):
+                return unseen
+            noise = np.maximum(noise, sum(np.abs(one - other) for one, other in zip(moved, exact, strict=True)))
+            formulas = zip((self.left, self.right), sides, strict=True)
+            lost = any(callable(one.function) and not isinstance(side, Shaken) for one, side in formulas)
+            if lost or Shaken.floats > floats:
+                noise = np.maximum(noise, unseen)
         return noise
 
-    def _widened(self, scale: Any, instance: Mapping[str, Any]) -> np.ndarray:
+    def _widened(self, scale: Any, evaluate: Callable[[Callable], Sequence[Any]]) -> np.ndarray:
         """Return a scale that is large beside the rounding of instances."""
-        return np.maximum(scale, _BESIDE * self._noise(instance, np.random.default_rng(4), _FEW_SHAKES))
+        return np.maximum(scale, _BESIDE * self._noise(evaluate, np.random.default_rng(4), _FEW_SHAKES))
+
+    def _in_jax(self, rows: np.ndarray) -> Any:
+        """Return both sides of formulas in JAX, on as many instances as programs are compiled for."""
+        evaluate = self._in_numpy(rows) if self.wary else None
+        if evaluate is None:
+            return self._program("pairs", _BESIDE * _UNSEEN if self.wary else 0.0)(rows)[0]
+        with np.errstate(all="ignore"):
+            left, right, scale, counted = evaluate(lambda value: value)
+            return self._paired(left, right, self._widened(scale, evaluate), counted, len(rows))
 
     def _of_table(self, rows: np.ndarray) -> tuple:
         """Return what `evaluate` does on all instances that are given; what no other parameter changes is kept."""
@@ -310,7 +376,7 @@ class Sides:
                 instance = self._built(instance, self.parameters)
             left, right, scale, counted = self.evaluate(instance)
             if self.wary:
-                scale = self._widened(scale, instance)
+                scale = self._widened(scale, self._of_instance(instance))
             if np.shape(left) != np.shape(right) or np.shape(left) != np.shape(scale):
                 left, right, scale = np.broadcast_arrays(left, right, scale)
             found.append((left, right, scale, counted))
@@ -366,7 +432,7 @@ class Sides:
         worth_it = self.optimised or self.space.dimension > _MANY
         return self.mode == "compiled" and self.derivatives and worth_it
 
-    def _program(self, kind: str) -> Callable:
+    def _program(self, kind: str, least: float = 0.0) -> Callable:
         names, traced = self._trace()
         key = (kind, id(traced), self.optimised)
         if key not in self.programs:
@@ -386,7 +452,7 @@ class Sides:
             well = self.optimised and kind == "pairs"
             self.programs[key] = jax.jit(mapped, compiler_options=None if well else _LITTLE_OPTIMISED)
         program, numbers = self.programs[key], [1.0 * self.parameters[name] for name in names]
-        return lambda rows: program(rows, self.floor, *numbers)
+        return lambda rows: program(rows, max(self.floor, least), *numbers)
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -529,7 +595,7 @@ def _paired(
 
 def _spread(xp: Any, side: Any, shape: tuple[int, ...], lead: tuple[int, ...]) -> Any:
     """Return a side with the shape of both, its entries along one axis; one entry per instance needs none."""
-    side = xp.asarray(side) * 1.0
+    side = xp.asarray(side, float)
     side = side if np.shape(side) == shape else xp.broadcast_to(side, shape)
     return side if shape == lead else side.reshape(*lead, -1)
 

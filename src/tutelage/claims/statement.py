@@ -8,10 +8,14 @@ deliberately false variant, about as hard as the claim, that the same search mus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import numpy as np
+
 from tutelage import checks
+from tutelage.claims.formula import Formula
 from tutelage.claims.recipes import condition_of, recipe_of
 from tutelage.claims.relation import PARTS, Relation, Sign
 from tutelage.claims.verdict import Reading, Verdict, paste
@@ -200,14 +204,26 @@ class Claim:
         first = Relation(**parts, programs=kept).varied(**form.varied)
         return (first, *(one.varied(**first.values) for one in self.also))
 
-    def recipe(self, reading: Reading) -> str:
+    def recipe(self, reading: Reading, witness: Mapping[str, Any] | None = None) -> str:
         """Return the recipe of a form, what it does not say itself written from the relation; empty if there is none.
 
         Args:
             reading: `as_printed`, `as_meant` or `corrected`.
+            witness: A witness to evaluate, arrays by name: sides of something else are not written.
         """
         form = self.forms[checks.one_of("reading", reading, self.forms)]
-        return recipe_of(self.relations(form)[0], form.recipe)
+        return recipe_of(self._violated(form, witness or {}), form.recipe, witness)
+
+    def _violated(self, form: Form, witness: Mapping[str, Any]) -> Relation:
+        """Return which of several relations a witness is of: the one that has its sides there."""
+        first, *others = self.relations(form)
+        for relation in (first, *others) if others and not form.recipe else ():
+            values = {name: np.asarray(value) for name, value in witness.items()} | relation.values
+            with suppress(Exception):  # of something else
+                sides = {name: Formula(name, getattr(relation, name))(values) for name in ("left", "right")}
+                if all(np.allclose(side, witness[name], rtol=1e-6, atol=1e-12) for name, side in sides.items()):
+                    return relation
+        return first
 
     def paste(self, verdict: Verdict) -> str:
         """Return Python source that rebuilds the witness of a verdict in NumPy and evaluates both sides.
@@ -217,25 +233,46 @@ class Claim:
         """
         checks.of_kind("verdict", verdict, Verdict, "a Verdict", "Pass one that tutelage.claims.judge returns")
         checks.one_of("verdict", verdict.id, (self.id,))
-        form, recipe = self.forms[verdict.form], self.recipe(verdict.form)
-        relation = self.relations(form)[0]
+        form, recipe = self.forms[verdict.form], self.recipe(verdict.form, verdict.witness)
+        relation = self._violated(form, verdict.witness)
         if form.recipe:
             recipe = condition_of(relation, verdict.witness) + recipe
         reading = verdict.form.replace("_", " ")
         said = [f"{self.id}, {reading} ({self.place}): {form.statement}", *map("Assuming {}".format, self.hypotheses)]
         comments = "".join(f"# {line}\n" for line in said)
-        return comments + paste(verdict.witness, recipe + _compared(reading, relation) if recipe else "")
+        compared = _compared(form, relation, verdict, recipe)
+        return comments + paste(verdict.witness, recipe + compared if recipe else "")
 
 
-def _compared(reading: str, relation: Relation) -> str:
-    """Return lines that print what the statement says of both sides, and what the numbers say."""
+def _compared(form: Form, relation: Relation, verdict: Verdict, recipe: str) -> str:
+    """Return lines that print what the statement says of both sides, and what the numbers say.
+
+    What counts as rounding in the verdict does so here: of what holds, the difference on record, twice. A sampled side
+    of an equality is never exact: where it fails, half of the difference on record is more than sampling changes.
+    """
+    sides = [np.asarray(verdict.witness.get(name, 0.0), float) for name in ("left", "right")]
+    gap = {"<=": sides[0] - sides[1], ">=": sides[1] - sides[0], "==": np.abs(sides[0] - sides[1])}[relation.relation]
+    size = float(np.max(np.abs(np.concatenate([side.ravel() for side in sides]))))
+    equal, apart, sampled = relation.relation == "==", float(np.max(gap)), "random" in recipe
+    if equal and sampled:
+        slack = f"{apart / 2 if verdict.verdict == 'refuted' else size / 20:.3g}  # more than sampling changes"
+    elif verdict.verdict != "refuted" and np.any(
+        2 * gap > (relation.tolerance * size if equal else form.slack * np.maximum(*map(np.abs, sides)))
+    ):
+        slack = f"{2 * apart:.3g}  # differences up to this one are rounding errors here"
+    elif equal:
+        slack = f"{relation.tolerance:g} * np.max(np.maximum(np.abs(left), np.abs(right)))"
+    else:
+        slack = f"{form.slack:g} * np.maximum(np.abs(left), np.abs(right))  # rounding"
     says, holds = {
-        "<=": ("left ≤ right", "np.all(left <= right)"),
-        ">=": ("left ≥ right", "np.all(left >= right)"),
-        "==": ("left = right", f"np.allclose(left, right, rtol={relation.tolerance:g}, atol=0)"),
+        "<=": ("left ≤ right", "left <= right + slack"),
+        ">=": ("left ≥ right", "left >= right - slack"),
+        "==": ("left = right", "np.abs(left - right) <= slack"),
     }[relation.relation]
     # What is pasted says by itself what it found.
     return (
-        f'print("{reading[0].upper()}{reading[1:]}: {says}.")\n'
-        f'print("The numbers: left =", left, "and right =", right, "so it", "holds." if {holds} else "fails.")\n'
+        f"slack = {slack}\n"
+        f'print("{verdict.form.replace("_", " ").capitalize()}: {says}.")\n'
+        f'found = "holds." if np.all({holds}) else "fails."\n'
+        'print("The numbers: left =", left, "and right =", right, "so it", found)\n'
     )

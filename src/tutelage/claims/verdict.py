@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -12,7 +11,6 @@ import numpy as np
 from tutelage import checks
 from tutelage._html import counted, facts
 from tutelage.claims.outcome import Judgement
-from tutelage.claims.recipes import syntax
 from tutelage.work.documents import plain
 
 Reading = Literal["as_printed", "as_meant", "corrected", "control"]
@@ -181,9 +179,8 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
     """
     checks.of_kind("witness", witness, Mapping, "arrays and numbers by name", "Pass the witness of a verdict")
     checks.text("recipe", recipe)
-    inner = [node.value for node in ast.walk(syntax(recipe)) if isinstance(node, ast.Subscript)]
-    # A formula may give a number more axes, as step[..., None].
-    subscripted = {node.id for node in inner if isinstance(node, ast.Name)}
+    # A formula may give a number, or what it computes from it, more axes, as (step / 2)[..., None].
+    more_axes = "[..., None" in recipe
     lines = ["import numpy as np", ""]
     for name, value in witness.items():
         if recipe and name in ("left", "right"):
@@ -192,6 +189,6 @@ def paste(witness: Mapping[str, Any], recipe: str) -> str:
         if said in ("inf", "-inf", "nan"):
             lines.append(f"{name} = float({said!r})")
         else:
-            array = isinstance(said, list) or (name in subscripted and isinstance(said, (int, float)))
+            array = isinstance(said, list) or (more_axes and isinstance(said, (int, float)))
             lines.append(f"{name} = np.array({said!r})" if array else f"{name} = {said!r}")
     return "\n".join([*lines, "", recipe.strip(), ""]) if recipe else "\n".join([*lines, ""])

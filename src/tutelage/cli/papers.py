@@ -142,7 +142,7 @@ def show(
     if paste:
         sources = [source for one, verdicts in zip(chosen, judged, strict=True) if (source := _source(one, verdicts))]
         if not sources:
-            console.bad_input(f"`--paste` needs a statement with a witness, but {claim} has none on record.")
+            console.bad_input(f"`--paste` needs a witness that NumPy can evaluate, but {claim} has none on record.")
         typer.echo("\n".join(sources), nl=False)
     elif json:
         entries = [
@@ -159,7 +159,7 @@ def _source(claim: Claim, verdicts: list[Verdict]) -> str:
     """Return what to paste: of the first reading that fails, else of the print, where there is a witness."""
     failing = [verdict for verdict in verdicts if verdict.verdict == "refuted"]
     verdict = (failing or verdicts)[0]
-    return claim.paste(verdict) if verdict.witness and claim.recipe(verdict.form) else ""
+    return claim.paste(verdict) if verdict.witness and claim.recipe(verdict.form, verdict.witness) else ""
 
 
 def _about(claim: Claim) -> dict[str, Any]:

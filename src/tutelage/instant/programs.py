@@ -249,13 +249,18 @@ def _scan(parameters: dict[str, Any]) -> tuple[Function, int]:
 
     def function(*arguments):
         shared, carry = arguments[:constants], arguments[constants : constants + carried]
-        stacks = [np.empty((length, *aval.shape), aval.dtype) for aval in shapes]
+        stacks = None
         rows = arguments[constants + carried :]
         for place in order:
             results = body([*shared, *carry, *(row[place] for row in rows)])
             carry = results[:carried]
+            if stacks is None:  # of the kind of arrays that the first turn returns
+                ends = zip(results[carried:], shapes, strict=True)
+                stacks = [np.empty_like(one, aval.dtype, shape=(length, *aval.shape)) for one, aval in ends]
             for stack, result in zip(stacks, results[carried:], strict=True):
                 stack[place] = result
+        if stacks is None:
+            stacks = [np.empty((length, *aval.shape), aval.dtype) for aval in shapes]
         return [*carry, *stacks]
 
     return function, length * body.cost
