@@ -93,4 +93,4 @@ def test_senseless_duals_are_refused(arguments, named):
     """A dual is of two activations under a law."""
     with pytest.raises(tl.InvalidArgument, match=f"`{named}` must"):
         dual(*arguments)
-    assert dual("tanh", "tanh", PLAIN).forward.step == dual("tanh", "tanh", PLAIN, Quadrature()).forward.step
+    assert dual("tanh", "tanh", PLAIN).forward.rule == dual("tanh", "tanh", PLAIN, Quadrature()).forward.rule

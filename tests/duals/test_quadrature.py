@@ -34,7 +34,7 @@ def test_the_error_is_within_the_tolerance_and_the_estimate_is_honest(sigma: str
     law = inputs.gaussian(2, mean=[0.27, -0.21])
     dual = duals.kernel(activations.get(sigma), activations.get(tau), law, duals.Quadrature(1e-10, RADIUS))
     assert isinstance(dual, Integrated)
-    finer = Integrated(dual.frame, dual.sigma, dual.tau, dual.step / 4)
+    finer = Integrated(dual.frame, dual.sigma, dual.tau, dual.rule._replace(strip=0.0, finest=dual.rule.finest / 4))
     points = jnp.concatenate([WITHIN, BEYOND])
     errors = np.abs(np.asarray(dual.gram(points, WITH) - finer.gram(points, WITH)))
     estimates = np.asarray(dual.error_estimate(points, WITH))

@@ -214,8 +214,7 @@ def _gaussian(sigma: Activation, tau: Activation, inputs: Gaussian, quadrature: 
     if parts is not None:
         return _total(parts)
     if sigma.strip is not None and tau.strip is not None:
-        step = quadrature.step(min(sigma.strip, tau.strip))
-        return Integrated(frame, sigma, tau, step)
+        return Integrated(frame, sigma, tau, quadrature.rule(min(sigma.strip, tau.strip)))
     raise _refusal(sigma, tau, inputs)
 
 

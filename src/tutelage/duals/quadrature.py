@@ -37,9 +37,26 @@ from tutelage.modules import Module
 _REACH = 8.8
 _MOST_NODES = 1200
 
-# Pairs that a compiled program integrates at a time, at most, and nodes that it takes in a turn of its loop.
-_TOGETHER = 18
-_NODES_A_TURN = 4
+
+class _Sizes(NamedTuple):
+    """How much is done at a time.
+
+    Attributes:
+        pairs: Pairs of vectors, at most.
+        row: Nodes of the first variable.
+        turn: Nodes of the second variable, in a turn of the loop over them.
+        together: How many of these are numbers of one array.
+    """
+
+    pairs: int
+    row: int
+    turn: int
+    together: int
+
+
+# XLA makes one operation of all that is done with a node, and some hundred numbers are worth the trouble; for NumPy some
+# ten thousand are.
+_COMPILED, _AT_ONCE = _Sizes(36, 40, 4, 2), _Sizes(18, 48, 16, 16)
 
 Orders = tuple[tuple[int, int], ...]
 
@@ -68,14 +85,15 @@ class Quadrature(Module):
     tolerance: float = eqx.field(static=True, default=1e-10, converter=_checked_tolerance)
     radius: float = eqx.field(static=True, default=4.0, converter=partial(positive, "radius"))
 
-    def step(self, strip: float) -> float:
-        """Return the step of the trapezoidal rule for functions analytic in a strip of this half-width."""
-        # Two decades of head-room: derivatives of the activation have larger constants than the function.
-        digits = math.log(1.0 / self.tolerance) + 4.6
+    def rule(self, strip: float) -> "Rule":
+        """Return the trapezoidal rule for functions analytic in a strip of this half-width."""
+        # Two decades of head-room: derivatives of the activation have larger constants than the function. Four inside the
+        # radius, where they cost little.
+        digits, inside = math.log(1.0 / self.tolerance) + np.log([1e2, 1e4])
         # A fifth less than the weight alone needs: polynomial growth of the activations costs digits.
-        gaussian = 0.8 * math.pi * math.sqrt(2.0 / digits)
-        step = min(gaussian, 2 * math.pi * strip / (self.radius * digits))
-        nodes = 2 * _REACH / step
+        widest = 0.8 * math.pi * math.sqrt(2.0 / digits)
+        finest = min(widest, 2 * math.pi * strip / (digits * self.radius))
+        nodes = 2 * _REACH / finest
         if nodes > _MOST_NODES:
             raise invalid(
                 "quadrature",
@@ -83,23 +101,76 @@ class Quadrature(Module):
                 f"radius {self.radius:g} and tolerance {self.tolerance:g}, which need {nodes:.0f}",
                 "Lower the radius, raise the tolerance, or use an empirical or stream objective",
             )
-        return step
+        return Rule(float(finest), float(widest), strip, float(inside))
 
 
 class Rule(NamedTuple):
-    """The trapezoidal rule for the standard normal law: nodes with a step, one of them at an offset from zero."""
+    r"""The trapezoidal rule for standard normal laws, as fine as the standard deviations of a pair ask for.
 
-    step: float
+    Attributes:
+        finest: The step at the radius and beyond.
+        widest: The largest step, which the Gaussian weight allows.
+        strip: Half-width of the strip in which the functions are analytic.
+        digits: Natural logarithm of one over the wanted error inside the radius.
+        stretch: How many times longer all steps are taken, to see what the rule misses.
+        offset: Where one of the nodes is, in steps from zero.
+    """
+
+    finest: float
+    widest: float
+    strip: float
+    digits: float
+    stretch: float = 1.0
     offset: float = 0.0
 
-    @property
-    def nodes(self) -> np.ndarray:
-        count = math.ceil(_REACH / self.step)
-        return self.step * np.arange(-count, count + 1) + self.offset
+    def step(self, spread: Array, order: int) -> Array:
+        r"""Return the step for a pair, given the larger one of its standard deviations.
 
-    @property
-    def weights(self) -> np.ndarray:
-        return self.step * np.exp(-0.5 * self.nodes**2) / math.sqrt(2 * math.pi)
+        At a distance $y \le \delta/\lambda$ from the real axis the weight is as large as $e^{y^2/2}$, and the error is about
+        $e^{y^2/2 - 2\pi y/h}$: for derivatives of order $q$, times $D^q/q!$ where it is $e^{-D}$ for the function itself.
+
+        Args:
+            spread: The standard deviation.
+            order: The order of the derivatives.
+        """
+        digits = self.digits + math.log(self.digits**order / math.factorial(order))
+        distance = jnp.minimum(self.strip / jnp.maximum(spread, 1e-300), math.sqrt(2 * digits))
+        wanted = 2 * math.pi * distance / (digits + 0.5 * distance**2)
+        return self.stretch * jnp.clip(wanted, self.finest, self.widest)
+
+
+class _Nodes(NamedTuple):
+    """The nodes of the rule in one variable, for some pairs, a run of them at a time.
+
+    Attributes:
+        step: The step of each pair.
+        last: The number of each pair's last node.
+        first: The number of its first one.
+        offset: As in `Rule`.
+    """
+
+    step: Array
+    last: Array
+    first: Array
+    offset: float
+
+    @staticmethod
+    def of(rule: Rule, step: Array, halved: bool) -> "_Nodes":
+        """Return the nodes of pairs, given their steps; those of one half if they stand for both."""
+        last = jnp.ceil(_REACH / step)
+        return _Nodes(step, last, jnp.zeros_like(last) if halved else -last, rule.offset)
+
+    def turns(self, length: int) -> Array:
+        """Return how many runs of a length all pairs have."""
+        return jnp.ceil((jnp.max(self.last - self.first) + 1) / length).astype(int)
+
+    def run(self, turn, length: int) -> tuple[Array, Array]:
+        """Return a run of nodes and their weights, `[pair, node]`; behind the last one weights are zero."""
+        number = self.first[:, None] + (turn * length + np.arange(length))
+        inside = number <= self.last[:, None]
+        step = self.step[:, None]
+        nodes = step * (jnp.where(inside, number, 0.0) + self.offset)
+        return nodes, jnp.where(inside, step / math.sqrt(2 * math.pi) * jnp.exp(-0.5 * nodes * nodes), 0.0)
 
 
 class Integrand(NamedTuple):
@@ -116,50 +187,52 @@ class Integrand(NamedTuple):
     even: bool
 
 
-def _sums_at_once(tau: Activation, order: int, rule: Rule, x, rest) -> list[Array]:
-    r"""Return the sums $\sum_k w_k\,\tau^{(j)}(x + r z_k)$ up to an order $j$, for a row $x$ and a number $r$."""
+def _sums_over_nodes(sizes: _Sizes, tau: Activation, order: int, inner: _Nodes, x: Array, rest: Array) -> list[Array]:
+    r"""Return the sums $\sum_k w_k\,\tau^{(j)}(x + r z_k)$ up to an order $j$, for rows $x$ and a number $r$ each."""
     prepare, derivatives = sums_of(tau)
-    terms = derivatives(prepare(x), prepare(rest * rule.nodes)[:, None], order)
-    return [jnp.matmul(rule.weights, values) for values in terms]
-
-
-def _sums_by_loop(tau: Activation, order: int, rule: Rule, x, rest) -> list[Array]:
-    """Return the same by a loop over the nodes: compiled, it keeps to the fastest memory."""
-    prepare, derivatives = sums_of(tau)
-    turns = -(-len(rule.nodes) // _NODES_A_TURN)
-    missing = turns * _NODES_A_TURN - len(rule.nodes)
-    nodes, weights = (jnp.asarray(np.pad(part, (0, missing))) for part in (rule.nodes, rule.weights))
-    row, columns = prepare(x), prepare(rest * nodes).reshape(turns, _NODES_A_TURN)
-    weights = weights.reshape(columns.shape)
+    rows = prepare(x)[..., None]
 
     def add(turn, sums):
-        for k in range(_NODES_A_TURN):
-            terms = derivatives(row, columns[turn, k], order)
-            sums = [total + weights[turn, k] * values for total, values in zip(sums, terms, strict=True)]
+        nodes, weights = inner.run(turn, sizes.turn)
+        columns = prepare(rest[:, None] * nodes)
+        for first in range(0, sizes.turn, sizes.together):
+            some = np.s_[:, None, first : first + sizes.together]
+            terms = derivatives(rows, columns[some], order)
+            sums = [total + jnp.sum(weights[some] * values, axis=-1) for total, values in zip(sums, terms, strict=True)]
         return sums
 
-    return fori_loop(0, turns, add, [jnp.zeros_like(row)] * (order + 1))
+    # A loop keeps to the fastest memory.
+    return fori_loop(0, inner.turns(sizes.turn), add, [jnp.zeros_like(x)] * (order + 1))
 
 
-def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sums_over_nodes, pair: GaussianPair) -> list[Array]:
-    """Return the moments m_ij of a pair of scalars, by a rule of nodes and weights in both variables.
+def _integrals(integrand: Integrand, orders: Orders, rule: Rule, sizes: _Sizes, pairs: GaussianPair) -> list[Array]:
+    """Return the moments m_ij of some pairs of scalars, by a rule of nodes and weights in both variables.
 
-    With sums over the nodes of one variable, each moment is a sum over those of the other alone.
+    With sums over the nodes of one variable, each moment is a sum over those of the other alone. Pairs that need fewer
+    nodes than others have zero weights at the rest, so that what becomes of one does not depend on its company.
     """
-    z, weights = jnp.asarray(rule.nodes), jnp.asarray(rule.weights)
-    if integrand.even:
-        middle = len(rule.nodes) // 2
-        z, weights = z[middle:], weights[middle:] * np.where(rule.nodes[middle:] > 0, 2.0, 1.0)
-    spread = root(pair.a)
-    rest = root(pair.b - pair.c * quotient(pair.c, pair.a))
+    spread = root(pairs.a)
+    rest = root(pairs.b - pairs.c * quotient(pairs.c, pairs.a))
+    step = rule.step(jnp.maximum(spread, root(pairs.b)), max(i + j for i, j in orders))
+    outer, inner = _Nodes.of(rule, step, integrand.even), _Nodes.of(rule, step, False)
     prepare, derivatives = sums_of(integrand.sigma)
-    outer = derivatives(prepare(pair.mu), prepare(spread * z), max(i for i, _ in orders))
-    along = pair.nu + quotient(pair.c, spread) * z
-    sums = sums_over_nodes(integrand.tau, max(j for _, j in orders), rule, along, rest)
-    # An odd derivative of an even integrand has no mean.
-    return [
-        jnp.zeros(()) if integrand.even and (i + j) % 2 else jnp.sum(weights * outer[i] * sums[j]) for i, j in orders
-    ]
+    location = prepare(pairs.mu)[:, None]
+    slope = quotient(pairs.c, spread)[:, None]
+
+    def add(turn, moments):
+        nodes, weights = outer.run(turn, sizes.row)
+        if integrand.even:
+            weights = weights * jnp.where(nodes > 0, 2.0, 1.0)
+        first = derivatives(location, prepare(spread[:, None] * nodes), max(i for i, _ in orders))
+        along = pairs.nu[:, None] + slope * nodes
+        second = _sums_over_nodes(sizes, integrand.tau, max(j for _, j in orders), inner, along, rest)
+        # An odd derivative of an even integrand has no mean.
+        return [
+            moment if integrand.even and (i + j) % 2 else moment + jnp.sum(weights * first[i] * second[j], axis=-1)
+            for moment, (i, j) in zip(moments, orders, strict=True)
+        ]
+
+    return fori_loop(0, outer.turns(sizes.row), add, [jnp.zeros_like(spread)] * len(orders))
 
 
 # How a change of each number of a pair changes a moment m_ij: the shift of its order, and a factor.
@@ -170,20 +243,12 @@ _SHIFTS = (((1, 0), 1.0), ((0, 1), 1.0), ((2, 0), 0.5), ((0, 2), 0.5), ((1, 1), 
 def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., list[Array]]:
     """Return the moments of given orders as a function of the numbers of Gaussian pairs, arrays of one shape."""
 
-    def one(sums_over_nodes, pair):
-        return _integrals(integrand, orders, rule, sums_over_nodes, pair)
-
-    def at_once(*pair):
-        # One pair at a time: the nodes of a pair fill the caches, those of all pairs would fill the memory.
-        flat = map_rows(partial(one, _sums_at_once), GaussianPair(*(x.reshape(-1) for x in pair)))
-        return [values.reshape(pair[0].shape) for values in flat]
-
-    def by_loops(*pair):
-        # Several pairs at a time: a turn of a loop over nodes costs as much as some hundred numbers.
+    def moments(sizes: _Sizes, *pair):
         shape, size = pair[0].shape, pair[0].size
-        number = -(-size // _TOGETHER)
-        groups = [jnp.resize(x, (number, -(-size // number))) for x in pair]
-        found = map_rows(jax.vmap(partial(one, _sums_by_loop)), GaussianPair(*groups))
+        number = -(-size // sizes.pairs)
+        missing = -size % number
+        groups = [jnp.concatenate([x.reshape(-1), x.reshape(-1)[:missing]]).reshape(number, -1) for x in pair]
+        found = map_rows(partial(_integrals, integrand, orders, rule, sizes), GaussianPair(*groups))
         return [values.reshape(-1)[:size].reshape(shape) for values in found]
 
     def derivative(arrays, changes):
@@ -193,8 +258,9 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
         return [total(*(factor * moments[i + di, j + dj] * by for (di, dj), factor, by in moving)) for i, j in orders]
 
     name = f"moments of {integrand.sigma.name} and {integrand.tau.name}"
-    cost = 5 * len(rule.nodes) ** 2
-    return several(name, by_loops, instantly(at_once), derivative, len(orders), cost)
+    cost = round(5 * (2 * _REACH / rule.finest) ** 2)
+    compiled, at_once = partial(moments, _COMPILED), instantly(partial(moments, _AT_ONCE), math.inf)
+    return several(name, compiled, at_once, derivative, len(orders), cost)
 
 
 class Integrated(Kernel):
@@ -204,17 +270,17 @@ class Integrated(Kernel):
         frame: The Gaussian law.
         sigma: First activation.
         tau: Second activation.
-        step: Step of the trapezoidal rule.
+        rule: The trapezoidal rule.
     """
 
     frame: Frame
     sigma: Activation
     tau: Activation
-    step: float = eqx.field(static=True)
+    rule: Rule = eqx.field(static=True)
 
     def _moments(self, orders: Orders, pairs: GaussianPair) -> list[Array]:
         even = self.frame.centred and self.sigma.parity == self.tau.parity != "none"
-        return _moments(Integrand(self.sigma, self.tau, even), orders, Rule(self.step))(*pairs)
+        return _moments(Integrand(self.sigma, self.tau, even), orders, self.rule)(*pairs)
 
     @property
     def dimension(self) -> int | None:
@@ -242,11 +308,14 @@ class Integrated(Kernel):
         assert self.tau.strip is not None
         pairs = self.frame.pairs(*self._sides(first, second), False)
         # (With an offset there is no even integrand.)
-        rules = Rule(self.step), Rule(2 * self.step), Rule(2 * self.step, 0.5 * self.step)
+        coarse = self.rule._replace(stretch=2 * self.rule.stretch)
+        rules = self.rule, coarse, coarse._replace(offset=0.25)
         integrand = Integrand(self.sigma, self.tau, even=False)
         fine, *others = (_moments(integrand, ((0, 0),), rule)(*pairs)[0] for rule in rules)
         difference = jnp.maximum(jnp.abs(fine - others[0]), jnp.abs(fine - others[1]))
-        widths = jnp.minimum(self.sigma.strip / root(pairs.a), self.tau.strip / root(pairs.b))
+        spreads = root(pairs.a), root(pairs.b)
+        widths = jnp.minimum(self.sigma.strip / spreads[0], self.tau.strip / spreads[1])
+        step = self.rule.step(jnp.maximum(*spreads), 0)
         # For the Gaussian weight alone, e^(−2π²/h²), the same ratio is e^(−3π²/2h²).
-        decay = jnp.minimum(jnp.pi * widths / self.step, 1.5 * (jnp.pi / self.step) ** 2)
+        decay = jnp.minimum(jnp.pi * widths / step, 1.5 * (jnp.pi / step) ** 2)
         return 2 * difference * jnp.exp(-decay) + 1e-15 * jnp.maximum(1.0, jnp.abs(fine))

@@ -34,12 +34,16 @@ _MOST_NUMBERS = 1e8
 _ARRAYS = (np.ndarray, np.generic, jax.Array)
 
 
-def instantly(function: F) -> F:
+def instantly(function: F, most: float = _MOST_NUMBERS) -> F:
     """Return a function that is evaluated by NumPy, or compiled where that takes too long.
 
     Arguments are pytrees. Arrays in them are traced by shape and type, all else is taken as it is and must be hashable,
     as with `equinox.filter_jit`. The results are NumPy arrays where the arguments are (modules and random keys do not
     count), and JAX arrays where one of them is, or where there are none.
+
+    Args:
+        function: The function.
+        most: How many numbers NumPy may compute, as far as shapes tell; of loops that end by a condition they do not.
     """
     compiled = eqx.filter_jit(function)
 
@@ -49,7 +53,7 @@ def instantly(function: F) -> F:
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             # Formulas may index by traced numbers, which arrays of NumPy do not take.
             return function(*jax.tree.unflatten(structure, map(_of_jax, leaves)))
-        program, results = _traced(function, structure, tuple(map(_kind, leaves)))
+        program, results = _traced(function, structure, tuple(map(_kind, leaves)), most)
         arrays = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         plain = _are_of_numpy(arguments)
         if program is None:
@@ -147,7 +151,9 @@ class _Results(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program | None, _Results]:
+def _traced(
+    function: Callable, structure: Any, kinds: tuple, most: float = _MOST_NUMBERS
+) -> tuple[Program | None, _Results]:
     """Return the program of a function for arguments of these kinds, `None` if it is XLA's; and what it returns."""
     arrays = [jax.ShapeDtypeStruct(*kind) for kind in kinds if isinstance(kind[0], tuple)]
     others = [kind[1] for kind in kinds if not isinstance(kind[0], tuple)]
@@ -165,4 +171,4 @@ def _traced(function: Callable, structure: Any, kinds: tuple) -> tuple[Program |
         program = Program(closed)
     except Unsupported:
         return None, results
-    return program if program.cost <= _MOST_NUMBERS else None, results
+    return program if program.cost <= most else None, results
