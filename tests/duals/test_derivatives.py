@@ -18,7 +18,7 @@ from tutelage.errors import UnsupportedCombination
 from tutelage.instant import instantly
 
 NAMES = activations.names()
-QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=2.5)
+QUADRATURE = duals.Quadrature(tolerance=1e-10)
 _RNG = np.random.default_rng(2)
 # First rows, then second rows: norms of order one and angles far from 0 and π, where differences are accurate.
 POINT = np.array([[1.1, 0.3, -0.4], [-0.2, 0.9, 0.8], [0.4, -1.0, 0.7], [0.9, 0.8, 0.6]])

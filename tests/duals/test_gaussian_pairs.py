@@ -16,7 +16,7 @@ from tutelage.errors import UnsupportedCombination
 
 NAMES = activations.names()
 LAWS = [name for name in inputs.registry() if name.startswith("gaussian")]
-QUADRATURE = duals.Quadrature(tolerance=1e-10, radius=4.0)
+QUADRATURE = duals.Quadrature(tolerance=1e-10)
 
 _ROWS = np.random.default_rng(0).normal(size=(6, 3))
 _UNITS = _ROWS / np.linalg.norm(_ROWS, axis=1, keepdims=True)

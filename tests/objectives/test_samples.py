@@ -96,7 +96,7 @@ def test_patches_are_independent():
         (lambda: tl.stream("committee", batch=3), "problem"),
         (lambda: tl.empirical("committee", np.ones((5, 3))), "problem"),
         (lambda: tl.population(tl.problems.neuron(np.ones(2), "tanh"), tolerance=-1), "tolerance"),
-        (lambda: tl.population(tl.problems.neuron(np.ones(2), "tanh"), radius=1e4), "quadrature"),
+        (lambda: tl.population(tl.problems.neuron(1e4 * np.ones(2), "tanh")), "tolerance"),
     ],
 )
 def test_bad_input(call, argument):

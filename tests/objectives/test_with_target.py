@@ -23,10 +23,7 @@ def _traced(template, target, point):
 
 
 def _compare(template, target, point):
-    # A quadrature stays as fine as it is.
-    quadrature = getattr(template, "quadrature", None)
-    radius = None if quadrature is None else quadrature.radius
-    anew = _at(tl.population(template.problem.with_teacher(target), radius=radius), point)
+    anew = _at(tl.population(template.problem.with_teacher(target)), point)
     for replaced in (_at(template.with_target(target), point), _traced(template, target, point)):
         np.testing.assert_allclose(replaced[0], anew[0], rtol=1e-11, atol=1e-13)
         np.testing.assert_allclose(replaced[1], anew[1], rtol=1e-11, atol=1e-13)

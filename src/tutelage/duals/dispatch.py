@@ -49,7 +49,7 @@ def kernel(
     """
     of_kind("inputs", inputs, Inputs, "a law of the inputs", "Build one with a constructor of tutelage.inputs")
     quadrature = Quadrature() if quadrature is None else quadrature
-    of_kind("quadrature", quadrature, Quadrature, "a Quadrature", "Pass tutelage.duals.Quadrature(tolerance, radius)")
+    of_kind("quadrature", quadrature, Quadrature, "a Quadrature", "Pass tutelage.duals.Quadrature(tolerance)")
     return _kernel(get(sigma), get(tau), inputs, quadrature, flag("biased", biased))
 
 

@@ -5,7 +5,8 @@ standard normal $z_1, z_2$, the moments
 $m_{ij} = E[\sigma^{(i)}(u)\,\tau^{(j)}(v)]$ are taken by the trapezoidal rule in both variables. For a function that is
 analytic in a strip of half-width $\delta$ and is composed with a slope $\lambda$, the rule's error is about
 $e^{-2\pi\delta/(\lambda h)}$ for a step $h$, and $e^{-2\pi^2/h^2}$ for the Gaussian weight alone: the step follows from
-the tolerance and the largest norm in use.
+the tolerance, the standard deviations of the pair and the order of the derivatives; there is no largest norm but that
+which takes more nodes than anybody waits for.
 
 Derivatives are moments of higher order,
 $\partial_{\mu_u} m_{ij} = m_{i+1,j}$, $\partial_a m_{ij} = \tfrac12 m_{i+2,j}$, $\partial_c m_{ij} = m_{i+1,j+1}$,
@@ -18,7 +19,6 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -35,7 +35,12 @@ from tutelage.modules import Module
 
 # Beyond this many standard deviations the Gaussian weight is below 1e-17.
 _REACH = 8.8
-_MOST_NODES = 1200
+# The smallest step: 1200 nodes an axis.
+_FINEST = 2 * _REACH / 1200
+# Hessians take derivatives up to this order of both functions together.
+_HIGHEST_ORDER = 4
+# About how many numbers the moments of a pair take.
+_COST = 50_000
 
 
 class _Sizes(NamedTuple):
@@ -54,7 +59,7 @@ class _Sizes(NamedTuple):
     together: int
 
 
-# XLA makes one operation of all that is done with a node, and some hundred numbers are worth the trouble; for NumPy some
+# XLA makes one operation of all that is done with a node, which some hundred numbers are worth; NumPy makes many, which
 # ten thousand are.
 _COMPILED, _AT_ONCE = _Sizes(36, 40, 4, 2), _Sizes(18, 48, 16, 16)
 
@@ -62,62 +67,42 @@ Orders = tuple[tuple[int, int], ...]
 
 
 # No rule has a smaller error in float64, however many nodes it has.
-_FINEST = 1e-15
+_LEAST_TOLERANCE = 1e-15
 
 
 def _checked_tolerance(value: float) -> float:
     tolerance = positive("tolerance", value)
-    if not _FINEST <= tolerance < 1:
+    if not _LEAST_TOLERANCE <= tolerance < 1:
         remedy = "Pass an error that is small beside the duals, and not below their rounding errors"
-        raise invalid("tolerance", f"be from {_FINEST:g} to below 1", repr(value), remedy)
+        raise invalid("tolerance", f"be from {_LEAST_TOLERANCE:g} to below 1", repr(value), remedy)
     return tolerance
 
 
 class Quadrature(Module):
-    """How finely to integrate: the wanted error, and the largest norm of a weight vector it must hold for.
+    """How finely to integrate.
 
     Args:
         tolerance: Wanted absolute error of a dual, from 1e-15 to below 1.
-        radius: Largest norm (in units of the input's standard deviation) for which it is wanted. Beyond it the
-            error grows; `error_estimate` of an objective tells by how much.
     """
 
     tolerance: float = eqx.field(static=True, default=1e-10, converter=_checked_tolerance)
-    radius: float = eqx.field(static=True, default=4.0, converter=partial(positive, "radius"))
 
     def rule(self, strip: float) -> "Rule":
         """Return the trapezoidal rule for functions analytic in a strip of this half-width."""
-        # Two decades of head-room: derivatives of the activation have larger constants than the function. Four inside the
-        # radius, where they cost little.
-        digits, inside = math.log(1.0 / self.tolerance) + np.log([1e2, 1e4])
-        # A fifth less than the weight alone needs: polynomial growth of the activations costs digits.
-        widest = 0.8 * math.pi * math.sqrt(2.0 / digits)
-        finest = min(widest, 2 * math.pi * strip / (digits * self.radius))
-        nodes = 2 * _REACH / finest
-        if nodes > _MOST_NODES:
-            raise invalid(
-                "quadrature",
-                f"need at most {_MOST_NODES} nodes an axis",
-                f"radius {self.radius:g} and tolerance {self.tolerance:g}, which need {nodes:.0f}",
-                "Lower the radius, raise the tolerance, or use an empirical or stream objective",
-            )
-        return Rule(float(finest), float(widest), strip, float(inside))
+        # Four decades of head-room: derivatives of the activation have larger constants than the function.
+        return Rule(strip, math.log(1e4 / self.tolerance))
 
 
 class Rule(NamedTuple):
-    r"""The trapezoidal rule for standard normal laws, as fine as the standard deviations of a pair ask for.
+    """The trapezoidal rule for standard normal laws, as fine as the standard deviations of a pair ask for.
 
     Attributes:
-        finest: The step at the radius and beyond.
-        widest: The largest step, which the Gaussian weight allows.
         strip: Half-width of the strip in which the functions are analytic.
-        digits: Natural logarithm of one over the wanted error inside the radius.
+        digits: Natural logarithm of one over the wanted error.
         stretch: How many times longer all steps are taken, to see what the rule misses.
         offset: Where one of the nodes is, in steps from zero.
     """
 
-    finest: float
-    widest: float
     strip: float
     digits: float
     stretch: float = 1.0
@@ -126,17 +111,28 @@ class Rule(NamedTuple):
     def step(self, spread: Array, order: int) -> Array:
         r"""Return the step for a pair, given the larger one of its standard deviations.
 
-        At a distance $y \le \delta/\lambda$ from the real axis the weight is as large as $e^{y^2/2}$, and the error is about
-        $e^{y^2/2 - 2\pi y/h}$: for derivatives of order $q$, times $D^q/q!$ where it is $e^{-D}$ for the function itself.
+        At a distance $y \le \delta/\lambda$ from the real axis the weight is as large as $e^{y^2/2}$, and the error is
+        about $e^{y^2/2 - 2\pi y/h} = e^{-D}$; times $D^q/q!$ for derivatives of order $q$.
 
         Args:
             spread: The standard deviation.
             order: The order of the derivatives.
         """
-        digits = self.digits + math.log(self.digits**order / math.factorial(order))
+        digits = self._digits(order)
+        # A fifth less than the weight alone needs: polynomial growth of the activations costs digits.
+        widest = 0.8 * math.pi * math.sqrt(2 / self.digits)
         distance = jnp.minimum(self.strip / jnp.maximum(spread, 1e-300), math.sqrt(2 * digits))
         wanted = 2 * math.pi * distance / (digits + 0.5 * distance**2)
-        return self.stretch * jnp.clip(wanted, self.finest, self.widest)
+        # What is no number is none at any nodes: few of them.
+        return self.stretch * jnp.where(wanted < widest, jnp.maximum(wanted, _FINEST), widest)
+
+    @property
+    def reach(self) -> float:
+        """The largest standard deviation at which derivatives have the tolerance."""
+        return 2 * math.pi * self.strip / (_FINEST * self._digits(_HIGHEST_ORDER))
+
+    def _digits(self, order: int) -> float:
+        return self.digits + math.log(self.digits**order / math.factorial(order))
 
 
 class _Nodes(NamedTuple):
@@ -258,9 +254,8 @@ def _moments(integrand: Integrand, orders: Orders, rule: Rule) -> Callable[..., 
         return [total(*(factor * moments[i + di, j + dj] * by for (di, dj), factor, by in moving)) for i, j in orders]
 
     name = f"moments of {integrand.sigma.name} and {integrand.tau.name}"
-    cost = round(5 * (2 * _REACH / rule.finest) ** 2)
     compiled, at_once = partial(moments, _COMPILED), instantly(partial(moments, _AT_ONCE), math.inf)
-    return several(name, compiled, at_once, derivative, len(orders), cost)
+    return several(name, compiled, at_once, derivative, len(orders), _COST)
 
 
 class Integrated(Kernel):

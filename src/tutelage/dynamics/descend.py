@@ -16,7 +16,6 @@ from tutelage.arrays import of_jax, row_of
 from tutelage.checks import count, flag, of_kind, random_seed
 from tutelage.dynamics.base import Method, seen_by_run, taught, values_at
 from tutelage.dynamics.checks import checked_objective, checked_progress
-from tutelage.dynamics.fineness import allowance, by_finer_quadratures
 from tutelage.dynamics.histories import Recorder
 from tutelage.dynamics.krylov import NewtonKrylov
 from tutelage.dynamics.lanes import (
@@ -42,6 +41,7 @@ from tutelage.dynamics.supply import Supply, as_they_stand, supplied
 from tutelage.errors import invalid
 from tutelage.instant import instantly, trace
 from tutelage.objectives import Objective, Reduction, Stream
+from tutelage.objectives.population import reach_of
 from tutelage.objectives.tiles import Thoroughness, in_tiles
 
 # Codes with which a run may be continued.
@@ -384,27 +384,13 @@ class _Follower:
         return said
 
     def _coarse(self, points: PyTree) -> dict[int, str]:
-        """Return what to say of runs that met a condition by a quadrature that is too coarse where they ended."""
-        ended = np.flatnonzero(np.isin(self.state.code, (Code.GRADIENT, Code.LOSS)))
-        if not ended.size or self.objective.exactness.kind != "quadrature":
+        """Return what to say of runs that met a condition where a step is all that the nodes of a quadrature see."""
+        ended = np.flatnonzero(np.isin(self.state.code, (Code.GRADIENT, Code.LOSS))).tolist()
+        if self.objective.exactness.kind != "quadrature":
             return {}
-        rows = jax.device_get((points, self.state.key, self.state.step, self.teachers))
-        rows = jax.tree.map(lambda leaf: leaf[ended], rows)
-
-        def values(finer: Objective, own: np.ndarray):
-            return in_tiles(_evaluate_tile, self.tile, (finer,), jax.tree.map(lambda leaf: leaf[own], rows))
-
-        said, allowed = {}, allowance(self.objective)
-        for place, numbers in by_finer_quadratures(self.objective, rows[0], rows[3], values).items():
-            run = int(ended[place])
-            if not numbers:
-                said[run] = ", but so far beyond the radius of the quadrature no finer one can tell"
-                continue
-            by_gradient = self.state.code[run] == Code.GRADIENT
-            number, limit = (numbers[1], self.stop.gradient) if by_gradient else (numbers[0], self.stop.loss)
-            if not number <= float(limit or 0.0) + allowed:
-                said[run] = f", but {number:.2g} by a finer quadrature; choose a larger radius for `population`"
-        return said
+        rows, teachers = jax.device_get((points, self.teachers))
+        reaches = {run: reach_of(taught(self.objective, row_of(teachers, run)), row_of(rows, run)) for run in ended}
+        return {run: ", but too far from zero for a quadrature to tell" for run, reach in reaches.items() if reach > 1}
 
     def _slope(self, run: int, point: PyTree) -> PyTree:
         """Return the gradient of a run's own objective."""

@@ -19,7 +19,7 @@ class Code(IntEnum):
     INTERRUPTED = 10
     PAUSED = 11  # waiting for a Newton finish to be tried
     CHANNEL = 12  # ended by a limit, with a pair of neurons that runs away
-    COARSE = 13  # met a condition, but not by a finer quadrature
+    COARSE = 13  # met a condition, too far from zero for a quadrature
 
 
 STATUSES: dict[Code, str] = {

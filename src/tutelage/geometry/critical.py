@@ -9,11 +9,12 @@ from jaxtyping import PyTree
 from tutelage.checks import of_kind, one_of, positive, settle
 from tutelage.dynamics.base import values_at
 from tutelage.dynamics.checks import deterministic
+from tutelage.errors import invalid
 from tutelage.geometry.lowest_loss import Floor, lowest_loss
 from tutelage.geometry.spectrum import HOW, Spectrum, spectrum
 from tutelage.geometry.symmetry import zero_modes
 from tutelage.objectives import Objective
-from tutelage.objectives.population import fine_at
+from tutelage.objectives.population import reach_of
 
 Kind = Literal[
     "global minimum",
@@ -109,7 +110,7 @@ def critical_point(
     A point whose loss is the lowest possible is a global minimum whatever its Hessian says: the minima of an
     over-parameterised student form manifolds, and their Hessians are singular. Zero eigenvalues that continuous
     symmetries explain (rotations that fix the teacher, rescalings of a filter or of a neuron) do not make a minimum
-    degenerate. A quadrature whose radius the student has left is made as fine as it has to be for this point.
+    degenerate.
 
     Args:
         objective: A deterministic objective: `population` or `empirical`.
@@ -120,13 +121,16 @@ def critical_point(
         how: How the spectrum is taken; see `spectrum`.
 
     Raises:
-        InvalidArgument: If the point does not fit the problem, or the objective draws samples at every call.
+        InvalidArgument: If the point does not fit the problem, or the objective draws samples at every call,
+            or the point is too far from zero for a quadrature.
     """
     deterministic(objective)
     checked_tolerances(tolerances)
     one_of("how", how, HOW)
     point = objective.problem.point(point)
-    objective = fine_at(objective, point)
+    if (reach := reach_of(objective, point)) > 1:
+        wanted = "be as near to zero as a quadrature with at most 1200 nodes an axis sees"
+        raise invalid("point", wanted, f"one {reach:.2g} times as far", "Raise the tolerance of `population`")
     floor = lowest_loss(objective, lowest)
     loss, gradient_norm, error, singular = (float(value) for value in values_at(objective, point))
     excess = loss - floor.loss

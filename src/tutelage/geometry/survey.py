@@ -9,11 +9,10 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from tutelage.arrays import of_jax
+from tutelage.arrays import of_jax, row_of
 from tutelage.checks import one_of, positive
 from tutelage.dynamics import Runs
 from tutelage.dynamics.checks import deterministic
-from tutelage.dynamics.fineness import by_finer_quadratures
 from tutelage.errors import InvalidArgument, TutelageError, UnsupportedCombination, invalid
 from tutelage.files import digest
 from tutelage.geometry.atlas import Atlas, AtlasEntry, find_equivalent, in_order, is_continuum
@@ -27,6 +26,7 @@ from tutelage.geometry.spectrum import HOW
 from tutelage.geometry.splitting import degree_of, reduced_blocks
 from tutelage.models import Neuronwise
 from tutelage.objectives import Objective
+from tutelage.objectives.population import reach_of
 
 # Fields that follow from others, but for last bits that differ between machines.
 _DERIVED = ("factor",)
@@ -236,22 +236,16 @@ def _approaching(objective: Objective, points: list[PyTree], reach: float) -> np
 
 
 def _evaluated(objective: Objective, runs: Any, points: PyTree) -> tuple[np.ndarray, ...]:
-    """Return what `values_at` does, by finer quadratures where points have left the radius of theirs."""
+    """Return what `values_at` does; of points that are too far from zero for a quadrature nothing is known."""
     if isinstance(runs, Runs) and runs.objective is objective:
         values = runs.losses, runs.gradient_norms, runs.error_estimates, runs.statuses == "non_differentiable"
     else:
         values = evaluate(objective, points)
+    if objective.exactness.kind != "quadrature":
+        return values
     rows = jax.device_get(points)
-
-    def some(finer: Objective, own: np.ndarray) -> tuple[np.ndarray, ...]:
-        return evaluate(finer, jax.tree.map(lambda leaf: leaf[own], rows))
-
-    values = tuple(map(np.array, values))
-    for run, numbers in by_finer_quadratures(objective, rows, None, some).items():
-        # Where none is fine enough, it is not known whether the point is a critical one.
-        for array, number in zip(values, numbers or (np.nan, np.nan, np.nan, False), strict=True):
-            array[run] = number
-    return values
+    far = np.array([reach_of(objective, row_of(rows, run)) > 1 for run in range(len(values[0]))])
+    return *(np.where(far, np.nan, array) for array in values[:3]), values[3]
 
 
 def _statuses(runs: Any, number: int) -> dict[str, int]:

@@ -25,7 +25,7 @@ _STAGES = 7
 
 # A quadrature evaluates the activation once for each neuron and node, and only products for each pair: so much less
 # than a pair in closed form for each node, in which its work is counted.
-_NODES = 0.08
+_NODES = 0.04
 
 # Runs that can end early mostly do before this many steps, whatever their limit.
 _USUAL_STEPS = 4096

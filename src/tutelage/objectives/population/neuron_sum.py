@@ -42,8 +42,7 @@ class NeuronSum(Expected):
         teacher_duals: Duals of the student's groups with the teacher's.
         own_duals: Duals of the teacher's groups with each other.
         constant: The part of the loss that does not depend on the student.
-        quadrature: How finely integrals are taken; `None` where there are none, so that one compiled program serves
-            teachers of all norms.
+        quadrature: How finely integrals are taken; `None` where there are none.
         axes: Whether the teacher is one group of neurons on the first coordinate axes.
         biased: Whether any neuron has a bias, so that all vectors have one more number.
     """
@@ -312,7 +311,7 @@ def exactness_of(quadrature: Quadrature | None) -> Exactness:
     """Return how an expectation by duals is taken, given how finely integrals are, if there are any."""
     if quadrature is None:
         return Exactness("closed form")
-    return Exactness("quadrature", quadrature.tolerance, f"for weights of norm up to {quadrature.radius:g}")
+    return Exactness("quadrature", quadrature.tolerance)
 
 
 def is_rotation_invariant(problem: Problem, duals: PyTree) -> bool:
