@@ -63,7 +63,7 @@ def _kept(step: F) -> F:
     return inlined(step) if jax.config.jax_disable_jit else step  # type: ignore[attr-defined]
 
 
-def fori_loop(first: int, end: int, step: Callable, start: Any) -> Any:
+def fori_loop(first: int, end: Any, step: Callable, start: Any) -> Any:
     """Return what `jax.lax.fori_loop` does."""
     step = _kept(step)
     with jax.disable_jit(False):
