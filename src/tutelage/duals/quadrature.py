@@ -37,6 +37,8 @@ from tutelage.modules import Module
 _REACH = 8.8
 # The smallest step: 1200 nodes an axis.
 _FINEST = 2 * _REACH / 1200
+# Up to so many times the largest standard deviation for which it is enough.
+_FAR = 4.0
 # Hessians take derivatives up to this order of both functions together.
 _HIGHEST_ORDER = 4
 # About how many numbers the moments of a pair take.
@@ -123,8 +125,9 @@ class Rule(NamedTuple):
         widest = 0.8 * math.pi * math.sqrt(2 / self.digits)
         distance = jnp.minimum(self.strip / jnp.maximum(spread, 1e-300), math.sqrt(2 * digits))
         wanted = 2 * math.pi * distance / (digits + 0.5 * distance**2)
-        # What is no number is none at any nodes: few of them.
-        return self.stretch * jnp.where(wanted < widest, jnp.maximum(wanted, _FINEST), widest)
+        # Far beyond the reach any nodes see a step: fewer of them, down to the fewest; so for what is no number.
+        least = jnp.maximum(wanted, _FINEST * jnp.maximum(1.0, spread / (_FAR * self.reach)))
+        return self.stretch * jnp.where(least < widest, least, widest)
 
     @property
     def reach(self) -> float:

@@ -13,6 +13,7 @@ from tutelage.duals import Quadrature
 from tutelage.duals.quadrature import Integrated
 from tutelage.errors import UnsupportedCombination, invalid
 from tutelage.inputs import Gaussian, Inputs, Mixture
+from tutelage.instant import evaluated
 from tutelage.models import Convolution, NeuronModel, Parity, Wave
 from tutelage.objectives.base import Objective
 from tutelage.objectives.empirical import over_support
@@ -75,10 +76,10 @@ def reach_of(objective: Objective, point: PyTree) -> float:
         return 0.0
     problem = objective.problem
     if isinstance(problem.student, NeuronModel):
-        vectors = np.concatenate([np.asarray(group.weights) for group in problem.student._neurons(point)])
+        vectors = np.concatenate([np.asarray(group.weights) for group in evaluated(problem.student._neurons, point)])
     else:
-        vectors = np.asarray(problem.student._vectors(point))
-    taught = np.asarray(jax.device_get(problem.teacher._vectors(objective.target)))
+        vectors = np.asarray(evaluated(problem.student._vectors, point))
+    taught = np.asarray(evaluated(problem.teacher._vectors, objective.target))
     return max(_largest_deviation(each, problem.inputs) for each in (vectors, taught)) / reach
 
 
