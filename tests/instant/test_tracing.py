@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import tutelage as tl
-from tutelage.instant import fori_loop, map_rows
+from tutelage.instant import fori_loop, instantly, map_rows, prepared, trace
 from tutelage.instant.tracing import compiled, inlined, is_of_ours, is_ours
 
 
@@ -65,3 +65,18 @@ def test_loops_of_other_people_stay_as_they_are():
     assert is_of_ours(jax.tree.structure(tl.population(tl.problems.committee(np.eye(2), students=2))))
     assert is_ours((1.0, "one", tl.activations.Custom)) and not is_ours((1.0, [np.sin]))
     assert not is_ours(eval("lambda z: z", {}))
+
+
+def test_what_was_traced_before_is_not_traced_again() -> None:
+    """`trace` and `prepared` leave what a call finds: each function is traced once for a shape."""
+    seen = []
+
+    @instantly
+    def doubled(x):
+        seen.append(x.shape)
+        return 2 * x
+
+    trace(doubled, np.ones(3))
+    np.testing.assert_array_equal(doubled(np.ones(3)), 2 * np.ones(3))
+    np.testing.assert_array_equal(prepared(doubled)(np.ones(3)), 2 * np.ones(3))
+    assert seen == [(3,)]

@@ -76,7 +76,7 @@ def prepared(function: Callable, *first: Any) -> Callable:
 
     def begun(rest: tuple) -> tuple[Program | None, _Results]:
         leaves, structure = jax.tree.flatten((*first, *rest))
-        program, results = _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)))  # type: ignore[attr-defined]
+        program, results = _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)), _MOST_NUMBERS)  # type: ignore[attr-defined]
         given = [_given(leaf) for leaf in jax.tree.leaves(first) if isinstance(leaf, _ARRAYS)]
         with np.errstate(all="ignore"):
             return program and program.after(given), results
@@ -104,7 +104,7 @@ def evaluated(function: Callable, *arguments: Any) -> Any:
 def trace(function: Callable, *arguments: Any) -> None:
     """Trace a function of `instantly` for arguments of these shapes, so that the first call need not."""
     leaves, structure = jax.tree.flatten(arguments)
-    _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)))  # type: ignore[attr-defined]
+    _traced(function.__wrapped__, structure, tuple(map(_kind, leaves)), _MOST_NUMBERS)  # type: ignore[attr-defined]
 
 
 def _kind(leaf: Any) -> tuple:
@@ -151,9 +151,7 @@ class _Results(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _traced(
-    function: Callable, structure: Any, kinds: tuple, most: float = _MOST_NUMBERS
-) -> tuple[Program | None, _Results]:
+def _traced(function: Callable, structure: Any, kinds: tuple, most: float) -> tuple[Program | None, _Results]:
     """Return the program of a function for arguments of these kinds, `None` if it is XLA's; and what it returns."""
     arrays = [jax.ShapeDtypeStruct(*kind) for kind in kinds if isinstance(kind[0], tuple)]
     others = [kind[1] for kind in kinds if not isinstance(kind[0], tuple)]
